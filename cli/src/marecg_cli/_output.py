@@ -1,0 +1,48 @@
+"""What both command lines share: results on stdout, messages on stderr, and the exit codes.
+
+0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read, or output that can't be written.
+"""
+
+import json
+import sys
+from enum import StrEnum
+from typing import Any, NoReturn
+
+import typer
+from ecg_ontology.errors import EcgError, UsageError
+
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_UNREADABLE = 3
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def result(text: str) -> None:
+    """Print a result to stdout."""
+    typer.echo(text)
+
+
+def result_json(value: Any) -> None:
+    """Print a result to stdout as JSON."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def message(text: str) -> None:
+    """Print a message to stderr, where it does not disturb a pipe."""
+    typer.echo(text, err=True)
+
+
+def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
+    """Run `app` on `argv` (the process's own arguments when None); a user's error ends in one line, not a traceback."""
+    try:
+        app(args=argv, standalone_mode=True)
+    except EcgError as error:
+        message(f"error: {error}")
+        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)
+    sys.exit(0)

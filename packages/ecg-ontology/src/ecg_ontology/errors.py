@@ -1,0 +1,42 @@
+"""The error tree: what is wrong, where, and what to do about it.
+
+Every error that a user can cause is an `EcgError`, so one `except` at the command line is enough.
+`marecg` derives its own errors from the same three branches.
+"""
+
+
+class EcgError(ValueError):
+    """A problem that the user can mend.
+
+    Args:
+        problem: what is wrong, without a full stop.
+        where: the file, option or record concerned.
+        remedy: what to do, as an imperative sentence without a full stop.
+    """
+
+    def __init__(self, problem: str, *, where: object = "", remedy: str = "") -> None:
+        self.problem = problem
+        self.where = str(where)
+        self.remedy = remedy
+        sentence = f"{self.where}: {problem}" if self.where else problem
+        super().__init__(f"{sentence}. {remedy}." if remedy else sentence)
+
+
+class UsageError(EcgError):
+    """The request itself is wrong: an unknown name, key or option value."""
+
+
+class InputError(EcgError):
+    """Something that should be read can't be."""
+
+
+class OutputError(EcgError):
+    """Something that should be written can't be."""
+
+
+class SourceError(InputError):
+    """An ontology source is unreadable or does not describe a concept graph."""
+
+
+class UnknownConceptError(UsageError):
+    """No concept carries this index or abbreviation."""
