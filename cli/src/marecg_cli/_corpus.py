@@ -1,0 +1,8 @@
+"""Commands that make and look at a corpus.
+
+Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
+"""
+
+from collections.abc import Callable
+
+COMMANDS: tuple[Callable[..., None], ...] = ()

@@ -1,0 +1,22 @@
+"""`marecg`: from a folder of hospital records to a probed encoder."""
+
+import typer
+
+from marecg_cli import _corpus, _evaluation, _training
+from marecg_cli._output import run
+
+app = typer.Typer(
+    help="Ontology-guided representation learning for 12-lead ECG: synth, prepare, train, probe, embed.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+for module in (_corpus, _training, _evaluation):
+    for command in module.COMMANDS:
+        app.command()(command)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the `marecg` command line."""
+    run(app, argv)
