@@ -1,6 +1,7 @@
 """What both command lines share: results on stdout, messages on stderr, and the exit codes.
 
-0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read, or output that can't be written.
+0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
+can't be written.
 """
 
 import json
@@ -9,6 +10,7 @@ from enum import StrEnum
 from typing import Any, NoReturn
 
 import typer
+
 from ecg_ontology.errors import EcgError, UsageError
 
 EXIT_FINDINGS = 1
@@ -39,7 +41,7 @@ def message(text: str) -> None:
 
 
 def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
-    """Run `app` on `argv` (the process's own arguments when None); a user's error ends in one line, not a traceback."""
+    """Run `app` on `argv`, or on the process's own arguments; a user's error ends in one line."""
     try:
         app(args=argv, standalone_mode=True)
     except EcgError as error:

@@ -1,0 +1,1 @@
+"""The cardiac concept graph of MAR-ECG: routing, distances and soft targets."""

@@ -1,0 +1,1 @@
+"""MAR-ECG: ontology-guided representation learning for 12-lead ECG."""

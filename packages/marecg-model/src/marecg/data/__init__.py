@@ -1,0 +1,1 @@
+"""From hospital records to batches."""

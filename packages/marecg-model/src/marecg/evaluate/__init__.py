@@ -1,0 +1,1 @@
+"""The frozen probe: tasks, protocol, metrics."""

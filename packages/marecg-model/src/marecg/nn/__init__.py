@@ -1,0 +1,1 @@
+"""The parts of the network: modules that know neither data nor losses."""

@@ -1,0 +1,1 @@
+"""The losses: one equation, one home."""
