@@ -1,0 +1,160 @@
+"""PTB-XL in the layout in which PhysioNet publishes it.
+
+`ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean) and `records500/`.
+Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
+"""
+
+import ast
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from marecg.data.headers import read_header
+from marecg.data.reasons import Reason
+from marecg.data.records import Record, age_in_years, read_signal
+from marecg.errors import CorpusError, RecordError
+
+DATABASE = "ptbxl_database.csv"
+STATEMENTS = "scp_statements.csv"
+SOURCE = "ptbxl"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the database: `scp` maps each statement to its likelihood in percent (0: not given)."""
+
+    ecg_id: int
+    patient: str | None
+    age: float | None
+    sex: str | None
+    scp: dict[str, float]
+    fold: int
+    file: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One row of the statements: what kind of finding it is, and its diagnostic class and subclass if any."""
+
+    name: str
+    description: str
+    diagnostic: bool
+    form: bool
+    rhythm: bool
+    superclass: str | None
+    subclass: str | None
+
+
+def is_ptbxl(folder: Path) -> bool:
+    """Whether `folder` is the root of a PTB-XL release."""
+    return (folder / DATABASE).is_file()
+
+
+def entries(root: Path) -> list[Entry]:
+    """Every row of the database whose 500 Hz header is on disk, by ecg_id.
+
+    Raises:
+        CorpusError: the database is missing or is not PTB-XL's.
+    """
+    rows = [
+        _entry(row, root)
+        for row in _table(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
+    ]
+    return sorted((row for row in rows if header_of(root, row).is_file()), key=lambda row: row.ecg_id)
+
+
+def statements(root: Path) -> dict[str, Statement]:
+    """The SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
+    table = _table(root / STATEMENTS, "", "description", "diagnostic_class", "diagnostic_subclass")
+    return {
+        row[""]: Statement(
+            name=row[""],
+            description=row["description"],
+            diagnostic=_is_one(row["diagnostic"]),
+            form=_is_one(row["form"]),
+            rhythm=_is_one(row["rhythm"]),
+            superclass=row["diagnostic_class"] or None,
+            subclass=row["diagnostic_subclass"] or None,
+        )
+        for row in table
+    }
+
+
+def header_of(root: Path, entry: Entry) -> Path:
+    """The entry's 500 Hz header."""
+    return root / f"{entry.file}.hea"
+
+
+def read(root: Path, entry: Entry, seconds: float | None = None) -> Record:
+    """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
+
+    Raises:
+        RecordError: the record can't be used; `reason` is one of `reasons.Reason`.
+    """
+    header = header_of(root, entry)
+    if not header.resolve().is_relative_to(root.resolve()):
+        raise RecordError(Reason.path, f"{entry.file} lies outside the source folder", where=root / DATABASE)
+    parsed = read_header(header)
+    x_CL, length, notes = read_signal(parsed, root, seconds)
+    return Record(
+        id=f"{entry.ecg_id:05d}",
+        source=SOURCE,
+        path=header,
+        x_CL=x_CL,
+        fs=parsed.fs,
+        codes=tuple(f"scp:{statement}" for statement in entry.scp),
+        age=entry.age,
+        sex=entry.sex,
+        patient=entry.patient,
+        notes=notes if entry.scp else (*notes, "no diagnosis"),
+        length=length,
+    )
+
+
+def records(root: Path) -> Iterator[Record]:
+    """Read every entry on disk, by ecg_id. Raises as `entries` and `read` do."""
+    return (read(root, entry) for entry in entries(root))
+
+
+def _table(path: Path, *columns: str) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            table = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CorpusError(f"can't be read ({error})", where=path, remedy="Download PTB-XL again") from error
+    missing = [column for column in columns if not table or column not in table[0]]
+    if missing:
+        raise CorpusError(f"has no column {missing[0]!r}", where=path, remedy="Download PTB-XL again")
+    return table
+
+
+def _entry(row: dict[str, str], root: Path) -> Entry:
+    try:
+        return Entry(
+            ecg_id=int(row["ecg_id"]),
+            patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
+            age=_age(row.get("age")),
+            sex={"0": "M", "1": "F"}.get(row.get("sex") or ""),
+            scp={
+                str(name): float(likelihood)
+                for name, likelihood in ast.literal_eval(row["scp_codes"]).items()
+            },
+            fold=int(float(row["strat_fold"])),
+            file=row["filename_hr"],
+        )
+    except (ValueError, SyntaxError, AttributeError, TypeError) as error:
+        problem = f"row {row['ecg_id']!r} can't be understood ({error})"
+        raise CorpusError(problem, where=root / DATABASE, remedy="Download PTB-XL again") from error
+
+
+def _age(text: str | None) -> float | None:
+    """Ages above 89 are published as 300 to protect the patients; they are read as 90."""
+    try:
+        return 90.0 if float(text or "nan") >= 300 else age_in_years(text)
+    except ValueError:
+        return None
+
+
+def _is_one(text: str) -> bool:
+    return text in ("1", "1.0")

@@ -1,0 +1,52 @@
+"""What a prepared corpus knows of each kept record: one row of `index.parquet`."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FORMAT = 1
+"""The version of the folder's layout; a reader refuses any other."""
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("source", pa.string()),
+        ("root", pa.string()),  # name of the source folder that was given
+        ("path", pa.string()),  # the header, relative to it
+        ("shard", pa.int32()),
+        ("row", pa.int32()),
+        ("fs", pa.float64()),  # as recorded
+        ("length", pa.int64()),  # as recorded, samples per lead
+        ("n_valid", pa.int32()),  # samples of the window before the zero-padding
+        ("codes", pa.list_(pa.string())),
+        ("leaves", pa.list_(pa.int32())),  # the active leaf concepts
+        ("primary", pa.int32()),  # c*; −1: no leaf
+        ("rpeaks", pa.list_(pa.int32())),  # samples of the window
+        ("age", pa.float64()),
+        ("sex", pa.string()),
+        ("patient", pa.string()),
+        ("amplitude_mv", pa.float32()),  # the four measures of quality.py, worst lead
+        ("zero_fraction", pa.float32()),
+        ("clipped_fraction", pa.float32()),
+        ("range_mv", pa.float32()),
+        ("signal_hash", pa.string()),  # of the int16 window: equal signals, equal hashes
+        ("notes", pa.list_(pa.string())),
+    ]
+)
+
+
+def table(rows: list[dict[str, Any]]) -> pa.Table:
+    """Rows as an Arrow table of the index's schema."""
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def write(rows: pa.Table, path: Path) -> None:
+    """Write a table so that the same rows give the same bytes."""
+    pq.write_table(rows.combine_chunks(), path, compression="zstd", row_group_size=1 << 16)
+
+
+def read(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read an index file, or some of its columns."""
+    return pq.read_table(path, columns=columns, memory_map=False)

@@ -1,0 +1,199 @@
+"""One record, read and made uniform: twelve leads by name, in millivolts, with its codes.
+
+Shapes: C leads (rows in `config.LEADS` order), L samples at the record's own rate.
+"""
+
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import wfdb
+from numpy.typing import NDArray
+from wfdb.io.header import rx_record
+
+from marecg.config import LEADS
+from marecg.data.diagnoses import diagnoses
+from marecg.data.headers import Channel, Header, mended, read_header
+from marecg.data.reasons import Reason
+from marecg.data.signal import lead_rows
+from marecg.errors import RecordError
+
+BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
+"""The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One 12-lead recording.
+
+    Attributes:
+        id: the record's name within its source.
+        source: the collection it comes from, such as `georgia`.
+        path: its header.
+        x_CL: float32 [12, L] in mV, rows in `config.LEADS` order; L may be less than `length`.
+        fs: samples per second, as recorded.
+        codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
+        age: years, if known.
+        sex: "F" or "M", if known.
+        patient: the source's patient id, if it gives one.
+        notes: what had to be mended or passed over.
+        length: samples per lead in the file.
+    """
+
+    id: str
+    source: str
+    path: Path
+    x_CL: NDArray[np.float32]
+    fs: float
+    codes: tuple[str, ...]
+    age: float | None
+    sex: str | None
+    patient: str | None
+    notes: tuple[str, ...]
+    length: int
+
+
+def read_record(header: Path, root: Path, seconds: float | None = None) -> Record:
+    """Read a WFDB record in the style of the CinC Challenges: `#Age`, `#Sex` and `#Dx` as comments.
+
+    Args:
+        header: the `.hea` file.
+        root: the source folder; neither the header nor its signal files may lie outside it.
+        seconds: how much of the recording to read from its start; all of it by default.
+
+    Raises:
+        RecordError: the record can't be used; `reason` is one of `reasons.Reason`.
+    """
+    parsed = read_header(header)
+    x_CL, length, notes = read_signal(parsed, root, seconds)
+    found = diagnoses(parsed.comments.get("dx", ""))
+    return Record(
+        id=header.stem,
+        source=root.name,
+        path=header,
+        x_CL=x_CL,
+        fs=parsed.fs,
+        codes=found.codes,
+        age=age_in_years(parsed.comments.get("age")),
+        sex=sex_letter(parsed.comments.get("sex")),
+        patient=parsed.comments.get("patient") or None,
+        notes=(*notes, *found.notes),
+        length=length,
+    )
+
+
+def read_signal(
+    header: Header, root: Path, seconds: float | None = None
+) -> tuple[NDArray[np.float32], int, tuple[str, ...]]:
+    """Read the twelve leads of a parsed header: (x_CL in mV, samples per lead in the file, notes).
+
+    Samples that the format marks as invalid are NaN.
+
+    Raises:
+        RecordError: a path, file, lead or format that can't be used.
+    """
+    try:
+        rows = lead_rows([channel.name for channel in header.channels])
+    except RecordError as error:
+        raise RecordError(error.reason, error.problem, where=header.path) from error
+    length = _checked_length(header, rows, root)
+    read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
+    d_LC, notes = _samples(header, rows, read)
+    leads = [header.channels[row] for row in rows]
+    if read == length:
+        notes = (*notes, *_checksum_notes(leads, d_LC))
+    baseline_C = np.array([lead.baseline for lead in leads])
+    x_LC = (d_LC - baseline_C) / np.array([lead.per_mv for lead in leads])
+    lowest = np.array([-(1 << (_bits(lead.format) - 1)) for lead in leads])
+    x_LC[d_LC == lowest] = np.nan  # WFDB's mark for "no sample here"
+    return np.ascontiguousarray(x_LC.T, np.float32), length, notes
+
+
+def age_in_years(text: str | None) -> float | None:
+    """A plausible age, or None for `NaN`, `Unknown` and the like."""
+    try:
+        age = float(text or "nan")
+    except ValueError:
+        return None
+    return age if 0 <= age <= 120 else None
+
+
+def sex_letter(text: str | None) -> str | None:
+    """`F` or `M` for `Female`, `female`, `F`, `Male`, …; None for anything else."""
+    return {"f": "F", "female": "F", "m": "M", "male": "M"}.get((text or "").strip().lower())
+
+
+def _bits(fmt: int) -> int:
+    return {212: 12, 80: 8}.get(fmt, int(BYTES_PER_SAMPLE[fmt] * 8))
+
+
+def _checked_length(header: Header, rows: list[int], root: Path) -> int:
+    """Samples per lead, after every signal file has been seen to be inside `root` and long enough."""
+    lengths = []
+    for name in sorted({header.channels[row].file for row in rows}):
+        inside = [channel for channel in header.channels if channel.file == name]
+        size = _signal_file(header.path, name, root).stat().st_size - inside[0].offset
+        formats = {channel.format for channel in inside}
+        if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
+            stated = ", ".join(map(str, sorted(formats)))
+            raise RecordError(
+                Reason.signal_format,
+                f"{name} is in WFDB format {stated}, which is not read",
+                where=header.path,
+            )
+        holds = int(max(size, 0) / (len(inside) * BYTES_PER_SAMPLE[formats.pop()]))
+        length = holds if header.length is None else header.length
+        if holds < length:
+            problem = f"{name} holds {holds} of the {length} samples that the header announces"
+            raise RecordError(Reason.truncated, problem, where=header.path)
+        lengths.append(length)
+    if min(lengths) == 0:
+        raise RecordError(Reason.truncated, "has no samples", where=header.path)
+    return min(lengths)
+
+
+def _signal_file(header: Path, name: str, root: Path) -> Path:
+    path = header.parent / name
+    if Path(name).name != name or not path.resolve().is_relative_to(root.resolve()):
+        raise RecordError(
+            Reason.path, f"names the signal file {name!r}, outside its own folder", where=header
+        )
+    if not path.is_file():
+        raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing", where=header)
+    return path
+
+
+def _samples(header: Header, rows: list[int], read: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """The digital samples [L, 12], read by wfdb; notes on what wfdb could not have read unmended."""
+    body = next(
+        line for line in header.text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    )
+    try:
+        if rx_record.match(body.strip()):
+            return _read_digital(header.path.with_suffix(""), rows, read), ()
+        with tempfile.TemporaryDirectory() as folder:
+            stand_in = Path(folder) / header.path.name
+            stand_in.write_text(mended(header.text, header.path.stem))
+            for name in {channel.file for channel in header.channels}:
+                (Path(folder) / name).symlink_to((header.path.parent / name).resolve())
+            return _read_digital(stand_in.with_suffix(""), rows, read), ("record line mended",)
+    except (ValueError, OSError, IndexError, TypeError) as error:
+        raise RecordError(Reason.unreadable, f"wfdb can't read it ({error})", where=header.path) from error
+
+
+def _read_digital(record: Path, rows: list[int], read: int) -> NDArray[np.int64]:
+    digital = wfdb.rdrecord(str(record), channels=rows, sampto=read, physical=False, return_res=32).d_signal
+    return np.asarray(digital, np.int64)
+
+
+def _checksum_notes(leads: list[Channel], d_LC: NDArray[np.int64]) -> tuple[str, ...]:
+    """WFDB's checksum is the sum of a lead's samples modulo 2¹⁶."""
+    sums = d_LC.sum(axis=0)
+    differ = [
+        name
+        for name, lead, total in zip(LEADS, leads, sums, strict=True)
+        if lead.checksum is not None and (lead.checksum - int(total)) % 65536
+    ]
+    return (f"checksum differs in {', '.join(differ)}",) if differ else ()

@@ -1,0 +1,67 @@
+"""From samples as recorded to the window that the model sees.
+
+Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import resample_poly
+
+from marecg.config import LEADS
+from marecg.data.reasons import Reason
+from marecg.errors import RecordError
+
+_BY_NAME = {lead.lower(): lead for lead in LEADS}
+
+
+def lead_rows(names: Sequence[str]) -> list[int]:
+    """Where each lead of `LEADS` stands in `names`, whatever their case; other names are passed over.
+
+    Raises:
+        RecordError: `missing-lead` or `duplicated-lead`.
+    """
+    known = [_BY_NAME.get(name.strip().lower()) for name in names]
+    twice = [lead for lead in LEADS if known.count(lead) > 1]
+    if twice:
+        raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
+    missing = [lead for lead in LEADS if lead not in known]
+    if missing:
+        raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
+    return [known.index(lead) for lead in LEADS]
+
+
+def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
+    """Pick and order the twelve leads by name: [K, L] and K names → [12, L]. Raises as `lead_rows` does."""
+    return x_KL[lead_rows(names)]
+
+
+def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[np.float32]:
+    """Resample from `fs` to `to` Hz with scipy's polyphase filter: [C, L] → [C, ⌈L·to/fs⌉].
+
+    Beyond the edges the line through the first and last sample goes on, so a baseline offset does not ring.
+    """
+    if fs == to:
+        return x_CL
+    ratio = Fraction(to / fs).limit_denominator(1000)
+    y_CL = resample_poly(x_CL.astype(np.float64), ratio.numerator, ratio.denominator, axis=1, padtype="line")
+    return y_CL.astype(np.float32)
+
+
+def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
+    """The first `length` samples, zero-padded behind: [C, L] → ([C, length], number of valid samples).
+
+    Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
+    """
+    n_valid = min(x_CL.shape[1], length)
+    y_CL = np.zeros((x_CL.shape[0], length), np.float32)
+    y_CL[:, :n_valid] = x_CL[:, :n_valid]
+    return y_CL, n_valid
+
+
+def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Millivolts → whole microvolts, as shards hold them; beyond ±32.767 mV the value stays at that limit."""
+    limit = np.iinfo(np.int16).max
+    return np.asarray(np.clip(np.rint(x_CL * 1000.0), -limit, limit), np.int16)
