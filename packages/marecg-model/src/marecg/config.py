@@ -5,9 +5,9 @@ A field's source is written where its default is: `paper(value, section)` or `ch
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The lead order of every tensor in this package."""
@@ -33,9 +33,12 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
     """Yield (dotted key, source) for every value in a group and the groups below it."""
     for name, field in settings.model_fields.items():
         key = f"{prefix}{name}"
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Settings):
-            yield from sources(field.annotation, f"{key}.")
-        elif isinstance(field.json_schema_extra, dict):
+        kinds = (field.annotation, *get_args(field.annotation))
+        groups = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Settings)]
+        for group in groups:
+            yield from sources(group, f"{key}.")
+        if not groups:
+            assert isinstance(field.json_schema_extra, dict), f"{key} has no source"
             yield key, str(field.json_schema_extra["source"])
 
 
@@ -44,3 +47,89 @@ class CorpusConfig(Settings):
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(4700, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
+
+
+class ModelConfig(Settings):
+    """The encoder, what is pooled from it, and the concept space it is read in."""
+
+    fs: int = paper(500, "§sec:values: f_s in Hz", gt=0)
+    patch: int = paper(50, "§sec:values: P_t, 100 ms", gt=0)
+    stride: int = paper(25, "§sec:values: S_t, 50 ms", gt=0)
+    context: int = paper(
+        3500, "§subsec:pretrain-corpus: the samples that the encoder sees, 139 patches", gt=0
+    )
+    positions: int = paper(187, "§sec:values: T, the rows of e_pos", gt=0)
+    width: int = paper(768, "§sec:values: d", gt=0)
+    depth: int = paper(12, "§Computational efficiency: a 12-layer encoder", gt=0)
+    heads: int = chosen(12, "ViT-B, 64 wide each", gt=0)
+    mlp_ratio: int = chosen(4, "ViT-B", gt=0)
+    revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
+    queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
+    eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
+    concepts: int = paper(40, "§subsec:graph-structure: N", gt=0)
+    concept_width: int = chosen(
+        256, "d_c: with d_e = 128 the concept side has the paper's 55 k parameters", gt=0
+    )
+    tau: float = chosen(0.07, "τ of eq. gscl-pred; MERL and MELP use 0.07", gt=0)
+
+    @model_validator(mode="after")
+    def _shapes_fit(self) -> "ModelConfig":
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        if self.context_patches > self.positions:
+            raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
+        return self
+
+    @property
+    def context_patches(self) -> int:
+        """T of the encoder's context: 139 for 3500 samples."""
+        return (self.context - self.patch) // self.stride + 1
+
+
+class ArConfig(Settings):
+    """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
+
+    mask_ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
+    width: int = chosen(384, "the decoder's width, half the encoder's, as in MAE and ST-MEM", gt=0)
+    depth: int = chosen(4, "as in ST-MEM", gt=0)
+    heads: int = chosen(6, "64 wide each", gt=0)
+
+
+class GsclConfig(Settings):
+    """Graph-smoothed contrastive learning (§subsec:gscl)."""
+
+    weight: float = chosen(0.5, "λ_GSCL", ge=0)
+    sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
+    rule: str = paper("max-index", "eq. primary-positive")
+    node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
+    dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
+
+
+class TrainConfig(Settings):
+    """The optimiser, its schedule and the run (§subsec:implementation)."""
+
+    max_epochs: int = paper(100, "§subsec:implementation", gt=0)
+    max_steps: int | None = chosen(None, "cuts a run short; warm-up and decay keep their shape", gt=0)
+    batch_size: int = paper(8, "§subsec:implementation: per device", gt=0)
+    accumulate: int = paper(4, "§subsec:implementation", gt=0)
+    lr: float = paper(1e-4, "§subsec:implementation: the peak", gt=0)
+    final_lr: float = paper(1e-6, "§subsec:implementation", ge=0)
+    warmup_epochs: float = paper(10, "§subsec:implementation: linear", ge=0)
+    betas: tuple[float, float] = paper((0.9, 0.999), "§subsec:implementation")
+    weight_decay: float = paper(0.05, "§subsec:implementation", ge=0)
+    clip: float = paper(1.0, "§subsec:implementation: the gradient's norm", gt=0)
+    seed: int = chosen(0, "every draw follows from it", ge=0)
+    checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
+
+
+class Config(Settings):
+    """A recipe: everything that defines a run but the corpus.
+
+    An objective that is None is not part of the run.
+    """
+
+    name: str = chosen("c1", "the recipe's name")
+    model: ModelConfig = ModelConfig()
+    ar: ArConfig = ArConfig()
+    gscl: GsclConfig | None = None
+    train: TrainConfig = TrainConfig()

@@ -1,0 +1,62 @@
+"""Multi-head self-attention along one axis of the token tensor, and the feed-forward part beside it.
+
+The tensor is laid out [B, T, C, D], so that both axes are attended without a copy: the leads of one
+timestep as [B·T, H, C, K], the timesteps of one lead as [B, C·H, T, K].
+
+Shapes: B batch, T patches, C leads, D width, H heads, K = D / H.
+"""
+
+from enum import Enum
+
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+
+class Axis(Enum):
+    """Along which axis tokens attend to each other."""
+
+    LEADS = "leads"
+    TIME = "time"
+
+
+class Attention(nn.Module):
+    """Self-attention along `axis`; with `causal`, a timestep sees itself and those before it."""
+
+    def __init__(self, width: int, heads: int, axis: Axis, *, causal: bool = False) -> None:
+        super().__init__()
+        self.heads = heads
+        self.axis = axis
+        self.causal = causal
+        # Three GEMMs rather than one fused: their outputs are the views that attention wants.
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, h_BTCD: Tensor) -> Tensor:
+        """Mix tokens along the axis; [B, T, C, D] → [B, T, C, D]."""
+        query, key, value = (self._split(part(h_BTCD)) for part in (self.query, self.key, self.value))
+        mixed = scaled_dot_product_attention(query, key, value, is_causal=self.causal)
+        return self.out(mixed.transpose(1, 2).reshape(h_BTCD.shape))  # type: ignore[no-any-return]
+
+    def _split(self, h_BTCD: Tensor) -> Tensor:
+        batch, time, leads, width = h_BTCD.shape
+        head_width = width // self.heads
+        if self.axis is Axis.LEADS:
+            return h_BTCD.view(batch * time, leads, self.heads, head_width).transpose(1, 2)
+        return h_BTCD.view(batch, time, leads * self.heads, head_width).transpose(1, 2)
+
+
+class FeedForward(nn.Sequential):
+    """Two linear maps around a GELU, token by token."""
+
+    def __init__(self, width: int, ratio: int) -> None:
+        super().__init__(nn.Linear(width, ratio * width), nn.GELU(), nn.Linear(ratio * width, width))
+
+
+def init_linear(module: nn.Module) -> None:
+    """ViT's initialisation: truncated normal of std 0.02, zero biases. For `nn.Module.apply`."""
+    if isinstance(module, nn.Linear):
+        nn.init.trunc_normal_(module.weight, std=0.02)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)

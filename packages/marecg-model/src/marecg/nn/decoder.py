@@ -1,0 +1,76 @@
+"""The causal decoder of masked autoregressive reconstruction (§Backbone); discarded after pretraining.
+
+It reads, lead by lead, the encoder's context H and goes on through the trailing T_pred patches, which the
+encoder never sees. There the input at patch i is the signal itself up to the last sample before patch i:
+patches overlap, so that is patch i − ⌈P_t / S_t⌉, not i − 1, which would give half the answer away.
+At a context position the output is the patch that stands there; it counts where the encoder saw m instead.
+
+Shapes: B batch, T context patches, F trailing patches (T_pred), S = T + F, C leads, P samples per patch,
+D encoder width, W decoder width.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
+
+
+class CausalBlock(nn.Module):
+    """Causal attention along the time of a lead, then feed forward; pre-norm."""
+
+    def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
+        super().__init__()
+        self.norm_temporal = nn.LayerNorm(width)
+        self.temporal = Attention(width, heads, Axis.TIME, causal=True)
+        self.norm_mlp = nn.LayerNorm(width)
+        self.mlp = FeedForward(width, mlp_ratio)
+
+    def forward(self, h_BSCW: Tensor) -> Tensor:
+        """[B, S, C, W] → [B, S, C, W]."""
+        h_BSCW = h_BSCW + self.temporal(self.norm_temporal(h_BSCW))
+        return h_BSCW + self.mlp(self.norm_mlp(h_BSCW))  # type: ignore[no-any-return]
+
+
+class Decoder(nn.Module):
+    """Predict the patches x̂ from H.
+
+    Args:
+        leads, positions: C and the most patches that a record has (context and trailing ones together).
+        patch, stride: P_t and S_t.
+        encoder_width: D; `width`, `depth`, `heads`: the decoder's own.
+    """
+
+    def __init__(
+        self,
+        leads: int,
+        positions: int,
+        patch: int,
+        stride: int,
+        encoder_width: int,
+        width: int,
+        depth: int,
+        heads: int,
+        mlp_ratio: int,
+    ) -> None:
+        super().__init__()
+        self.lag = -(-patch // stride)
+        self.from_encoder = nn.Linear(encoder_width, width)
+        self.from_signal = nn.Linear(patch, width)
+        self.lead = nn.Parameter(torch.empty(leads, width))
+        self.position = nn.Parameter(torch.empty(positions, width))
+        self.blocks = nn.ModuleList(CausalBlock(width, heads, mlp_ratio) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.to_signal = nn.Linear(width, patch)
+        self.apply(init_linear)
+        for embedding in (self.lead, self.position):
+            nn.init.trunc_normal_(embedding, std=0.02)
+
+    def forward(self, h_BTCD: Tensor, x_BSCP: Tensor) -> Tensor:
+        """Return x̂_BSCP for all S = T + F patches, given the context's H and the normalised patches x."""
+        context = h_BTCD.shape[1]
+        known_BFCP = x_BSCP[:, context - self.lag : x_BSCP.shape[1] - self.lag]
+        inputs_BSCW = torch.cat([self.from_encoder(h_BTCD), self.from_signal(known_BFCP)], dim=1)
+        h_BSCW = inputs_BSCW + (self.position[: inputs_BSCW.shape[1], None] + self.lead)
+        for block in self.blocks:
+            h_BSCW = block(h_BSCW)
+        return self.to_signal(self.norm(h_BSCW))  # type: ignore[no-any-return]

@@ -1,0 +1,10 @@
+"""Dropout that draws from a generator of ours, so that a resumed run drops what the unbroken one dropped."""
+
+import torch
+from torch import Tensor
+
+
+def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
+    """Zero each entry with probability `rate` and scale the others by 1 / (1 − rate)."""
+    keep = torch.rand(x.shape, generator=generator, device=generator.device) >= rate
+    return x * keep.to(x.device) / (1 - rate)

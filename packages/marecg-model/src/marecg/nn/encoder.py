@@ -1,0 +1,44 @@
+"""The encoder: a bidirectional transformer with factorised spatial-then-temporal attention (§Backbone).
+
+Shapes: B batch, T patches, C leads, D width.
+"""
+
+from torch import Tensor, nn
+
+from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
+
+
+class Block(nn.Module):
+    """Attend across the leads of a timestep, then along the time of a lead, then feed forward; pre-norm."""
+
+    def __init__(self, width: int, heads: int, mlp_ratio: int) -> None:
+        super().__init__()
+        self.norm_spatial = nn.LayerNorm(width)
+        self.spatial = Attention(width, heads, Axis.LEADS)
+        self.norm_temporal = nn.LayerNorm(width)
+        self.temporal = Attention(width, heads, Axis.TIME)
+        self.norm_mlp = nn.LayerNorm(width)
+        self.mlp = FeedForward(width, mlp_ratio)
+
+    def forward(self, h_BTCD: Tensor) -> Tensor:
+        """[B, T, C, D] → [B, T, C, D]."""
+        h_BTCD = h_BTCD + self.spatial(self.norm_spatial(h_BTCD))
+        h_BTCD = h_BTCD + self.temporal(self.norm_temporal(h_BTCD))
+        return h_BTCD + self.mlp(self.norm_mlp(h_BTCD))  # type: ignore[no-any-return]
+
+
+class Encoder(nn.Module):
+    """`depth` blocks and a closing LayerNorm; at the paper's size 113 M parameters."""
+
+    def __init__(self, width: int, depth: int, heads: int, mlp_ratio: int) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(width, heads, mlp_ratio) for _ in range(depth))
+        self.norm = nn.LayerNorm(width)
+        self.apply(init_linear)
+
+    def forward(self, z_BTCD: Tensor) -> Tensor:
+        """Contextualise the tokens: H, with the shape of Z."""
+        h_BTCD = z_BTCD
+        for block in self.blocks:
+            h_BTCD = block(h_BTCD)
+        return self.norm(h_BTCD)  # type: ignore[no-any-return]

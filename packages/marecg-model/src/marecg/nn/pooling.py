@@ -1,0 +1,48 @@
+"""The two pooled views of H (§Backbone, Pooled representations).
+
+Shapes: B batch, T patches, C leads, D width, Q queries.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from marecg.nn.attention import init_linear
+
+
+def lead_mean(h_BTCD: Tensor) -> Tensor:
+    """H̄: the mean over leads, one embedding per patch, [B, T, D]."""
+    return h_BTCD.mean(2)
+
+
+class RhythmPool(nn.Module):
+    """h_rhythm (eq. rhythm-pool): attention over time per lead, over leads, then an MLP over the queries.
+
+    Args:
+        width: D.
+        queries: Q.
+        eta: η, the weight of the plain mean beside the attention pool.
+    """
+
+    def __init__(self, width: int, queries: int, eta: float) -> None:
+        super().__init__()
+        self.eta = eta
+        self.query = nn.Parameter(torch.empty(queries, width))
+        self.lead_score = nn.Linear(width, 1, bias=False)
+        self.aggregate = nn.Sequential(nn.Linear(queries * width, width), nn.GELU(), nn.Linear(width, width))
+        self.apply(init_linear)
+        nn.init.trunc_normal_(self.query, std=0.02)
+
+    def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
+        """Return h_rhythm [B, D]; `real_BT` is False at patches that hold padding, which count for nothing.
+
+        A record without a single full patch is pooled over all of its patches.
+        """
+        real_BT = real_BT | ~real_BT.any(1, keepdim=True)
+        score_BTCQ = h_BTCD @ self.query.T * h_BTCD.shape[-1] ** -0.5
+        weight_BTCQ = score_BTCQ.masked_fill(~real_BT[:, :, None, None], -torch.inf).softmax(1)
+        summary_BCQD = torch.einsum("btcq,btcd->bcqd", weight_BTCQ, h_BTCD)
+        lead_weight_BCQ1 = self.lead_score(summary_BCQD).softmax(1)
+        pooled_BQD = (lead_weight_BCQ1 * summary_BCQD).sum(1)
+        real_BT1 = real_BT[..., None].to(h_BTCD.dtype)
+        mean_BD = (lead_mean(h_BTCD) * real_BT1).sum(1) / real_BT1.sum(1)
+        return self.aggregate(pooled_BQD.flatten(1)) + self.eta * mean_BD  # type: ignore[no-any-return]

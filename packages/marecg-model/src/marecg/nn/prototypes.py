@@ -1,0 +1,48 @@
+"""The concept prototypes P: a two-layer graph convolution over Â (eq. gscl-prototypes).
+
+Only training builds this module; an exported model carries P as a buffer.
+
+Shapes: N concepts, E node width (d_e), K concept width (d_c).
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, normalize
+from torch_geometric.nn import GCNConv
+
+from marecg.nn.dropout import dropout
+
+
+class PrototypeHead(nn.Module):
+    """P = unit rows of two layers (E + ÂE)W; at N = 40, d_e = 128, d_c = 256 it has 55,040 parameters.
+
+    GCNConv's own normalisation would give ÂEW, another equation. Without it, over the weighted edges of
+    I + Â, the layer is the paper's.
+
+    Args:
+        a_hat_NN: Â, float [N, N], the symmetrically normalised adjacency with self-loops.
+        node_width: d_e; `concept_width`: d_c; `dropout`: Drop's rate.
+    """
+
+    edge_index: Tensor
+    edge_weight: Tensor
+
+    def __init__(self, a_hat_NN: Tensor, node_width: int, concept_width: int, dropout: float) -> None:
+        super().__init__()
+        propagate_NN = torch.eye(len(a_hat_NN), dtype=a_hat_NN.dtype) + a_hat_NN
+        edge_index = propagate_NN.nonzero().T.contiguous()
+        self.register_buffer("edge_index", edge_index, persistent=False)
+        self.register_buffer("edge_weight", propagate_NN[tuple(edge_index)].float(), persistent=False)
+        self.embedding = nn.Parameter(torch.randn(len(a_hat_NN), node_width) * 0.02)
+        self.conv1 = GCNConv(node_width, node_width, normalize=False, bias=False)
+        self.norm1 = nn.LayerNorm(node_width)
+        self.conv2 = GCNConv(node_width, concept_width, normalize=False, bias=False)
+        self.norm2 = nn.LayerNorm(concept_width)
+        self.dropout = dropout
+
+    def forward(self, generator: torch.Generator | None = None) -> Tensor:
+        """Return P [N, d_c], rows on the unit sphere; without a generator nothing is dropped."""
+        h_NE = self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))
+        if generator is not None:
+            h_NE = dropout(h_NE, self.dropout, generator)
+        return normalize(self.norm2(self.conv2(h_NE, self.edge_index, self.edge_weight)), dim=-1)

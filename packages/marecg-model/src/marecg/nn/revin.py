@@ -1,0 +1,51 @@
+"""Reversible instance normalisation per lead (§subsec:pretrain-corpus, RevIN).
+
+No affine part: W_p follows at once, and a learned scale on the reconstruction's target could shrink
+the loss to nothing.
+
+Shapes: B batch, C leads, L samples.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Scale(NamedTuple):
+    """Mean and standard deviation of each lead, in mV, [B, C, 1]."""
+
+    mean_BC1: Tensor
+    std_BC1: Tensor
+
+
+class RevIN(nn.Module):
+    """Centre and scale each lead of each record by the statistics of its context.
+
+    Args:
+        context: how many leading samples the statistics may see; what follows is to be predicted.
+        eps: added to the variance, in mV².
+    """
+
+    def __init__(self, context: int, eps: float) -> None:
+        super().__init__()
+        self.context = context
+        self.eps = eps
+
+    def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
+        """Normalise; padding (samples from n_valid on) stays zero and counts for nothing."""
+        real_B1L = _before(n_valid_B, x_BCL.shape[-1])
+        seen_B1L = _before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
+        count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)
+        mean_BC1 = (x_BCL * seen_B1L).sum(-1, keepdim=True) / count_B11
+        var_BC1 = ((x_BCL - mean_BC1).square() * seen_B1L).sum(-1, keepdim=True) / count_B11
+        scale = Scale(mean_BC1, (var_BC1 + self.eps).sqrt())
+        return (x_BCL - scale.mean_BC1) / scale.std_BC1 * real_B1L, scale
+
+    def invert(self, x_BCL: Tensor, scale: Scale) -> Tensor:
+        """Back to mV."""
+        return x_BCL * scale.std_BC1 + scale.mean_BC1
+
+
+def _before(n_B: Tensor, length: int) -> Tensor:
+    return (torch.arange(length, device=n_B.device) < n_B[:, None])[:, None, :]

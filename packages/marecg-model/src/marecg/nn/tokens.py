@@ -1,0 +1,42 @@
+"""From samples to tokens: eq. patch-token and eq. encoder-input.
+
+Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
+    """Cut each lead into overlapping patches, x_BTCP: a view, nothing is copied."""
+    return x_BCL.unfold(-1, patch, stride).transpose(1, 2)
+
+
+def full_patches(n_valid_B: Tensor, patches: int, patch: int, stride: int) -> Tensor:
+    """Which patches hold no padding: bool [B, T]."""
+    ends_T = torch.arange(patches, device=n_valid_B.device) * stride + patch
+    return ends_T <= n_valid_B[:, None]
+
+
+class Tokens(nn.Module):
+    """z_ci = W_p x_ci + e_c^lead + e_i^pos (eq. patch-token).
+
+    A masked pair has the learned token m in place of its content W_p x. Its two embeddings stay: without
+    them the masked tokens of a record would all be the same, and attention could not tell where they are.
+    """
+
+    def __init__(self, leads: int, positions: int, patch: int, width: int) -> None:
+        super().__init__()
+        self.project = nn.Linear(patch, width, bias=False)
+        self.lead = nn.Parameter(torch.empty(leads, width))
+        self.position = nn.Parameter(torch.empty(positions, width))
+        self.mask = nn.Parameter(torch.empty(width))
+        for embedding in (self.lead, self.position, self.mask):
+            nn.init.trunc_normal_(embedding, std=0.02)
+
+    def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None) -> Tensor:
+        """Return z_BTCD; `hidden_BTC` is True where a pair is masked or padded."""
+        content_BTCD = self.project(x_BTCP)
+        if hidden_BTC is not None:
+            content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)
+        return content_BTCD + (self.position[: x_BTCP.shape[1], None] + self.lead)

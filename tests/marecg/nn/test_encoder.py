@@ -1,0 +1,37 @@
+"""The factorised encoder."""
+
+import torch
+
+from marecg.config import ModelConfig
+from marecg.nn.encoder import Block, Encoder
+
+
+def test_the_reference_encoder_has_113_million_parameters() -> None:
+    config = ModelConfig()
+    with torch.device("meta"):
+        encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
+    count = sum(parameter.numel() for parameter in encoder.parameters())
+    assert abs(count / 113e6 - 1) < 0.01
+
+
+def test_a_block_attends_first_across_leads_then_along_time() -> None:
+    block = Block(width=8, heads=2, mlp_ratio=2)
+    h = torch.randn(1, 3, 4, 8)
+    after_spatial = h + block.spatial(block.norm_spatial(h))
+    after_temporal = after_spatial + block.temporal(block.norm_temporal(after_spatial))
+    expected = after_temporal + block.mlp(block.norm_mlp(after_temporal))
+    torch.testing.assert_close(block(h), expected)
+
+
+def test_one_block_carries_every_token_to_every_other() -> None:
+    block = Block(width=8, heads=2, mlp_ratio=2)
+    h = torch.randn(1, 3, 4, 8, requires_grad=True)
+    block(h)[0, 0, 0].sum().backward()
+    assert h.grad is not None
+    assert (h.grad.abs().sum(-1) > 0).all()
+
+
+def test_records_of_a_batch_do_not_see_each_other() -> None:
+    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+    z = torch.randn(3, 5, 4, 8)
+    torch.testing.assert_close(encoder(z)[1:2], encoder(z[1:2]))

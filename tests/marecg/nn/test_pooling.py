@@ -1,0 +1,48 @@
+"""H̄ and h_rhythm (eq. rhythm-pool)."""
+
+import torch
+
+from marecg.nn.pooling import RhythmPool, lead_mean
+
+
+def pool() -> RhythmPool:
+    torch.manual_seed(0)
+    rhythm_pool = RhythmPool(width=6, queries=3, eta=0.1)
+    with torch.no_grad():
+        rhythm_pool.query.normal_()
+        rhythm_pool.lead_score.weight.normal_()
+    return rhythm_pool
+
+
+def test_the_lead_mean_keeps_time_and_averages_leads() -> None:
+    h_BTCD = torch.arange(12.0).view(1, 2, 3, 2)
+    assert lead_mean(h_BTCD).tolist() == [[[2, 3], [8, 9]]]
+
+
+def test_the_rhythm_pool_is_what_its_equation_says() -> None:
+    rhythm_pool = pool()
+    h_BTCD = torch.randn(2, 5, 4, 6)
+    pooled = rhythm_pool(h_BTCD, torch.ones(2, 5, dtype=torch.bool))
+    for batch in range(2):
+        answers = []
+        for query in rhythm_pool.query:
+            summaries = []
+            for lead in range(4):
+                tokens_TD = h_BTCD[batch, :, lead]
+                summaries.append((tokens_TD @ query / 6**0.5).softmax(0) @ tokens_TD)
+            summary_CD = torch.stack(summaries)
+            answers.append(rhythm_pool.lead_score(summary_CD)[:, 0].softmax(0) @ summary_CD)
+        expected = rhythm_pool.aggregate(torch.cat(answers)) + 0.1 * h_BTCD[batch].mean((0, 1))
+        torch.testing.assert_close(pooled[batch], expected)
+
+
+def test_patches_of_padding_count_for_nothing() -> None:
+    h_BTCD = torch.randn(1, 5, 4, 6)
+    real_BT = torch.tensor([[True, True, True, False, False]])
+    torch.testing.assert_close(
+        pool()(h_BTCD, real_BT), pool()(h_BTCD[:, :3], torch.ones(1, 3, dtype=torch.bool))
+    )
+
+
+def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers() -> None:
+    assert pool()(torch.randn(1, 5, 4, 6), torch.zeros(1, 5, dtype=torch.bool)).isfinite().all()

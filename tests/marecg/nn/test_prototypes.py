@@ -1,0 +1,47 @@
+"""eq. gscl-prototypes."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu, layer_norm
+
+from marecg.nn.prototypes import PrototypeHead
+
+
+def ring(n: int) -> Tensor:
+    """Â of a ring with self-loops: every node has degree 3."""
+    adjacency = torch.eye(n) + torch.eye(n).roll(1, 0) + torch.eye(n).roll(-1, 0)
+    return adjacency / 3
+
+
+def test_at_the_papers_widths_the_concept_side_has_55040_parameters() -> None:
+    head = PrototypeHead(ring(40), node_width=128, concept_width=256, dropout=0.1)
+    assert sum(parameter.numel() for parameter in head.parameters()) == 55_040
+
+
+def test_the_graph_convolution_is_the_dense_product_of_the_equation() -> None:
+    a_hat_NN = ring(7)
+    head = PrototypeHead(a_hat_NN, node_width=5, concept_width=4, dropout=0.1)
+    with torch.no_grad():
+        head.norm1.weight.normal_()
+        head.norm2.bias.normal_()
+    propagated_NE = head.embedding + a_hat_NN @ head.embedding
+    h1_NE = layer_norm(
+        gelu(propagated_NE @ head.conv1.lin.weight.T), (5,), head.norm1.weight, head.norm1.bias
+    )
+    h2_NK = layer_norm(
+        (h1_NE + a_hat_NN @ h1_NE) @ head.conv2.lin.weight.T, (4,), head.norm2.weight, head.norm2.bias
+    )
+    torch.testing.assert_close(head(), h2_NK / h2_NK.norm(dim=1, keepdim=True))
+
+
+def test_every_prototype_lies_on_the_unit_sphere_with_and_without_dropout() -> None:
+    head = PrototypeHead(ring(40), node_width=16, concept_width=8, dropout=0.5)
+    for generator in (None, torch.Generator().manual_seed(0)):
+        torch.testing.assert_close(head(generator).norm(dim=1), torch.ones(40))
+
+
+def test_dropout_follows_its_generator() -> None:
+    head = PrototypeHead(ring(10), node_width=16, concept_width=8, dropout=0.5)
+    first, same, other = (head(torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)

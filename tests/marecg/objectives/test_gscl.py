@@ -1,0 +1,54 @@
+"""eq. gscl-pred and eq. gscl-loss."""
+
+import math
+
+import torch
+
+from marecg.nn.concepts import concept_logits
+from marecg.objectives.gscl import gscl_loss
+
+
+def test_the_loss_by_hand() -> None:
+    logits = torch.tensor([[0.0, math.log(3.0)]])  # q = (1/4, 3/4)
+    target = torch.tensor([[0.5, 0.5]])
+    expected = -(0.5 * math.log(0.25) + 0.5 * math.log(0.75))
+    torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(expected))
+
+
+def test_q_is_the_softmax_of_cosines_over_tau() -> None:
+    h = torch.tensor([[3.0, 4.0]])
+    prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    torch.testing.assert_close(concept_logits(h, prototypes, tau=0.5), torch.tensor([[1.2, 1.6]]))
+
+
+def test_records_with_roots_only_leave_the_loss() -> None:
+    logits = torch.randn(3, 5)
+    target = torch.rand(3, 5).softmax(-1)
+    target[1] = 0
+    torch.testing.assert_close(gscl_loss(logits, target), gscl_loss(logits[[0, 2]], target[[0, 2]]))
+
+
+def test_a_batch_of_such_records_costs_nothing_and_pulls_nowhere() -> None:
+    logits = torch.randn(3, 5, requires_grad=True)
+    loss = gscl_loss(logits, torch.zeros(3, 5))
+    loss.backward()
+    assert loss == 0
+    assert logits.grad is not None
+    assert not logits.grad.any()
+
+
+def test_the_loss_is_the_mean_cross_entropy_of_the_equation() -> None:
+    logits, target = torch.randn(4, 6), torch.randn(4, 6).softmax(-1)
+    total = 0.0
+    for record in range(4):
+        q = [math.exp(value) for value in logits[record].tolist()]
+        total -= sum(
+            t * math.log(value / sum(q)) for t, value in zip(target[record].tolist(), q, strict=True)
+        )
+    torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(total / 4))
+
+
+def test_the_loss_is_least_where_q_is_the_target() -> None:
+    target = torch.randn(4, 6).softmax(-1)
+    at_target = gscl_loss(target.log(), target)
+    assert all(gscl_loss(target.log() + torch.randn(4, 6), target) > at_target for _ in range(10))
