@@ -5,7 +5,7 @@ A field's source is written where its default is: `paper(value, section)` or `ch
 """
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -47,6 +47,17 @@ class CorpusConfig(Settings):
 
     fs: int = paper(500, "§sec:values", gt=0)
     window: int = paper(4700, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
+    margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
+    shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
+    amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
+    clip_run: float = chosen(0.01, "s on one rail that make it clipped, not a rounded peak", gt=0)
+    clip_limit: float = chosen(0.02, "share of a lead; unclipped real records stay below 0.01", gt=0)
+    zero_limit: float = chosen(0.25, "share of a lead; below 0.13 in real ones, above 0.7 if unplugged", gt=0)
+    flat_range: float = chosen(0.01, "mV peak to peak: two steps of a coarse converter", gt=0)
+    rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
+        "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
+    )
+    shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
 
 class ModelConfig(Settings):

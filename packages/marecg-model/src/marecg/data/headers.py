@@ -43,14 +43,13 @@ class Channel:
 
 @dataclass(frozen=True)
 class Header:
-    """A parsed header: `length` in samples (None: not said), `comments` by lower-case key, and the text."""
+    """A parsed header: `length` in samples (None: not said), `comments` by lower-case key."""
 
     path: Path
     fs: float
     length: int | None
     channels: tuple[Channel, ...]
     comments: dict[str, str]
-    text: str
 
 
 def read_header(path: Path) -> Header:
@@ -91,16 +90,7 @@ def parse_header(text: str, path: Path) -> Header:
         length=int(record["length"]) if record["length"] else None,
         channels=tuple(_channel(line, path) for line in body[1:]),
         comments=_comments(lines),
-        text=text,
     )
-
-
-def mended(text: str, name: str) -> str:
-    """The header with a plain record line (name, signals, rate, length), which any WFDB reader understands."""
-    lines = text.splitlines()
-    first = next(i for i, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#"))
-    lines[first] = " ".join([name, *lines[first].split()[1:4]])
-    return "\n".join(lines) + "\n"
 
 
 def _sampling_rate(text: str | None, path: Path) -> float:

@@ -4,18 +4,16 @@ Shapes: C leads (rows in `config.LEADS` order), L samples at the record's own ra
 """
 
 import math
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import wfdb
 from numpy.typing import NDArray
-from wfdb.io.header import rx_record
 
 from marecg.config import LEADS
 from marecg.data.diagnoses import diagnoses
-from marecg.data.headers import Channel, Header, mended, read_header
+from marecg.data.headers import Channel, Header, read_header
 from marecg.data.reasons import Reason
 from marecg.data.signal import lead_rows
 from marecg.errors import RecordError
@@ -100,10 +98,9 @@ def read_signal(
         raise RecordError(error.reason, error.problem, where=header.path) from error
     length = _checked_length(header, rows, root)
     read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
-    d_LC, notes = _samples(header, rows, read)
+    d_LC = _samples(header, rows, read)
     leads = [header.channels[row] for row in rows]
-    if read == length:
-        notes = (*notes, *_checksum_notes(leads, d_LC))
+    notes = _checksum_notes(leads, d_LC) if read == length else ()
     baseline_C = np.array([lead.baseline for lead in leads])
     x_LC = (d_LC - baseline_C) / np.array([lead.per_mv for lead in leads])
     lowest = np.array([-(1 << (_bits(lead.format) - 1)) for lead in leads])
@@ -165,27 +162,24 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     return path
 
 
-def _samples(header: Header, rows: list[int], read: int) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """The digital samples [L, 12], read by wfdb; notes on what wfdb could not have read unmended."""
-    body = next(
-        line for line in header.text.splitlines() if line.strip() and not line.lstrip().startswith("#")
-    )
+def _samples(header: Header, rows: list[int], read: int) -> NDArray[np.int64]:
+    """The first `read` digital samples [L, 12]; the common format 16 by numpy, the others by wfdb."""
     try:
-        if rx_record.match(body.strip()):
-            return _read_digital(header.path.with_suffix(""), rows, read), ()
-        with tempfile.TemporaryDirectory() as folder:
-            stand_in = Path(folder) / header.path.name
-            stand_in.write_text(mended(header.text, header.path.stem))
-            for name in {channel.file for channel in header.channels}:
-                (Path(folder) / name).symlink_to((header.path.parent / name).resolve())
-            return _read_digital(stand_in.with_suffix(""), rows, read), ("record line mended",)
+        files = {channel.file for channel in header.channels}
+        if len(files) == 1 and header.channels[0].format == 16:
+            return _format_16(header, read)[:, rows]
+        record = str(header.path.with_suffix(""))
+        digital = wfdb.rdrecord(record, channels=rows, sampto=read, physical=False, return_res=32).d_signal
     except (ValueError, OSError, IndexError, TypeError) as error:
-        raise RecordError(Reason.unreadable, f"wfdb can't read it ({error})", where=header.path) from error
-
-
-def _read_digital(record: Path, rows: list[int], read: int) -> NDArray[np.int64]:
-    digital = wfdb.rdrecord(str(record), channels=rows, sampto=read, physical=False, return_res=32).d_signal
+        raise RecordError(Reason.unreadable, f"can't be read ({error})", where=header.path) from error
     return np.asarray(digital, np.int64)
+
+
+def _format_16(header: Header, read: int) -> NDArray[np.int64]:
+    """Little-endian 16-bit samples, all signals of one instant side by side: [L, signals]."""
+    first, count = header.channels[0], len(header.channels)
+    samples = np.fromfile(header.path.parent / first.file, "<i2", read * count, offset=first.offset)
+    return samples.reshape(read, count).astype(np.int64)
 
 
 def _checksum_notes(leads: list[Channel], d_LC: NDArray[np.int64]) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """R-peaks on raw lead I: NeuroKit2's Pan–Tompkins, then the true extremum of the QRS complex.
 
 Source: paper, §Pretraining Corpus, Signal preprocessing. NeuroKit2's `pantompkins1985` answers with the
-maximum of a trailing moving average, some 20–50 samples behind the R-peak at 500 Hz, and is deaf for its first
-0.3 s. So it runs forwards and backwards, and each answer is moved to the peak of the complex that raised it.
+maximum of a trailing moving average, some 20–50 samples behind the R-peak at 500 Hz, and is deaf for its
+first 0.3 s. So it runs forwards and backwards, and each answer moves to the peak of its complex.
 
 Shapes: L samples, n beats.
 """
@@ -27,12 +27,13 @@ WEAK = 0.08
 """A beat with less than this share of the median beat's energy is noise that the detector learnt from."""
 
 
-def detect(lead_i_mV: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
+def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
     """Find the R-peaks of raw lead I.
 
     Args:
         lead_i_mV: [L] in mV, before any normalisation.
         fs: samples per second.
+        method: a detector of NeuroKit2, `pantompkins1985` (the paper's) or `neurokit`.
 
     Returns:
         int64 [n], sample indices, ascending; empty for asystole, noise without beats, NaN or a flat line.
@@ -40,8 +41,8 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     x_L = np.asarray(lead_i_mV, np.float64)
     if x_L.ndim != 1 or len(x_L) < SHORTEST * fs or not np.isfinite(x_L).all() or np.ptp(x_L) == 0:
         return np.zeros(0, np.int64)
-    forwards = pan_tompkins(x_L, fs)
-    backwards = len(x_L) - 1 - pan_tompkins(x_L[::-1], fs)
+    forwards = find_raw(x_L, fs, method)
+    backwards = len(x_L) - 1 - find_raw(x_L[::-1], fs, method)
     lag = round(LAG * fs)
     energy_L = _energy(x_L, fs)
     beats = [_strongest(energy_L, peak - lag, peak + lag // 4) for peak in forwards]
@@ -49,13 +50,13 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float) -> NDArray[np.int64]:
     return _extrema(x_L, _distinct(np.array(beats, np.int64), energy_L, fs), fs)
 
 
-def pan_tompkins(x_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
+def find_raw(x_L: NDArray[np.float64], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
     """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            clean_L = nk.ecg_clean(x_L, sampling_rate=fs, method="pantompkins1985")
-            found = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method="pantompkins1985")
+            clean_L = nk.ecg_clean(x_L, sampling_rate=fs, method=method)
+            found = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
         except (ValueError, IndexError, ZeroDivisionError, TypeError):
             return np.zeros(0, np.int64)  # its way of saying "no beats"
     return np.asarray(found["ECG_R_Peaks"], np.int64)

@@ -1,0 +1,133 @@
+"""What a preparation will do, fixed before it begins, and where its files lie.
+
+corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
+index.parquet    one row per kept record (index.py)
+report.json      what was kept and what was quarantined, and why (accounts.py)
+shards/*.npy     int16 [records, 12, window], 1 µV per unit
+building/        only while it is being prepared: the plan, and each finished shard's part of index and report
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marecg.config import LEADS, CorpusConfig
+from marecg.data.discovery import Candidate, fingerprint
+from marecg.data.folder import read_json, write_json
+from marecg.data.index import FORMAT
+from marecg.errors import CorpusError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The candidates in their order, cut into shards, and what makes this corpus this corpus.
+
+    Attributes:
+        out: the corpus folder.
+        candidates: every record found.
+        config: how records are prepared.
+        about: what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
+    """
+
+    out: Path
+    candidates: Sequence[Candidate]
+    config: CorpusConfig
+    about: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        out: Path,
+        candidates: Sequence[Candidate],
+        config: CorpusConfig,
+        profile: str,
+        ontology_sha256: str,
+    ) -> "Plan":
+        """Plan a corpus."""
+        about = {
+            "format": FORMAT,
+            "config": config.model_dump(mode="json"),
+            "leads": list(LEADS),
+            "unit": "µV",
+            "profile": profile,
+            "ontology_sha256": ontology_sha256,
+            "sources": sorted({candidate.root.name for candidate in candidates}),
+            "records_sha256": fingerprint(candidates),
+        }
+        return cls(out, candidates, config, about)
+
+    def __len__(self) -> int:
+        """The number of shards."""
+        return math.ceil(len(self.candidates) / self.config.shard)
+
+    def shard(self, number: int) -> Sequence[Candidate]:
+        """The candidates of one shard."""
+        first = number * self.config.shard
+        return self.candidates[first : first + self.config.shard]
+
+    @property
+    def building(self) -> Path:
+        """Where the parts lie until the corpus is complete."""
+        return self.out / "building"
+
+    def signals_file(self, number: int) -> Path:
+        """A shard's signals."""
+        return self.out / "shards" / f"{number:05d}.npy"
+
+    def rows_file(self, number: int) -> Path:
+        """A shard's index rows."""
+        return self.building / f"{number:05d}.parquet"
+
+    def quarantine_file(self, number: int) -> Path:
+        """A shard's quarantined records; written last, so a shard that has it is finished."""
+        return self.building / f"{number:05d}.json"
+
+    def begin(self) -> bool:
+        """Make the folder ready to go on in; True when the corpus is already complete.
+
+        Raises:
+            CorpusError: the folder holds something else, or a corpus of another plan.
+        """
+        known = next(
+            (path for path in (self.out / "corpus.json", self.building / "plan.json") if path.is_file()), None
+        )
+        if known is None:
+            others = [
+                path.name for path in self.out.iterdir() if not _is_temporary(path) and path != self.building
+            ]
+            if others:
+                problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
+                raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
+            write_json(self.about, self.building / "plan.json")
+            return False
+        differences = _differences(self.about, read_json(known))
+        if differences:
+            problem = f"holds a corpus of other {' and '.join(differences)}"
+            raise CorpusError(
+                problem, where=self.out, remedy="Choose another folder for --out, or remove this one"
+            )
+        for folder in (self.out, self.building, self.out / "shards"):
+            for path in folder.glob(".*"):
+                path.unlink()  # left by a process that was killed while it wrote
+        return known.name == "corpus.json"
+
+
+def _is_temporary(path: Path) -> bool:
+    return path.name.startswith(".")
+
+
+def _differences(planned: dict[str, Any], found: Any) -> list[str]:
+    """Which parts of a plan differ, in words."""
+    words = {
+        "format": "format",
+        "config": "settings",
+        "profile": "routing profile",
+        "ontology_sha256": "ontology",
+        "sources": "sources",
+        "records_sha256": "records",
+    }
+    return [
+        word for key, word in words.items() if not isinstance(found, dict) or found.get(key) != planned[key]
+    ]

@@ -1,0 +1,98 @@
+"""Which recordings are too damaged to learn from: named rules over a few measures of each lead.
+
+Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
+zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`.
+
+Shapes: C leads, L samples.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import binary_opening
+
+from marecg.config import LEADS, CorpusConfig
+from marecg.data.reasons import Reason
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What the rules look at, float64 [C] each except the number of seconds.
+
+    Attributes:
+        seconds: length of the recording that the window can use.
+        amplitude_C: largest |x| in mV.
+        range_C: largest minus smallest value in mV.
+        zero_C: share of samples that are exactly zero.
+        clipped_C: share of samples that rest on the lead's largest or smallest value.
+        nan_C: share of samples that are NaN or infinite.
+    """
+
+    seconds: float
+    amplitude_C: NDArray[np.float64]
+    range_C: NDArray[np.float64]
+    zero_C: NDArray[np.float64]
+    clipped_C: NDArray[np.float64]
+    nan_C: NDArray[np.float64]
+
+    def worst(self) -> dict[str, float]:
+        """The measures of the worst lead, under the names of the corpus index."""
+        return {
+            "amplitude_mv": float(self.amplitude_C.max()),
+            "zero_fraction": float(self.zero_C.max()),
+            "clipped_fraction": float(self.clipped_C.max()),
+            "range_mv": float(self.range_C.min()),
+        }
+
+
+def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
+    """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
+    finite_CL = np.isfinite(x_CL)
+    x_CL = np.where(finite_CL, x_CL, 0)
+    top_C1, bottom_C1 = x_CL.max(axis=1, keepdims=True), x_CL.min(axis=1, keepdims=True)
+    run = max(2, round(config.clip_run * fs))
+    resting_CL = binary_opening((x_CL == top_C1) | (x_CL == bottom_C1), np.ones((1, run), np.bool_))
+    return Measures(
+        seconds=x_CL.shape[1] / fs,
+        amplitude_C=np.abs(x_CL).max(axis=1).astype(np.float64),
+        range_C=(top_C1 - bottom_C1)[:, 0].astype(np.float64),
+        zero_C=((x_CL == 0) & finite_CL).mean(axis=1),
+        clipped_C=resting_CL.mean(axis=1),
+        nan_C=1 - finite_CL.mean(axis=1),
+    )
+
+
+def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]]:
+    """The rules that a recording breaks, the most telling first, each with a message; none: it is good."""
+    broken: list[tuple[Reason, str]] = []
+    if measures.seconds < config.shortest:
+        problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
+        broken.append((Reason.too_short, problem))
+    for reason, bad_C, problem in (
+        (Reason.nan, measures.nan_C > 0, "samples that are no number"),
+        (
+            Reason.flat_lead,
+            measures.range_C < config.flat_range,
+            f"flat within {config.flat_range:g} mV",
+        ),
+        (
+            Reason.zero_fraction,
+            measures.zero_C > config.zero_limit,
+            f"zero for over {config.zero_limit:.0%} of the time",
+        ),
+        (
+            Reason.clipping,
+            measures.clipped_C > config.clip_limit,
+            f"on a rail for over {config.clip_limit:.0%} of the time",
+        ),
+        (
+            Reason.extreme_amplitude,
+            measures.amplitude_C > config.amplitude_limit,
+            f"beyond {config.amplitude_limit:g} mV",
+        ),
+    ):
+        if bad_C.any():
+            names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
+            broken.append((reason, f"{names}: {problem}"))
+    return broken
