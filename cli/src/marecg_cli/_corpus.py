@@ -3,6 +3,152 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
 
-COMMANDS: tuple[Callable[..., None], ...] = ()
+import typer
+
+from marecg_cli._output import Format, message, result_json
+
+
+class Profile(StrEnum):
+    """How codes are routed: as the paper prints it, or with its four slips mended."""
+
+    paper = "paper"
+    curated = "curated"
+
+
+def prepare(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, or folders of these.")
+    ],
+    out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
+    profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    format_: Annotated[Format, typer.Option("--format", help="How to print the account.")] = Format.text,
+) -> None:
+    """Prepare a corpus from hospital records; run again after an interruption, it goes on.
+
+    Example: marecg prepare /data/georgia /data/ptb --out corpus
+    """
+    from marecg.data.corpus import prepare
+
+    with _progress() as watch:
+        account = prepare(sources, out, profile=profile.value, jobs=jobs, watch=watch)
+    if format_ is Format.json:
+        result_json(account)
+        return
+    _print_accounts(account)
+    for entry in account["records"][:20]:
+        message(f"quarantined: {entry['root']}/{entry['path']}: {entry['reason']}: {entry['message']}")
+    if len(account["records"]) > 20:
+        message(f"… and {len(account['records']) - 20} more in {out / 'report.json'}")
+
+
+def stats(
+    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    format_: Annotated[Format, typer.Option("--format", help="How to print the tables.")] = Format.text,
+) -> None:
+    """Print the paper's corpus tables, from this corpus.
+
+    Example: marecg stats corpus --format json
+    """
+    from marecg.data.statistics import statistics
+
+    found = statistics(data)
+    if format_ is Format.json:
+        result_json(found)
+        return
+    _print_accounts(found)
+    per_record, kept = found["codes_per_record"], max(found["kept"], 1)
+    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.get("histogram", {}).items()}
+    _print_table("Codes per record", ("codes", "records", "share"), shares)
+    _print_table(
+        "Records per leaf", ("leaf", "records"), {leaf: (n,) for leaf, n in found["leaves"].items() if n}
+    )
+    _print_table(
+        "The corpus",
+        ("what", "value"),
+        {
+            "unique codes": (found["codes"]["unique"],),
+            **{f"… {status}": (n,) for status, n in found["codes"]["by_status"].items()},
+            "codes per record, mean / median": (
+                f"{per_record.get('mean', 0):.2f} / {per_record.get('median', 0):g}",
+            ),
+            "records without a leaf": (found["records_without_leaf"],),
+            "records with R-peaks": (found["rpeaks"]["records_with"],),
+            "beats per record, median": (found["rpeaks"]["per_record"].get("median", 0),),
+            "seconds, shortest / median / longest": (
+                " / ".join(f"{found['seconds'].get(name, 0):g}" for name in ("min", "median", "max")),
+            ),
+            "zero-padded records": (found["seconds"]["padded"],),
+            "groups of identical signals": (found["duplicates"],),
+        },
+    )
+
+
+def _print_accounts(account: Mapping[str, Any]) -> None:
+    """One row per source: what was found, kept, and quarantined under each reason."""
+    reasons = list(account["quarantined"])
+    with_rates = any("fs" in each for each in account["sources"].values())
+    rows = {}
+    for name, each in [*account["sources"].items(), ("total", account)]:
+        share = f"{each['kept'] / max(account['kept'], 1):.1%}"
+        rates = [", ".join(each.get("fs", []))] if with_rates else []
+        rows[name] = (
+            each["found"],
+            each["kept"],
+            share,
+            *rates,
+            *(each["quarantined"].get(r, 0) for r in reasons),
+        )
+    headings = ("source", "found", "kept", "share", *(["Hz"] if with_rates else []), *reasons)
+    _print_table("Records", headings, rows)
+
+
+def _print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left")
+    for name, values in rows.items():
+        table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
+    Console(width=None if Console().is_terminal else 200).print(table)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], None]]:
+    """A bar on stderr with counts by verdict, rate and time left; silent where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[verdicts]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("records", total=None, verdicts="", rate="")
+
+        def watch(found: int, kept: int, quarantined: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(
+                task,
+                total=found,
+                completed=kept + quarantined,
+                verdicts=f"{kept} kept, {quarantined} quarantined",
+                rate=f"{speed:.0f} records/s" if speed else "",
+            )
+
+        yield watch
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (prepare, stats)

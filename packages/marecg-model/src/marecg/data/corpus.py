@@ -69,7 +69,7 @@ def prepare(
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
     candidates = find([Path(source) for source in sources])
-    plan = Plan.of(Path(out), candidates, config, profile, ontology.sha256)
+    plan = Plan.of(Path(out), candidates, config, ontology)
     with held(plan.out):
         if not plan.begin():
             _write_shards(plan, ontology, jobs, watch or (lambda found, kept, quarantined: None))

@@ -7,12 +7,14 @@ shards/*.npy     int16 [records, 12, window], 1 µV per unit
 building/        only while it is being prepared: the plan, and each finished shard's part of index and report
 """
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
 from marecg.data.discovery import Candidate, fingerprint
 from marecg.data.folder import read_json, write_json
@@ -38,12 +40,7 @@ class Plan:
 
     @classmethod
     def of(
-        cls,
-        out: Path,
-        candidates: Sequence[Candidate],
-        config: CorpusConfig,
-        profile: str,
-        ontology_sha256: str,
+        cls, out: Path, candidates: Sequence[Candidate], config: CorpusConfig, ontology: Ontology
     ) -> "Plan":
         """Plan a corpus."""
         about = {
@@ -51,8 +48,9 @@ class Plan:
             "config": config.model_dump(mode="json"),
             "leads": list(LEADS),
             "unit": "µV",
-            "profile": profile,
-            "ontology_sha256": ontology_sha256,
+            "profile": ontology.profile,
+            "ontology_sha256": ontology.sha256,
+            "routing_sha256": _routing_sha256(ontology),
             "sources": sorted({candidate.root.name for candidate in candidates}),
             "records_sha256": fingerprint(candidates),
         }
@@ -118,6 +116,12 @@ def _is_temporary(path: Path) -> bool:
     return path.name.startswith(".")
 
 
+def _routing_sha256(ontology: Ontology) -> str:
+    """A hash of which leaves every code has; the enumeration's hash does not cover that."""
+    table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
+    return hashlib.sha256(table.encode()).hexdigest()
+
+
 def _differences(planned: dict[str, Any], found: Any) -> list[str]:
     """Which parts of a plan differ, in words."""
     words = {
@@ -125,6 +129,7 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
         "config": "settings",
         "profile": "routing profile",
         "ontology_sha256": "ontology",
+        "routing_sha256": "routing table",
         "sources": "sources",
         "records_sha256": "records",
     }
