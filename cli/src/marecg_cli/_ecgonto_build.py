@@ -1,0 +1,81 @@
+"""Commands that check an ontology and turn it into other forms."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ecg_ontology
+from ecg_ontology import Severity
+from marecg_cli._ecgonto_look import As, Profile, Source
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
+
+
+def validate(
+    source: Annotated[
+        str | None, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")
+    ] = None,
+    profile: Profile = "paper",
+    form: As = Format.text,
+) -> None:
+    """Check an ontology (by default the packaged one) against the findings catalogue.
+
+    Exits 1 when there is an error, 3 when the source can't be read.
+
+    Example: ecgonto validate ontology --format json
+    """
+    findings = ecg_ontology.validate(source, profile)
+    ok = not any(finding.severity is Severity.error for finding in findings)
+    if form is Format.json:
+        result_json({"ok": ok, "findings": [finding.model_dump() for finding in findings]})
+    else:
+        for finding in findings:
+            place = f"{finding.where}: " if finding.where else ""
+            result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
+        result(f"{'ok' if ok else 'not ok'}: {len(findings)} findings")
+    if not ok:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def export(
+    out: Annotated[Path, typer.Argument(help="The ending says the form.")],
+    profile: Profile = "paper",
+    ontology: Source = None,
+) -> None:
+    """Write the ontology as .npz, .safetensors, .json, .csv (a folder), .ttl, .owl, .nt or .dot.
+
+    Example: ecgonto export ccg.npz
+    """
+    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), out)))
+
+
+def build(
+    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = Path("ontology"),
+    out: Annotated[
+        Path, typer.Option(help="The bundle; default: the package's own, from the root.")
+    ] = BUNDLE,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 if something is stale.")
+    ] = False,
+) -> None:
+    """Build the bundle and the lock file from the sources, or check that they are up to date.
+
+    Example: ecgonto build --check
+    """
+    from ecg_ontology.building import built_files, stale, write
+
+    files = built_files(sources, out)
+    outdated = stale(files)
+    if not check:
+        write({path: files[path] for path in outdated})
+    for path in files:
+        state = "up to date" if path not in outdated else "stale" if check else "written"
+        result(f"{path}: {state}")
+    if check and outdated:
+        message(f"run: ecgonto build {sources} --out {out}")
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+COMMANDS = (validate, export, build)

@@ -1,0 +1,159 @@
+"""Commands that answer a question about codes and concepts. Arrays load where a distance is asked for."""
+
+from typing import Annotated
+
+import typer
+
+import ecg_ontology
+from ecg_ontology import Concept, Ontology, Route, Status
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+Codes = Annotated[
+    list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
+]
+Profile = Annotated[str, typer.Option(help="paper: four codes as the paper prints them; curated: mended.")]
+Source = Annotated[
+    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+]
+As = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+
+
+def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = Format.text) -> None:
+    """Show the nodes that each code reaches, and why.
+
+    Exits 1 when a code is unknown or malformed.
+
+    Example: ecgonto route 164889003 54329005 698252002 --format json
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    routes = onto.routes(codes)
+    if form is Format.json:
+        result_json([_as_json(onto, route) for route in routes])
+    else:
+        for answer in routes:
+            result(_as_text(onto, answer))
+    _exit_if_unknown(routes)
+
+
+def target(
+    codes: Codes,
+    sigma: Annotated[float, typer.Option(help="Temperature in edges.")] = 1.0,
+    rule: Annotated[str, typer.Option(help="How c* is chosen: max-index or most-specific.")] = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """Show the leaves, the primary c* and the soft target of a record with these codes.
+
+    Exits 1 when a code is unknown or malformed; such a code adds nothing.
+
+    Example: ecgonto target 54329005 --sigma 1.0 --format json
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    routes = onto.routes(codes)
+    y = onto.leaf_multi_hot([codes])
+    leaves = y[0].nonzero()[0].tolist()
+    primary = int(onto.primary(y, rule)[0])
+    soft = onto.soft_targets(y, sigma, rule)[0].tolist()
+    if form is Format.json:
+        result_json({"leaves": leaves, "primary": primary, "target": soft})
+    elif not leaves:
+        result("no leaf: the record has no target and leaves the contrastive loss")
+    else:
+        result(f"leaves   {_names(onto, leaves)}")
+        result(f"primary  {_names(onto, [primary])} by {rule}\ntarget")
+        for index in sorted(range(len(onto)), key=lambda i: (-soft[i], i)):
+            result(f"  {soft[index]:.4f}  {index:>3}  {onto.nodes[index].abbr}")
+    _exit_if_unknown(routes)
+
+
+def distance(
+    a: Annotated[str, typer.Argument(help="Index or abbreviation.")],
+    b: Annotated[str, typer.Argument(help="Index or abbreviation.")],
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """Show how many edges lie between two concepts, and one shortest path.
+
+    Example: ecgonto distance AntMI AMI
+    """
+    onto = ecg_ontology.load(ontology)
+    source, end = onto.node(a), onto.node(b)
+    path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
+    edges = int(onto.distances[source.index, end.index])
+    if form is Format.json:
+        result_json({"distance": edges, "path": path})
+    else:
+        result(f"{edges}  {' – '.join(path)}")
+
+
+def show(
+    node: Annotated[str | None, typer.Argument(help="Index or abbreviation; without it, all nodes.")] = None,
+    profile: Profile = "paper",
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """List the concepts, or show one with its neighbours, text variants and codes.
+
+    Example: ecgonto show AntMI
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    if node is None:
+        if form is Format.json:
+            result_json([concept.model_dump() for concept in onto.nodes])
+        else:
+            for concept in onto.nodes:
+                result(f"{concept.index:>3}  {concept.abbr:<10}  {concept.label}")
+        return
+    concept = onto.node(node)
+    neighbours = [
+        {
+            "kind": edge.kind,
+            "abbr": onto.nodes[edge.target if edge.source == concept.index else edge.source].abbr,
+        }
+        for edge in onto.relations
+        if concept.index in (edge.source, edge.target)
+    ]
+    codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
+    if form is Format.json:
+        result_json({**concept.model_dump(), "neighbours": neighbours, "codes": codes})
+        return
+    result(f"{concept.abbr} ({concept.index})  {concept.label}\n{concept.iri}")
+    result("\n".join(f"  “{text}”" for text in concept.variants))
+    result("\n".join(f"  {neighbour['kind']:<16} {neighbour['abbr']}" for neighbour in neighbours))
+    result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
+
+
+COMMANDS = (route, target, distance, show)
+
+
+def _as_json(onto: Ontology, answer: Route) -> dict[str, object]:
+    return {
+        "code": answer.code,
+        "label": answer.label,
+        "status": answer.status,
+        "nodes": [_node(onto.nodes[index]) for index in answer.nodes],
+        "leaves": list(answer.leaves),
+        "notes": list(answer.notes),
+    }
+
+
+def _node(concept: Concept) -> dict[str, object]:
+    return {"index": concept.index, "abbr": concept.abbr, "label": concept.label, "root": concept.root}
+
+
+def _as_text(onto: Ontology, answer: Route) -> str:
+    where = _names(onto, answer.nodes) if answer.status is Status.routed else answer.status.value
+    label = f"  {answer.label}" if answer.label else ""
+    return "\n".join((f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes)))
+
+
+def _names(onto: Ontology, indices: tuple[int, ...] | list[int]) -> str:
+    return ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in indices)
+
+
+def _exit_if_unknown(routes: tuple[Route, ...]) -> None:
+    strange = [repr(r.code) for r in routes if r.status in (Status.unknown, Status.invalid)]
+    if strange:
+        message(f"unknown or malformed: {', '.join(strange)}")
+        raise typer.Exit(EXIT_FINDINGS)

@@ -1,0 +1,60 @@
+"""From a folder of sources to what is shipped: the bundle and the lock file."""
+
+from collections.abc import Mapping as Table
+from pathlib import Path
+
+from ecg_ontology.checks import findings
+from ecg_ontology.concepts import Severity
+from ecg_ontology.drafts import Draft, bundle_text
+from ecg_ontology.enumeration import lock_text, parse_lock
+from ecg_ontology.errors import SourceError
+from ecg_ontology.files import replacing
+from ecg_ontology.resolve import draft_lines
+from ecg_ontology.sources import LOCK, read_source
+
+
+def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
+    """Return the text of every file that is built from `sources`: the bundle and the lock.
+
+    Args:
+        sources: a folder of sources.
+        bundle: where the bundle goes; the lock lies in `sources`.
+
+    Raises:
+        SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
+    """
+    if not sources.is_dir():
+        raise SourceError(
+            "is no folder of sources", where=sources, remedy="Name the folder that holds the graph"
+        )
+    draft = read_source(sources)
+    errors = [finding for finding in findings(draft) if finding.severity is Severity.error]
+    if errors:
+        first = errors[0]
+        raise SourceError(
+            f"{first.message} [{first.id}] ({len(errors)} errors)",
+            where=first.where or sources,
+            remedy=f"{first.fix}; `ecgonto validate {sources}` lists them all",
+        )
+    lock = lock_text(draft.header.version, draft_lines(draft))
+    return {bundle: bundle_text(_locked(draft, lock)), sources / LOCK: lock}
+
+
+def stale(files: Table[Path, str]) -> list[Path]:
+    """Return those of `files` whose text on disk is another one, or that are missing."""
+    return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+
+
+def write(files: Table[Path, str]) -> None:
+    """Write `files`, each whole or not at all.
+
+    Raises:
+        OutputError: one can't be written.
+    """
+    for path, text in files.items():
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def _locked(draft: Draft, lock: str) -> Draft:
+    return draft.model_copy(update={"lock": parse_lock(lock, LOCK)})

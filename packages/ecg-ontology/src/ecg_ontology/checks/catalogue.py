@@ -1,0 +1,77 @@
+"""What a check is: a rule with an id and a severity, and a function that finds its breaches."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ecg_ontology.concepts import Finding, Severity
+from ecg_ontology.drafts import Draft
+
+
+@dataclass(frozen=True)
+class Breach:
+    """One breach of a rule: what it concerns, what is wrong, and where it stands."""
+
+    subject: str
+    message: str
+    where: str = ""
+
+
+Finder = Callable[[Draft], Iterator[Breach]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One entry of the catalogue.
+
+    Attributes:
+        id: ``CCG-`` + E, W or I for the severity + three digits; the first digit is the chapter.
+        title: the rule as a sentence that holds when all is well.
+        why: what goes wrong when it is broken.
+        fix: what to do about a breach.
+        find: yields the breaches of a draft.
+    """
+
+    id: str
+    title: str
+    why: str
+    fix: str
+    find: Finder
+
+    @property
+    def severity(self) -> Severity:
+        """ERROR, WARN or INFO, as the letter of the id says."""
+        return {"E": Severity.error, "W": Severity.warn, "I": Severity.info}[self.id[4]]
+
+    def findings(self, draft: Draft) -> Iterator[Finding]:
+        """Yield the breaches of `draft` as findings."""
+        for breach in self.find(draft):
+            yield Finding(
+                id=self.id,
+                severity=self.severity,
+                subject=breach.subject,
+                where=breach.where,
+                message=breach.message,
+                fix=self.fix,
+            )
+
+
+class Chapter:
+    """A group of rules, in the order in which they are written."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.rules: list[Rule] = []
+
+    def rule(self, rule_id: str, title: str, *, why: str, fix: str) -> Callable[[Finder], Finder]:
+        """Enter the decorated function into the chapter as the finder of a rule."""
+
+        def enter(find: Finder) -> Finder:
+            self.rules.append(Rule(rule_id, title, why, fix, find))
+            return find
+
+        return enter
+
+    def findings(self, draft: Draft) -> Iterator[Finding]:
+        """Yield the findings of every rule of the chapter."""
+        for rule in self.rules:
+            yield from rule.findings(draft)

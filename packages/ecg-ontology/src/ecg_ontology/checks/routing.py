@@ -1,0 +1,170 @@
+"""Routing: codes, labels, and what each row brings with it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.concepts import Kind, Regime, Tier
+from ecg_ontology.drafts import BASE_TABLE, Draft, Mapping
+from ecg_ontology.routing import malformation
+
+ROUTING = Chapter("Routing")
+PROFILE_DIFFERENCE = "CCG-W310"
+
+Rows = list[Mapping]
+
+
+def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
+    """Rows by table and code."""
+    rows: dict[tuple[str, str], Rows] = defaultdict(list)
+    for row in draft.mappings:
+        rows[row.table, row.code].append(row)
+    return rows
+
+
+@ROUTING.rule(
+    "CCG-E301",
+    "Every code is well formed",
+    why="A SNOMED CT identifier ends in a check digit: one that does not fit is a mistyped code.",
+    fix="Correct the code after its official source",
+)
+def malformed_code(draft: Draft) -> Iterator[Breach]:
+    """A code is malformed or its check digit does not fit."""
+    for (_, code), rows in _by_code(draft).items():
+        if problem := malformation(code):
+            yield Breach(code, f"{code!r} is no code: {problem}", rows[0].place)
+
+
+@ROUTING.rule(
+    "CCG-E302",
+    "Every row ends at a concept",
+    why="A code that is routed to nothing supervises nothing.",
+    fix="Correct the object_id, or define the concept",
+)
+def unknown_node(draft: Draft) -> Iterator[Breach]:
+    """A row names a node that does not exist."""
+    known = {concept.iri for concept in draft.concepts}
+    for row in draft.mappings:
+        if row.node is not None and row.node not in known:
+            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.place)
+
+
+@ROUTING.rule(
+    "CCG-E303",
+    "A routed leaf brings its family, and no other",
+    why='π names "one leaf and its parent root"; with no root or a foreign one, families are miscounted.',
+    fix="Add the row of the leaf's own root, or remove that of the other",
+)
+def family_closure(draft: Draft) -> Iterator[Breach]:
+    """The roots among a code's nodes are not the families of its leaves."""
+    tier = {concept.iri: concept.tier for concept in draft.concepts}
+    family = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
+    for (_, code), rows in _by_code(draft).items():
+        nodes = [row.node for row in rows if row.node is not None and row.node in tier]
+        roots = {node for node in nodes if tier[node] is Tier.root}
+        wanted = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
+        if wanted and roots != wanted:
+            given, due = _names(draft, sorted(roots)), _names(draft, sorted(wanted))
+            message = f"{code} names the families {given}; its leaves belong to {due}"
+            yield Breach(code, message, rows[0].place)
+
+
+@ROUTING.rule(
+    "CCG-E304",
+    "The rows of one code agree",
+    why="A code that is routed and unrouted, or named twice, has no meaning.",
+    fix="Keep one label, one regime and each node once",
+)
+def contradicting_rows(draft: Draft) -> Iterator[Breach]:
+    """Rows of one code contradict each other."""
+    leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
+    for (_, code), rows in _by_code(draft).items():
+        nodes = [row.node for row in rows]
+        count = sum(node in leaves for node in nodes)
+        if None in nodes and len(nodes) > 1:
+            problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
+        elif len(set(nodes)) < len(nodes):
+            problem = "names a node twice"
+        elif len({row.label for row in rows}) > 1:
+            problem = "has two labels"
+        elif {row.regime for row in rows} != {(regime := _regime(nodes, count))}:
+            problem = f"should be of the regime {regime.value!r}"
+        else:
+            continue
+        yield Breach(code, f"{code} {problem}", rows[-1].place)
+
+
+def _regime(nodes: list[str | None], leaves: int) -> Regime:
+    if None in nodes:
+        return Regime.unrouted
+    return (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]
+
+
+@ROUTING.rule(
+    "CCG-E305",
+    "Labels are those of the official map",
+    why="A foreign label hides a foreign routing: the paper has four of them.",
+    fix="Take the label from the official map, and review where the code is routed",
+)
+def wrong_label(draft: Draft) -> Iterator[Breach]:
+    """A row's label is not the official one."""
+    for (table, code), rows in _by_code(draft).items():
+        official = draft.official.get(code)
+        if table == BASE_TABLE and official is not None and rows[0].label != official:
+            yield Breach(
+                code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].place
+            )
+
+
+@ROUTING.rule(
+    "CCG-E306",
+    "Every code of the official map has a decision",
+    why="A code without a row is silently ignored; an unrouted one is ignored for a reason.",
+    fix="Add a row to routing.sssom.tsv: a node, or sssom:NoTermFound with a reason",
+)
+def undecided_code(draft: Draft) -> Iterator[Breach]:
+    """A code of the official map is in no row."""
+    decided = {row.code for row in draft.mappings if row.table == BASE_TABLE}
+    for code, label in draft.official.items():
+        if code not in decided:
+            yield Breach(code, f"{code} ({label}) has no row")
+
+
+@ROUTING.rule(
+    "CCG-E307",
+    "An unrouted code says why",
+    why="Whoever finds a record without a target asks for the reason.",
+    fix="Write the reason into the comment column",
+)
+def unexplained_code(draft: Draft) -> Iterator[Breach]:
+    """An unrouted code has no reason."""
+    for row in draft.mappings:
+        if row.node is None and not row.reason:
+            yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.place)
+
+
+@ROUTING.rule(
+    PROFILE_DIFFERENCE,
+    "The paper's rows follow the official labels",
+    why="Rows kept as printed reproduce the paper; they supervise with nodes that the code does not name.",
+    fix="Use --profile curated where the paper need not be reproduced",
+)
+def printed_otherwise(draft: Draft) -> Iterator[Breach]:
+    """A row of the profile `paper` differs from the curated one."""
+    tables = _by_code(draft)
+    for (table, code), rows in sorted(tables.items()):
+        if table != "paper":
+            continue
+        curated = tables.get((BASE_TABLE, code), [])
+        label = curated[0].label if curated else "no code of the map"
+        names = [_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
+        if names[0] != names[1]:
+            message = (
+                f"the paper prints {code} as {rows[0].label!r} → {names[0]}; "
+                f"officially it is {label!r}, curated as {names[1]}"
+            )
+            yield Breach(code, message, rows[0].place)
+
+
+def _names(draft: Draft, iris: Iterable[str]) -> str:
+    return "{" + ", ".join(draft.abbreviation(iri) for iri in iris) + "}"

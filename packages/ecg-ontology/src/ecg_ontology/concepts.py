@@ -1,0 +1,167 @@
+"""The words of the package as frozen models: concepts, relations, routes, findings.
+
+A concept is a node of the graph G = (V, E) of the appendix "Cardiac Concept Graph"; a root stands for
+a clinical family, a leaf for one finding inside it.
+"""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """A value: immutable, hashable where its fields are, closed against misspelt fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Tier(StrEnum):
+    """The two tiers of the vocabulary."""
+
+    root = "Root"
+    leaf = "Leaf"
+
+
+class Kind(StrEnum):
+    """Why two concepts are joined. All kinds count as one undirected edge of length 1."""
+
+    family = "family"
+    """leaf → its root"""
+    subtype_of = "subtypeOf"
+    """leaf → the more general leaf (IS_A)"""
+    manifestation_of = "manifestationOf"
+    """leaf → the condition that it shows; no IS_A, so index order says nothing about the two"""
+    sibling = "sibling"
+    """leaf – leaf: clinically co-occurring or opposed concepts of one level"""
+    ring = "ring"
+    """root – root: the cycle that joins the families"""
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the relation reads the same from both ends."""
+        return self in (Kind.sibling, Kind.ring)
+
+
+class Concept(Frozen):
+    """One node of the graph.
+
+    Attributes:
+        index: its place in the frozen enumeration; row of D, column of y.
+        abbr: the abbreviation of the paper's table, such as ``AF``.
+        label: its English name.
+        iri: its global name.
+        root: whether it is a family (root) rather than a finding (leaf).
+        variants: the texts that describe it to a text encoder, in alphabetical order.
+        yields: a finding of the healthy heart that gives way to any other leaf under the rule
+            ``most-specific``.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().nodes[5]
+        Concept(index=5, abbr='AF', label='Atrial fibrillation', ...)
+    """
+
+    index: int
+    abbr: str
+    label: str
+    iri: str
+    root: bool
+    variants: tuple[str, ...] = ()
+    yields: bool = False
+
+
+class Relation(Frozen):
+    """One edge, by the indices of its ends. Symmetric kinds have ``source < target``.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().relations[0]
+        Relation(kind=<Kind.family: 'family'>, source=5, target=1)
+    """
+
+    kind: Kind
+    source: int
+    target: int
+
+
+class Status(StrEnum):
+    """What became of a code."""
+
+    routed = "routed"
+    """it reaches at least one node"""
+    unrouted = "unrouted"
+    """it is known, and no node can honestly carry it; the notes say why"""
+    unknown = "unknown"
+    """well formed, but in no routing table"""
+    invalid = "invalid"
+    """no code at all: malformed, or its check digit does not fit"""
+
+
+class Regime(StrEnum):
+    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside."""
+
+    single = "single morphology"
+    localised = "localised lesion"
+    generic = "generic (NOS)"
+    unrouted = "unrouted"
+
+
+class Route(Frozen):
+    """π of one code.
+
+    Attributes:
+        code: the code as asked for, stripped of surrounding blanks.
+        status: routed, unrouted, unknown or invalid.
+        nodes: indices of the nodes it reaches, in the order of the routing table: leaves, then the root.
+        leaves: those of them that are leaves.
+        label: the code's official label, or "".
+        notes: what a reader of the answer should know.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().route("54329005").nodes
+        (25, 19, 3)
+    """
+
+    code: str
+    status: Status
+    nodes: tuple[int, ...] = ()
+    leaves: tuple[int, ...] = ()
+    label: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Severity(StrEnum):
+    """How much a finding matters."""
+
+    error = "ERROR"
+    """the ontology is wrong: it can't be built, or would supervise wrongly"""
+    warn = "WARN"
+    """it works, and a reader must know"""
+    info = "INFO"
+    """worth knowing"""
+
+
+class Finding(Frozen):
+    """What a check found.
+
+    Attributes:
+        id: the rule, such as ``CCG-E012``.
+        severity: ERROR, WARN or INFO.
+        subject: the concept, code or relation concerned.
+        where: file and line, as far as they are known.
+        message: what is wrong.
+        fix: what to do.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [finding.subject for finding in ecg_ontology.validate()]
+        ['164931005', '233917008', '413444003', '698252002']
+    """
+
+    id: str
+    severity: Severity
+    subject: str
+    where: str
+    message: str
+    fix: str

@@ -1,0 +1,164 @@
+"""An ontology as its files state it, before anything is believed.
+
+A draft can hold every mistake that a source can hold: an index twice, an edge to nowhere, a code
+that contradicts itself. The checks read drafts; `Ontology` is built from a draft without errors. The bundle
+``ccg.json`` is a draft written as JSON, so whatever is loaded passes through the same door.
+"""
+
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from ecg_ontology.concepts import Frozen, Kind, Regime, Tier
+from ecg_ontology.errors import SourceError
+from ecg_ontology.files import replacing
+
+BASE_TABLE = "curated"
+"""The routing table that every profile starts from."""
+
+
+class Header(Frozen):
+    """What the ontology says about itself.
+
+    Attributes:
+        iri: the ontology's name; its concepts are named ``<iri>#<abbr>``.
+        version: ``major.minor.patch``; the enumeration is frozen within a major version.
+        title: one line.
+        licence: IRI of the licence.
+        creators: who made it.
+        provenance: where its content comes from.
+    """
+
+    iri: str
+    version: str
+    title: str
+    licence: str
+    creators: tuple[str, ...]
+    provenance: tuple[str, ...]
+
+
+class DraftConcept(Frozen):
+    """A concept as stated; `None` and "" mean that the source does not say."""
+
+    iri: str
+    index: int | None = None
+    abbr: str = ""
+    label: str = ""
+    tier: Tier | None = None
+    variants: tuple[str, ...] = ()
+    yields: bool = False
+    place: str = ""
+
+
+class DraftRelation(Frozen):
+    """One statement ``subject kind object``; symmetric kinds are stated from both ends."""
+
+    kind: Kind
+    subject: str
+    object: str
+    place: str = ""
+
+
+class Mapping(Frozen):
+    """One row of a routing table: one code and one node.
+
+    Attributes:
+        code: SNOMED CT identifier, or ``vocabulary:code``.
+        label: the code's label.
+        predicate: SKOS relation from the code to the node, as a CURIE.
+        node: IRI of the node, or `None` when no node can carry the code.
+        regime: the appendix's regime of the code.
+        reason: why, where the labels alone don't say it.
+        source: who decided: the paper's table or the curation.
+        table: the table's name: ``curated``, ``paper`` or that of a further vocabulary.
+        place: file and line.
+    """
+
+    code: str
+    label: str
+    predicate: str
+    node: str | None
+    regime: Regime
+    reason: str = ""
+    source: str = ""
+    table: str = BASE_TABLE
+    place: str = ""
+
+
+class Lock(Frozen):
+    """The frozen enumeration: a version, the lines that it froze, and the hash written above them."""
+
+    version: str
+    sha256: str
+    lines: tuple[str, ...]
+    place: str = ""
+
+
+class Draft(Frozen):
+    """Everything that the sources state.
+
+    Attributes:
+        header: the ontology's own description.
+        concepts: the nodes, in the order of their indices where they have any.
+        relations: the edges as stated.
+        mappings: the rows of all routing tables.
+        official: label of every code of the official map that the base table must cover.
+        lock: the frozen enumeration, where the sources bring one.
+    """
+
+    header: Header
+    concepts: tuple[DraftConcept, ...]
+    relations: tuple[DraftRelation, ...]
+    mappings: tuple[Mapping, ...] = ()
+    official: dict[str, str] = Field(default_factory=dict)
+    lock: Lock | None = None
+
+    def abbreviation(self, iri: str) -> str:
+        """Return the short name of `iri` for a message: its abbreviation, or its local name."""
+        for concept in self.concepts:
+            if concept.iri == iri and concept.abbr:
+                return concept.abbr
+        return iri.rpartition("#")[2].rpartition("/")[2]
+
+
+def read_bundle(path: Path) -> Draft:
+    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
+
+    Raises:
+        SourceError: the file can't be read or is no bundle.
+    """
+    try:
+        return Draft.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SourceError(
+            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
+            where=path,
+            remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
+        ) from error
+
+
+def write_bundle(draft: Draft, path: Path) -> None:
+    """Write `draft` as a bundle: the same bytes for the same content, wherever it was read from.
+
+    Raises:
+        OutputError: the file can't be written.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(bundle_text(draft), encoding="utf-8")
+
+
+def bundle_text(draft: Draft) -> str:
+    """Return the text of the bundle. File places are left out: they are the sources', not the content's."""
+    everywhere = {"concepts": {"__all__": {"place"}}, "relations": {"__all__": {"place"}}}
+    return (
+        draft.model_dump_json(
+            indent=1,
+            exclude={**everywhere, "mappings": {"__all__": {"place"}}, "lock": {"place"}},
+            exclude_defaults=True,
+        )
+        + "\n"
+    )

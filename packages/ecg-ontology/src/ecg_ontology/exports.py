@@ -1,0 +1,119 @@
+"""The ontology for other programs: arrays, tables, RDF, a drawing language. The file's ending says which."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ecg_ontology.errors import UsageError
+from ecg_ontology.files import replacing
+from ecg_ontology.ontology import Ontology
+
+
+def export(onto: Ontology, out: str | Path) -> Path:
+    """Write `onto` in the form that the ending of `out` names.
+
+    ========================  =============================================================================
+    ``.npz``                  distances, adjacency, a_hat, abbr, root; sha256 as a string array
+    ``.safetensors``          distances, adjacency, a_hat; abbr and sha256 as metadata (extra ``safetensors``)
+    ``.json``                 the bundle, which `ecg_ontology.load` reads
+    ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
+    ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
+    ``.dot``                  the graph for Graphviz
+    ========================  =============================================================================
+
+    Returns:
+        The path that was written.
+
+    Raises:
+        UsageError: no form has this ending.
+        OutputError: the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "ccg.npz"
+        >>> _ = ecg_ontology.export(ecg_ontology.load(), out)
+        >>> np.load(out)["distances"].shape
+        (40, 40)
+    """
+    out = Path(out)
+    if out.suffix not in _WRITERS:
+        raise UsageError(
+            f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {', '.join(_WRITERS)}"
+        )
+    with replacing(out) as temporary:
+        _WRITERS[out.suffix](onto, temporary)
+    return out
+
+
+def _npz(onto: Ontology, path: Path) -> None:
+    np.savez(
+        path,
+        distances=onto.distances,
+        adjacency=onto.adjacency,
+        a_hat=onto.a_hat,
+        abbr=np.array([node.abbr for node in onto.nodes]),
+        root=np.array([node.root for node in onto.nodes]),
+        sha256=np.array(onto.sha256),
+    )
+
+
+def _safetensors(onto: Ontology, path: Path) -> None:
+    try:
+        from safetensors.numpy import save_file
+    except ImportError as error:
+        raise UsageError(
+            "safetensors is not installed", remedy='pip install "ecg-ontology[safetensors]"'
+        ) from error
+    arrays = {"distances": onto.distances, "adjacency": onto.adjacency, "a_hat": onto.a_hat}
+    metadata = {"sha256": onto.sha256, "abbr": json.dumps([node.abbr for node in onto.nodes])}
+    save_file(arrays, path, metadata)
+
+
+def _csv(onto: Ontology, path: Path) -> None:
+    path.mkdir()
+    abbr = [node.abbr for node in onto.nodes]
+    nodes = ((n.index, n.abbr, n.label, "root" if n.root else "leaf", n.iri) for n in onto.nodes)
+    _table(path / "nodes.csv", ("index", "abbr", "label", "tier", "iri"), nodes)
+    edges = ((edge.kind, edge.source, edge.target) for edge in onto.relations)
+    _table(path / "edges.csv", ("kind", "source", "target"), edges)
+    routes = (
+        (r.code, r.label, r.status, " ".join(abbr[i] for i in r.nodes)) for r in onto.routes(onto.codes)
+    )
+    _table(path / "routing.csv", ("code", "label", "status", "nodes"), routes)
+    _table(path / "distances.csv", abbr, onto.distances.tolist())
+    _table(path / "a_hat.csv", abbr, onto.a_hat.tolist())
+
+
+def _table(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _rdf(onto: Ontology, path: Path) -> None:
+    from ecg_ontology.sources import rdf_text
+
+    path.write_text(rdf_text(onto.draft, path.suffix), encoding="utf-8")
+
+
+def _dot(onto: Ontology, path: Path) -> None:
+    lines = ["graph ccg {", "  node [shape=ellipse];"]
+    lines += [f'  {n.index} [label="{n.abbr}"{", shape=box" if n.root else ""}];' for n in onto.nodes]
+    lines += [f'  {edge.source} -- {edge.target} [label="{edge.kind}"];' for edge in onto.relations]
+    path.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+
+
+_WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
+    ".npz": _npz,
+    ".safetensors": _safetensors,
+    ".json": Ontology.save,
+    ".csv": _csv,
+    ".ttl": _rdf,
+    ".owl": _rdf,
+    ".nt": _rdf,
+    ".dot": _dot,
+}

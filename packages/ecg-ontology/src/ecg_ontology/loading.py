@@ -1,0 +1,65 @@
+"""`load` and `validate`: the two ways into the package."""
+
+from importlib import resources
+from pathlib import Path
+
+from ecg_ontology.concepts import Finding
+from ecg_ontology.drafts import Draft, read_bundle
+from ecg_ontology.ontology import Ontology
+
+PACKAGED = "ccg.json"
+
+
+def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
+    """Load an ontology.
+
+    Args:
+        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph without
+            routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
+        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them.
+
+    Raises:
+        SourceError: the source can't be read or does not describe a concept graph.
+        UsageError: there is no such profile.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> len(onto.nodes), len(onto.relations), onto.distances.shape
+        (40, 57, (40, 40))
+    """
+    draft = read_draft(source)
+    return Ontology(draft, profile, where=source or PACKAGED)
+
+
+def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[Finding, ...]:
+    """Check an ontology against the findings catalogue, without building it.
+
+    Args:
+        source: as for `load`.
+        profile: as for `load`; under ``curated`` the paper's deviating rows are no finding.
+
+    Raises:
+        SourceError: the source can't be read at all.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.validate(profile="curated")
+        ()
+    """
+    from ecg_ontology.checks import findings
+
+    return findings(read_draft(source), profile)
+
+
+def read_draft(source: str | Path | None) -> Draft:
+    """Read `source` (`None`: the packaged bundle) as stated, unchecked."""
+    if source is None:
+        with resources.as_file(resources.files("ecg_ontology") / "data" / PACKAGED) as path:
+            return read_bundle(path)
+    path = Path(source)
+    if path.suffix == ".json" and path.is_file():
+        return read_bundle(path)
+    from ecg_ontology.sources import read_source
+
+    return read_source(path)

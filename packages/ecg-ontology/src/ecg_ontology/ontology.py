@@ -1,0 +1,274 @@
+"""The ontology as one object: graph, routing and targets behind it.
+
+Arrays and the graph library load on first use, so a single code is routed as fast as the interpreter starts.
+
+Shapes: B records, N concepts.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ecg_ontology import enumeration
+from ecg_ontology.checks.structure import STRUCTURE
+from ecg_ontology.concepts import Concept, Relation, Route, Severity, Status
+from ecg_ontology.drafts import Draft, Header, write_bundle
+from ecg_ontology.errors import SourceError, UnknownConceptError
+from ecg_ontology.resolve import draft_nodes, draft_relations
+from ecg_ontology.routing import RoutingTable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from ecg_ontology.graph import ConceptGraph
+
+
+class Ontology:
+    """A concept graph with its routing table.
+
+    Build one with `ecg_ontology.load`. It never changes.
+
+    Attributes:
+        header: name, version, licence and provenance.
+        draft: what the sources state, tables of both profiles included.
+        profile: ``paper`` or ``curated``.
+        nodes: the N concepts in index order.
+        relations: the edges, each once.
+
+    Args:
+        draft: what the sources state.
+        profile: which routing profile to answer with.
+        where: the file that is named when the draft can't be built.
+
+    Raises:
+        SourceError: the draft breaks a rule of structure; the message names the first breach.
+        UsageError: there is no such profile.
+    """
+
+    def __init__(self, draft: Draft, profile: str = "paper", *, where: object = "") -> None:
+        _refuse_unsound(draft, where)
+        self.draft = draft
+        self.header: Header = draft.header
+        self.profile = profile
+        self.nodes: tuple[Concept, ...] = draft_nodes(draft)
+        self.relations: tuple[Relation, ...] = draft_relations(draft)
+        self._by_abbr = {node.abbr: node for node in self.nodes}
+        self._routing = RoutingTable(draft.mappings, self.nodes, profile)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ontology {self.header.title} {self.header.version}: {len(self)} concepts, {self.sha256[:12]}>"
+        )
+
+    # --- the enumeration
+
+    @cached_property
+    def enumeration(self) -> tuple[str, ...]:
+        r"""What a checkpoint depends on, as lines: index, tier, abbreviation and IRI of each node; each edge.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().enumeration[5].split("\t")[:4]
+            ['node', '5', 'Leaf', 'AF']
+        """
+        return enumeration.enumeration_lines(self.nodes, self.relations)
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the enumeration: the identity of what prototypes, D and Â are bound to.
+
+        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
+        covers neither labels nor text variants nor routing nor the version number, so correcting those
+        leaves checkpoints valid. Both profiles have the same one.
+        """
+        return enumeration.sha256_of(self.enumeration)
+
+    def difference(self, other: "Ontology") -> tuple[str, ...]:
+        """Return what `other` changes in this enumeration; () when both have the same sha256.
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> onto.difference(ecg_ontology.load(profile="curated"))
+            ()
+        """
+        return enumeration.enumeration_difference(self.enumeration, other.enumeration)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.
+
+        A run folder keeps it as ``ontology.json``, so a refused checkpoint can show the difference.
+
+        Raises:
+            OutputError: the file can't be written.
+        """
+        write_bundle(self.draft, Path(path))
+
+    # --- the graph
+
+    @cached_property
+    def graph(self) -> "ConceptGraph":
+        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`."""
+        from ecg_ontology.graph import ConceptGraph
+
+        return ConceptGraph(len(self), self.relations)
+
+    @property
+    def distances(self) -> "NDArray[np.signedinteger]":
+        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path."""
+        return self.graph.distances
+
+    @property
+    def adjacency(self) -> "NDArray[np.uint8]":
+        """A, uint8[N, N]: symmetric, 0/1, no self-loops."""
+        return self.graph.adjacency
+
+    @property
+    def a_hat(self) -> "NDArray[np.float64]":
+        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]."""
+        return self.graph.a_hat
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Indices of the roots."""
+        return tuple(node.index for node in self.nodes if node.root)
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """Indices of the leaves."""
+        return tuple(node.index for node in self.nodes if not node.root)
+
+    def node(self, name: int | str) -> Concept:
+        """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
+
+        Raises:
+            UnknownConceptError: there is none.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().node("AntMI").index
+            25
+        """
+        if isinstance(name, str) and name in self._by_abbr:
+            return self._by_abbr[name]
+        if str(name).isdecimal() and int(name) < len(self):
+            return self.nodes[int(name)]
+        raise UnknownConceptError(
+            f"no concept has the index or abbreviation {name!r}",
+            remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
+        )
+
+    # --- routing
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code of the routing tables, routed or not."""
+        return self._routing.codes
+
+    @property
+    def official(self) -> dict[str, str]:
+        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology)."""
+        return dict(self.draft.official)
+
+    def route(self, code: str) -> Route:
+        """Return π of one code. Unknown and malformed codes get an answer, not an exception.
+
+        Example:
+            >>> import ecg_ontology
+            >>> route = ecg_ontology.load().route("164889003")
+            >>> route.status, route.nodes, route.leaves
+            (<Status.routed: 'routed'>, (5, 1), (5,))
+        """
+        return self._routing.route(code)
+
+    def routes(self, codes: Iterable[str]) -> tuple[Route, ...]:
+        """Return π of each code."""
+        return tuple(self.route(code) for code in codes)
+
+    def status_counts(self, codes: Iterable[str]) -> dict[Status, int]:
+        """Count what became of `codes`, by status.
+
+        Example:
+            >>> import ecg_ontology
+            >>> counts = ecg_ontology.load().status_counts(["164889003", "STE"])
+            >>> counts[Status.invalid]
+            1
+        """
+        statuses = [self.route(code).status for code in codes]
+        return {status: statuses.count(status) for status in Status}
+
+    # --- targets
+
+    def leaf_multi_hot(self, records: Sequence[Sequence[str]]) -> "NDArray[np.uint8]":
+        """Return y, uint8[B, N], for records given as lists of codes.
+
+        Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().leaf_multi_hot([["54329005"], []]).nonzero()[1].tolist()
+            [19, 25]
+        """
+        from ecg_ontology import targets
+
+        active = [[leaf for code in codes for leaf in self.route(code).leaves] for codes in records]
+        return targets.multi_hot(active, len(self))
+
+    def primary(self, y: "ArrayLike", rule: str = "max-index") -> "NDArray[np.int64]":
+        """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.
+
+        Args:
+            y: leaf multi-hot, [B, N].
+            rule: ``max-index`` (the paper's) or ``most-specific``.
+
+        Raises:
+            UsageError: no such rule, or `y` is not [B, N].
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> onto.primary(onto.leaf_multi_hot([["54329005"], ["6374002"]])).tolist()
+            [25, -1]
+        """
+        from ecg_ontology import targets
+
+        return targets.primary(y, targets.ranking(self.nodes, self.relations, rule))
+
+    def soft_targets(
+        self, y: "ArrayLike", sigma: float = 1.0, rule: str = "max-index"
+    ) -> "NDArray[np.float64]":
+        """Return the clamped soft target, float64[B, N]; rows sum to 1, rows without a leaf are zero.
+
+        Args:
+            y: leaf multi-hot, [B, N].
+            sigma: temperature in edges, > 0.
+            rule: how c* is chosen.
+
+        Raises:
+            UsageError: `sigma` is not positive, no such rule, or `y` is not [B, N].
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> t = onto.soft_targets(onto.leaf_multi_hot([["54329005"]]))
+            >>> bool(t[0, 25] == t[0, 19] > t[0, 24])
+            True
+        """
+        from ecg_ontology import targets
+
+        return targets.soft_targets(y, self.primary(y, rule), self.distances, sigma)
+
+
+def _refuse_unsound(draft: Draft, where: object) -> None:
+    errors = [f for f in STRUCTURE.findings(draft) if f.severity is Severity.error]
+    if errors:
+        first = errors[0]
+        others = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""
+        raise SourceError(
+            f"{first.message} [{first.id}]{others}", where=first.where or where, remedy=first.fix
+        )

@@ -1,0 +1,136 @@
+"""π and φ⁻¹: from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
+
+Pure Python without arrays, so that one code is answered as fast as the interpreter starts.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
+
+from ecg_ontology.concepts import Concept, Route, Status
+from ecg_ontology.drafts import BASE_TABLE, Mapping
+from ecg_ontology.errors import UsageError
+
+Profile = Literal["paper", "curated"]
+PROFILES: tuple[str, ...] = get_args(Profile)
+
+_SCTID = re.compile(r"[1-9][0-9]{5,17}")
+_CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
+
+# Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
+_D5 = tuple(
+    tuple((a + b) % 5 + 5 * (b > 4) if a < 5 else (a - b) % 5 + 5 * (b < 5) for b in range(10))
+    for a in range(10)
+)
+_TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
+
+
+def has_check_digit(digits: str) -> bool:
+    """Whether the last of `digits` is the Verhoeff check digit of those before it.
+
+    Source: SNOMED CT Release File Specification, "Check-digit".
+
+    Example:
+        >>> has_check_digit("164889003"), has_check_digit("164889030")
+        (True, False)
+    """
+    check = 0
+    for place, digit in enumerate(reversed(digits)):
+        turned = int(digit)
+        for _ in range(place % 8):
+            turned = _TURN[turned]
+        check = _D5[check][turned]
+    return check == 0
+
+
+def malformation(code: str) -> str:
+    """Say why `code` can be no code, or return "" when it can.
+
+    A code is a SNOMED CT identifier (6 to 18 digits, the last one a check digit) or ``vocabulary:code``.
+
+    Example:
+        >>> malformation("STE")
+        'neither a SNOMED CT identifier nor of the form vocabulary:code'
+    """
+    if not code:
+        return "empty"
+    if _CURIE.fullmatch(code):
+        return ""
+    if not _SCTID.fullmatch(code):
+        return "neither a SNOMED CT identifier nor of the form vocabulary:code"
+    return (
+        "" if has_check_digit(code) else "its check digit does not fit: a digit is wrong or two are swapped"
+    )
+
+
+class RoutingTable:
+    """The routing table π of one profile.
+
+    Args:
+        mappings: the rows of all tables.
+        nodes: the concepts; rows name them by IRI.
+        profile: ``paper`` keeps the rows as the paper prints them, ``curated`` follows the official labels.
+
+    Raises:
+        UsageError: there is no such profile.
+    """
+
+    def __init__(self, mappings: Iterable[Mapping], nodes: Sequence[Concept], profile: str) -> None:
+        if profile not in PROFILES:
+            raise UsageError(
+                f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
+            )
+        self.profile = profile
+        self._by_iri = {node.iri: node for node in nodes}
+        tables: dict[str, dict[str, list[Mapping]]] = {BASE_TABLE: {}, "paper": {}}
+        for row in mappings:
+            name = row.table if row.table == "paper" else BASE_TABLE
+            tables[name].setdefault(row.code, []).append(row)
+        self._curated = tables[BASE_TABLE]
+        self._printed = tables["paper"] if profile == "paper" else {}
+        self._routes: dict[str, Route] = {}
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Every code of the tables, routed or not, in the order of the tables."""
+        return tuple(self._curated)
+
+    def route(self, code: str) -> Route:
+        """Return π(`code`); a code that is unknown or no code at all is answered, never refused."""
+        code = code.strip()
+        if code not in self._routes:
+            self._routes[code] = self._look_up(code)
+        return self._routes[code]
+
+    def _look_up(self, code: str) -> Route:
+        rows = self._printed.get(code) or self._curated.get(code)
+        if rows is None:
+            problem = malformation(code)
+            if problem:
+                return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))
+            note = "well formed, but in no routing table: add a row to routing.sssom.tsv to supervise with it"
+            return Route(code=code, status=Status.unknown, notes=(note,))
+        label = self._curated.get(code, rows)[0].label
+        nodes = [self._by_iri[row.node] for row in rows if row.node is not None]
+        return Route(
+            code=code,
+            status=Status.routed if nodes else Status.unrouted,
+            nodes=tuple(node.index for node in nodes),
+            leaves=tuple(node.index for node in nodes if not node.root),
+            label=label,
+            notes=self._notes(code, rows),
+        )
+
+    def _notes(self, code: str, rows: Sequence[Mapping]) -> tuple[str, ...]:
+        reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
+        if code not in self._printed:
+            return reasons
+        official = self._curated[code]
+        return (
+            f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
+            f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",
+            *reasons,
+        )
+
+    def _names(self, rows: Sequence[Mapping]) -> str:
+        return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"

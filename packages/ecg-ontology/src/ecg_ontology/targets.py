@@ -1,0 +1,125 @@
+"""y, c* and the soft target, vectorised (appendix, "Primary Positive Concept Selection").
+
+Shapes: B records, N concepts.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ecg_ontology.concepts import Concept, Kind, Relation
+from ecg_ontology.errors import UsageError
+
+Rule = Literal["max-index", "most-specific"]
+RULES: tuple[str, ...] = get_args(Rule)
+NO_LEAF = -1
+"""The primary of a record without an active leaf."""
+
+
+def multi_hot(leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
+    """Return y, uint8[B, N], from the active leaves of each record.
+
+    Example:
+        >>> multi_hot([[1], [], [0, 2]], 3).tolist()
+        [[0, 1, 0], [0, 0, 0], [1, 0, 1]]
+    """
+    y_BN = np.zeros((len(leaves), n), dtype=np.uint8)
+    rows = np.repeat(np.arange(len(leaves)), [len(active) for active in leaves])
+    columns = np.fromiter((index for active in leaves for index in active), dtype=np.intp)
+    y_BN[rows, columns] = 1
+    return y_BN
+
+
+def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: str) -> NDArray[np.int64]:
+    """Return the rank of every concept under `rule`, int64[N]: the active leaf of highest rank is c*.
+
+    - ``max-index`` (the paper's): the index itself.
+    - ``most-specific``: a yielding leaf (normal sinus rhythm) comes last; then the longest IS_A path over
+      ``subtypeOf`` decides, then the index. The paper's wording, "maximal distance from any root",
+      gives every leaf the depth 1; this is the reading that tells leaves apart.
+
+    Raises:
+        UsageError: no rule has this name.
+    """
+    if rule not in RULES:
+        raise UsageError(f"no selection rule is called {rule!r}", remedy=f"Choose one of {', '.join(RULES)}")
+    if rule == "max-index":
+        return np.arange(len(nodes), dtype=np.int64)
+    depths = is_a_depths(len(nodes), relations)
+    order = sorted(range(len(nodes)), key=lambda c: (not nodes[c].yields, depths[c], c))
+    ranks = np.empty(len(nodes), dtype=np.int64)
+    ranks[order] = np.arange(len(nodes))
+    return ranks
+
+
+def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
+    """Return for each concept the number of ``subtypeOf`` steps on its longest way up."""
+    parents: list[list[int]] = [[] for _ in range(n)]
+    for relation in relations:
+        if relation.kind is Kind.subtype_of:
+            parents[relation.source].append(relation.target)
+    depths = [0] * n
+    for _ in range(n):  # relax until nothing moves; the graph has no cycle, so at most n times
+        deeper = [max((depths[p] + 1 for p in above), default=0) for above in parents]
+        if deeper == depths:
+            break
+        depths = deeper
+    return depths
+
+
+def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return c*, int64[B]: the active leaf of highest rank; `NO_LEAF` for a record without leaves.
+
+    Args:
+        y: leaf multi-hot, [B, N].
+        ranks: from `ranking`, int64[N].
+
+    Raises:
+        UsageError: `y` is not [B, N].
+    """
+    active_BN = _leaf_matrix(y, len(ranks)) != 0
+    best_B = np.where(active_BN, ranks, -1).argmax(axis=1)
+    return np.where(active_BN.any(axis=1), best_B, NO_LEAF)
+
+
+def soft_targets(
+    y: ArrayLike, c_star: NDArray[np.int64], distances: NDArray[np.signedinteger], sigma: float
+) -> NDArray[np.float64]:
+    """Return the clamped soft target t, float64[B, N].
+
+    exp(-D[c*, ·]/σ), every active leaf raised to at least 1, each row divided by its sum. A record
+    without a leaf has a row of zeros: it leaves the loss.
+
+    Source: Eq. gscl-target; appendix, "Treatment of non-primary active leaves".
+
+    Args:
+        y: leaf multi-hot, [B, N].
+        c_star: primary leaves, int64[B].
+        distances: D_tree, [N, N].
+        sigma: temperature in edges, > 0; ``inf`` gives the uniform distribution.
+
+    Raises:
+        UsageError: `sigma` is not positive, or `y` is not [B, N].
+    """
+    if not sigma > 0:
+        raise UsageError(f"sigma is {sigma}", remedy="Give a temperature above 0")
+    active_BN = _leaf_matrix(y, len(distances)) != 0
+    with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
+        mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
+    t_BN: NDArray[np.float64] = mass_by_distance[distances[c_star]]
+    t_BN[active_BN] = 1.0  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
+    t_BN[c_star == NO_LEAF] = 0.0
+    total_B1 = t_BN.sum(axis=1, keepdims=True)
+    np.divide(t_BN, total_B1, out=t_BN, where=total_B1 > 0)
+    return t_BN
+
+
+def _leaf_matrix(y: ArrayLike, n: int) -> NDArray[np.generic]:
+    matrix = np.asarray(y)
+    if matrix.ndim != 2 or matrix.shape[1] != n:
+        raise UsageError(
+            f"y has shape {list(matrix.shape)}", remedy=f"Give one row of {n} numbers for each record"
+        )
+    return matrix
