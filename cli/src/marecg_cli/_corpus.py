@@ -21,6 +21,47 @@ class Profile(StrEnum):
     curated = "curated"
 
 
+def synth(
+    out: Annotated[Path, typer.Argument(help="A new folder, or an older synthetic corpus to replace.")],
+    records: Annotated[int, typer.Option(help="How many good records.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
+    diagnosis: Annotated[
+        list[str] | None, typer.Option(help="Draw leading findings from these only (repeat the option).")
+    ] = None,
+    noise: Annotated[float, typer.Option(help="How noisy: 0 clean, 1 as usual.")] = 1.0,
+    label_noise: Annotated[
+        float, typer.Option(help="The share of headers with a wrong or missing code.")
+    ] = 0.0,
+    quirk: Annotated[
+        list[str] | None, typer.Option(help="Add a bad record of this kind (repeat the option), or `all`.")
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="How to print what was written.")] = Format.text,
+) -> None:
+    """Write a WFDB corpus of synthetic ECGs with codes, Challenge style, each with its truth beside it.
+
+    Example: marecg synth demo-corpus --records 600 --seed 0
+    """
+    from marecg.data.synth import DIAGNOSES, QUIRKS, write_corpus
+
+    quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
+    with _progress() as watch:
+        written = write_corpus(
+            out,
+            records,
+            seed,
+            diagnoses=tuple(diagnosis or ()),
+            noise=noise,
+            label_noise=label_noise,
+            quirks=quirks,
+            watch=lambda done, wanted: watch(wanted, done, 0),
+        )
+    if format_ is Format.json:
+        result_json({"records": len(written.names), "diagnoses": written.diagnoses})
+        return
+    rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
+    _print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
+
+
 def prepare(
     sources: Annotated[
         list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, or folders of these.")
@@ -151,4 +192,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield watch
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (prepare, stats)
+COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats)
