@@ -51,6 +51,7 @@ class CorpusConfig(Settings):
     shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
     amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
     clip_run: float = chosen(0.01, "s on one rail that make it clipped, not a rounded peak", gt=0)
+    clip_level: float = chosen(0.2, "mV from the lead's median; nearer by, it rests rather than clips", ge=0)
     clip_limit: float = chosen(0.02, "share of a lead; unclipped real records stay below 0.01", gt=0)
     zero_limit: float = chosen(0.25, "share of a lead; below 0.13 in real ones, above 0.7 if unplugged", gt=0)
     flat_range: float = chosen(0.01, "mV peak to peak: two steps of a coarse converter", gt=0)
@@ -97,7 +98,14 @@ class ModelConfig(Settings):
         return (self.context - self.patch) // self.stride + 1
 
 
-class ArConfig(Settings):
+class Objective(Settings):
+    """What every objective has: its coefficient in eq. total-loss, and how long that takes to rise."""
+
+    weight: float = paper(1.0, "eq. total-loss: no coefficient", ge=0)
+    ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
+
+
+class ArConfig(Objective):
     """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
 
     mask_ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
@@ -106,14 +114,72 @@ class ArConfig(Settings):
     heads: int = chosen(6, "64 wide each", gt=0)
 
 
-class GsclConfig(Settings):
+class JepaConfig(Objective):
+    """Latent prediction (§subsec:auxiliary)."""
+
+    weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
+    momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
+    width: int = chosen(384, "the predictor's width, half the encoder's, as in I-JEPA", gt=0)
+    depth: int = chosen(4, "I-JEPA has 6 to 12 at twice our depth", gt=0)
+    heads: int = chosen(6, "64 wide each", gt=0)
+
+
+class ViewConfig(Objective):
+    """View contrast (§subsec:auxiliary)."""
+
+    weight: float = paper(0.1, "§sec:values: λ_view", ge=0)
+    tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
+    width: int = paper(256, "§sec:values: d_view", gt=0)
+    augmentation: Literal["unconstrained", "rhythm-safe"] = paper(
+        "unconstrained", "Table component-ablation: rhythm-safe where MSPS is on"
+    )
+
+
+class RegulariserConfig(Settings):
+    """Lead masking and latent dropout (Table component-ablation)."""
+
+    p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
+    p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
+
+
+class GsclConfig(Objective):
     """Graph-smoothed contrastive learning (§subsec:gscl)."""
 
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
     sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
-    rule: str = paper("max-index", "eq. primary-positive")
+    rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
     node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
     dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
+
+
+class MspsConfig(Objective):
+    """Multi-scale physiological supervision (§subsec:multiscale-sca)."""
+
+    ramp_epochs: float = paper(5, "§sec:values: E_ramp", ge=0)
+    lambda_rhythm: float = paper(0.20, "§sec:values", ge=0)
+    lambda_pos: float = paper(0.10, "§sec:values", ge=0)
+    alpha_alt: float = paper(1.0, "§sec:values", ge=0)
+    alpha_rate: float = paper(1.0, "§sec:values", ge=0)
+    alpha_mrr: float = paper(0.5, "§sec:values", ge=0)
+    alpha_cv: float = paper(0.5, "§sec:values", ge=0)
+    hidden: int = paper(256, "§Computational efficiency: two MLPs of hidden width 256", gt=0)
+    brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
+    tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
+    theta_alt: float = paper(0.15, "§sec:values: θ_alt", gt=0)
+    nu_alt: int = paper(2, "§sec:values: ν_alt, cycles in a row", gt=0)
+    buckets: int = paper(8, "§sec:values: K_p", gt=0)
+    delta_r: int = paper(50, "§sec:values: δ_R in samples", gt=0)
+
+
+class MpctConfig(Objective):
+    """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
+
+    weight: float = paper(0.3, "§sec:values: λ_MPCT", ge=0)
+    beta_ica: float = paper(0.3, "§sec:values", ge=0)
+    beta_bca: float = paper(0.3, "§sec:values", ge=0)
+    beta_opa: float = paper(0.2, "§sec:values", ge=0)
+    tau: float = chosen(0.07, "as GSCL and the view contrast", gt=0)
+    beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
 
 
 class TrainConfig(Settings):
@@ -142,5 +208,10 @@ class Config(Settings):
     name: str = chosen("c1", "the recipe's name")
     model: ModelConfig = ModelConfig()
     ar: ArConfig = ArConfig()
+    jepa: JepaConfig | None = None
+    view: ViewConfig | None = None
+    regulariser: RegulariserConfig | None = None
+    mpct: MpctConfig | None = None
     gscl: GsclConfig | None = None
+    msps: MspsConfig | None = None
     train: TrainConfig = TrainConfig()

@@ -73,7 +73,7 @@ class Corpus:
                 _mapped(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
             profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
-        except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        except (OSError, EOFError, KeyError, ValueError, pa.ArrowException) as error:
             raise _damaged(folder, str(error)) from error
         sizes = np.bincount(column(rows, "shard"), minlength=len(shards))
         if sizes.tolist() != [len(shard) for shard in shards]:

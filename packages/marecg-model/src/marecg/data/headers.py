@@ -52,12 +52,14 @@ class Header:
     comments: dict[str, str]
 
 
-def read_header(path: Path) -> Header:
-    """Read and parse a header file.
+def read_header(path: Path, root: Path) -> Header:
+    """Read and parse a header file that lies below `root`, also when links are followed.
 
     Raises:
-        RecordError: `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or `units`.
+        RecordError: `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or `units`.
     """
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

@@ -52,13 +52,14 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
     x_CL = np.where(finite_CL, x_CL, 0)
     top_C1, bottom_C1 = x_CL.max(axis=1, keepdims=True), x_CL.min(axis=1, keepdims=True)
     run = max(2, round(config.clip_run * fs))
-    resting_CL = binary_opening((x_CL == top_C1) | (x_CL == bottom_C1), np.ones((1, run), np.bool_))
+    away_CL = np.abs(x_CL - np.median(x_CL, axis=1, keepdims=True)) > config.clip_level
+    rail_CL = ((x_CL == top_C1) | (x_CL == bottom_C1)) & away_CL
     return Measures(
         seconds=x_CL.shape[1] / fs,
         amplitude_C=np.abs(x_CL).max(axis=1).astype(np.float64),
         range_C=(top_C1 - bottom_C1)[:, 0].astype(np.float64),
         zero_C=((x_CL == 0) & finite_CL).mean(axis=1),
-        clipped_C=resting_CL.mean(axis=1),
+        clipped_C=binary_opening(rail_CL, np.ones((1, run), np.bool_)).mean(axis=1),
         nan_C=1 - finite_CL.mean(axis=1),
     )
 

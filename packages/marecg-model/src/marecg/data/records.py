@@ -64,7 +64,7 @@ def read_record(header: Path, root: Path, seconds: float | None = None) -> Recor
     Raises:
         RecordError: the record can't be used; `reason` is one of `reasons.Reason`.
     """
-    parsed = read_header(header)
+    parsed = read_header(header, root)
     x_CL, length, notes = read_signal(parsed, root, seconds)
     found = diagnoses(parsed.comments.get("dx", ""))
     return Record(

@@ -8,6 +8,7 @@ Shapes: L samples, n beats.
 """
 
 import warnings
+from functools import cache
 
 import neurokit2 as nk
 import numpy as np
@@ -23,6 +24,9 @@ HALF_QRS = 0.05
 """Seconds between a complex's energy centre and its extremum, at most."""
 REFRACTORY = 0.2
 """Seconds within which two answers are one beat (Pan & Tompkins 1985)."""
+T_WAVE = 0.36
+HALF_SLOPE = 0.25
+"""Within 0.36 s of a beat, half of its slope (a quarter of its energy) makes a T wave (the same source)."""
 WEAK = 0.08
 """A beat with less than this share of the median beat's energy is noise that the detector learnt from."""
 
@@ -43,11 +47,9 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
         return np.zeros(0, np.int64)
     forwards = find_raw(x_L, fs, method)
     backwards = len(x_L) - 1 - find_raw(x_L[::-1], fs, method)
-    lag = round(LAG * fs)
     energy_L = _energy(x_L, fs)
-    beats = [_strongest(energy_L, peak - lag, peak + lag // 4) for peak in forwards]
-    beats += [_strongest(energy_L, peak - lag // 4, peak + lag) for peak in backwards]
-    return _extrema(x_L, _distinct(np.array(beats, np.int64), energy_L, fs), fs)
+    beats = {_climb(energy_L, int(answer), round(LAG * fs)) for answer in (*forwards, *backwards)}
+    return _extrema(x_L, _distinct(beats, energy_L, fs), fs)
 
 
 def find_raw(x_L: NDArray[np.float64], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
@@ -64,28 +66,38 @@ def find_raw(x_L: NDArray[np.float64], fs: float, method: str = "pantompkins1985
 
 def _energy(x_L: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
     """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
-    band = butter(2, (5, 15), "bandpass", fs=fs, output="sos")
-    slope_L = np.gradient(sosfiltfilt(band, x_L))
+    slope_L = np.gradient(sosfiltfilt(_band(fs), x_L))
     return np.asarray(uniform_filter1d(slope_L**2, round(2 * HALF_QRS * fs)), np.float64)
 
 
-def _strongest(energy_L: NDArray[np.float64], start: int, stop: int) -> int:
-    start = max(start, 0)
-    return start + int(np.argmax(energy_L[start : max(stop, start + 1)]))
+@cache
+def _band(fs: float) -> NDArray[np.float64]:
+    return np.asarray(butter(2, (5, 15), "bandpass", fs=fs, output="sos"), np.float64)
 
 
-def _distinct(beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
-    """Each beat once: of two within the refractory time the stronger stays; far too weak ones go."""
-    beats = np.unique(beats)
-    if len(beats) == 0:
-        return beats
+def _climb(energy_L: NDArray[np.float64], start: int, reach: int) -> int:
+    """The top of the complex that is strongest within `reach` of `start`, and of itself."""
+    here = -1
+    while here != start:
+        here = start
+        first = max(here - reach, 0)
+        start = first + int(np.argmax(energy_L[first : here + reach + 1]))
+    return here
+
+
+def _distinct(beats: set[int], energy_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
+    """Each beat once and no T waves: the strongest first, and none that a stronger neighbour explains."""
+    weakest = WEAK * np.median(energy_L[list(beats)]) if beats else 0.0
     kept: list[int] = []
-    for beat in beats[energy_L[beats] >= WEAK * np.median(energy_L[beats])]:
-        if not kept or beat - kept[-1] >= REFRACTORY * fs:
-            kept.append(int(beat))
-        elif energy_L[beat] > energy_L[kept[-1]]:
-            kept[-1] = int(beat)
-    return np.array(kept, np.int64)
+    for beat in sorted(beats, key=lambda each: -energy_L[each]):
+        near = [other for other in kept if abs(beat - other) < T_WAVE * fs]
+        explained = any(
+            abs(beat - other) < REFRACTORY * fs or energy_L[beat] < energy_L[other] * HALF_SLOPE
+            for other in near
+        )
+        if energy_L[beat] >= weakest and not explained:
+            kept.append(beat)
+    return np.array(sorted(kept), np.int64)
 
 
 def _extrema(x_L: NDArray[np.float64], beats: NDArray[np.int64], fs: float) -> NDArray[np.int64]:

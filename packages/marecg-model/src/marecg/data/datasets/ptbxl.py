@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marecg.data.headers import read_header
-from marecg.data.reasons import Reason
 from marecg.data.records import Record, age_in_years, read_signal
-from marecg.errors import CorpusError, RecordError
+from marecg.errors import CorpusError
 
 DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
@@ -93,9 +92,7 @@ def read(root: Path, entry: Entry, seconds: float | None = None) -> Record:
         RecordError: the record can't be used; `reason` is one of `reasons.Reason`.
     """
     header = header_of(root, entry)
-    if not header.resolve().is_relative_to(root.resolve()):
-        raise RecordError(Reason.path, f"{entry.file} lies outside the source folder", where=root / DATABASE)
-    parsed = read_header(header)
+    parsed = read_header(header, root)
     x_CL, length, notes = read_signal(parsed, root, seconds)
     return Record(
         id=f"{entry.ecg_id:05d}",
@@ -131,6 +128,8 @@ def _table(path: Path, *columns: str) -> list[dict[str, str]]:
 
 def _entry(row: dict[str, str], root: Path) -> Entry:
     try:
+        if not (root / row["filename_hr"]).resolve().is_relative_to(root.resolve()):
+            raise ValueError(f"{row['filename_hr']} lies outside the release")
         return Entry(
             ecg_id=int(row["ecg_id"]),
             patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,

@@ -1,0 +1,74 @@
+"""`marecg prepare` and `marecg stats` as a user types them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from marecg.config import LEADS
+from marecg_cli.marecg import app, main
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """One good record and one without its signal file."""
+    folder = tmp_path / "georgia"
+    folder.mkdir()
+    beat = np.exp(-(((np.arange(5000) / 500 % 0.8 - 0.4) / 0.012) ** 2))
+    noise = np.random.default_rng(0).normal(0, 0.01, (12, 5000))
+    digital = np.rint((np.linspace(0.5, 1.5, 12)[:, None] * beat + noise) * 1000).astype("<i2")
+    digital.T.tofile(folder / "E00001.dat")
+    for name in ("E00001", "E00002"):
+        lines = [f"{name} 12 500 5000", *(f"{name}.dat 16 1000/mV 16 0 0 0 0 {lead}" for lead in LEADS)]
+        (folder / f"{name}.hea").write_text("\n".join([*lines, "#Dx: 164889003", ""]))
+    return folder
+
+
+def run(*argv: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(source: Path, tmp_path: Path) -> None:
+    code, out, err = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
+    assert code == 0
+    assert "no-signal-file" in out
+    assert "georgia/E00002.hea: no-signal-file: its signal file E00002.dat is missing" in err
+
+
+def test_results_for_machines_are_json_on_stdout(source: Path, tmp_path: Path) -> None:
+    _, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1, "--format", "json")
+    assert json.loads(out)["quarantined"] == {"no-signal-file": 1}
+    _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
+    stats = json.loads(out)
+    assert (stats["kept"], stats["leaves"]["AF"], stats["codes_per_record"]["histogram"]) == (1, 1, {"1": 1})
+
+
+def test_stats_prints_tables(source: Path, tmp_path: Path) -> None:
+    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
+    code, out, _ = run("stats", tmp_path / "corpus")
+    assert code == 0
+    for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
+        assert title in out
+
+
+def test_bad_input_is_one_line_on_stderr_and_exit_code_3(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for argv in (
+        ["prepare", str(tmp_path / "empty"), "--out", str(tmp_path / "corpus")],
+        ["prepare", str(tmp_path / "missing"), "--out", str(tmp_path / "corpus")],
+        ["prepare", str(source), "--out", str(tmp_path / "file" / "corpus")],
+        ["stats", str(tmp_path / "empty")],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(argv)
+        captured = capsys.readouterr()
+        assert ended.value.code == 3
+        assert captured.out == ""
+        assert captured.err.startswith("error: ")
+        assert captured.err.count("\n") == 1

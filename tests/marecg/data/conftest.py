@@ -1,0 +1,83 @@
+"""Small WFDB records, as good or as bad as a test wants them.
+
+Shapes: C leads, L samples.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from marecg.config import LEADS
+
+BEAT = 0.8
+"""Seconds between two beats of `ecg`; the first is at half of it."""
+
+
+def make_ecg(seconds: float = 10, fs: float = 500, seed: int = 0) -> NDArray[np.float64]:
+    """Twelve leads [12, L] in mV: a narrow beat and a T wave every 0.8 s, of another height on each lead."""
+    time = np.arange(round(seconds * fs)) / fs
+    phase = time % BEAT - BEAT / 2
+    beat = np.exp(-((phase / 0.012) ** 2)) + 0.25 * np.exp(-(((phase - 0.25) / 0.05) ** 2))
+    heights = np.array([1.0, 1.4, 0.5, -1.2, 0.3, 0.9, -0.6, 0.4, 0.8, 1.3, 1.2, 1.0])
+    noise = np.random.default_rng(seed).normal(0, 0.01, (12, len(time)))
+    return heights[:, None] * beat + noise
+
+
+def make_record(
+    folder: Path,
+    name: str = "A0001",
+    x_CL: NDArray[np.float64] | None = None,
+    *,
+    fs: float = 500,
+    leads: Sequence[str] = LEADS,
+    gain: float = 1000,
+    scale: str = "1000/mV",
+    comments: Sequence[str] = ("Age: 63", "Sex: Female", "Dx: 426783006"),
+    record_line: str = "",
+    file: str = "",
+    end: str = "\n",
+) -> Path:
+    """Write a record in the Challenge's form (16-bit samples behind 24 bytes); return its header."""
+    x_CL = make_ecg(fs=fs) if x_CL is None else x_CL
+    digital = np.nan_to_num(np.rint(x_CL * gain), nan=-32768).astype("<i2")
+    file = file or f"{name}.mat"
+    folder.mkdir(parents=True, exist_ok=True)
+    if "/" not in file:
+        (folder / file).write_bytes(bytes(24) + digital.T.tobytes())
+    lines = [record_line or f"{name} {len(leads)} {fs:g} {digital.shape[1]}"]
+    for lead, samples in zip(leads, digital, strict=True):
+        checksum = np.int64(samples.sum(dtype=np.int64)).astype(np.int16)
+        lines.append(f"{file} 16+24 {scale} 16 0 {samples[0]} {checksum} 0 {lead}")
+    lines += [f"#{comment}" for comment in comments]
+    header = folder / f"{name}.hea"
+    header.write_bytes((end.join(lines) + end).encode())
+    return header
+
+
+@pytest.fixture(scope="session")
+def ecg() -> Callable[..., NDArray[np.float64]]:
+    return make_ecg
+
+
+@pytest.fixture(scope="session")
+def write_record() -> Callable[..., Path]:
+    return make_record
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder of two collections: five good records and three bad ones."""
+    root = tmp_path / "records"
+    for number in range(3):
+        make_record(root / "georgia", f"E0000{number}", make_ecg(seed=number))
+    make_record(root / "ptb" / "g1", "S0001", make_ecg(12, 1000, seed=3), fs=1000, comments=["Dx: 164865005"])
+    make_record(root / "ptb" / "g1", "S0002", make_ecg(6, seed=4), comments=["Dx: 54329005,54329005"])
+    flat = make_ecg(seed=5)
+    flat[7] = 0
+    make_record(root / "georgia", "E00003", flat)
+    make_record(root / "georgia", "E00004", scale="0/mV")
+    (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()
+    return root
