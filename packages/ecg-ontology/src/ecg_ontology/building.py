@@ -3,7 +3,7 @@
 from collections.abc import Mapping as Table
 from pathlib import Path
 
-from ecg_ontology.checks import findings
+from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft, bundle_text
 from ecg_ontology.enumeration import lock_text, parse_lock

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 class Frozen(BaseModel):
     """A value: immutable, hashable where its fields are, closed against misspelt fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Tier(StrEnum):

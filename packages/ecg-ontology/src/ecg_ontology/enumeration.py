@@ -41,10 +41,12 @@ def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str,
     return tuple(sign + line.replace("\t", " ") for line, sign in sorted(gone + come, key=_order))
 
 
-def _order(item: tuple[str, str]) -> tuple[str, int, str]:
+def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
+    """Nodes by index, old before new; then edges."""
     line, sign = item
     kind, second, *_ = line.split("\t")
-    return ("0" if kind == "node" else "1", int(second) if second.isdigit() else 0, sign)
+    is_edge = kind == "edge"
+    return (is_edge, 0 if is_edge else int(second), sign == "+ ", line)
 
 
 def lock_text(version: str, lines: Sequence[str]) -> str:

@@ -1,10 +1,9 @@
 """Files appear whole or not at all: written under a temporary name beside the target, then renamed."""
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ecg_ontology.errors import OutputError
@@ -28,7 +27,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
         ['greeting.txt']
     """
     target = Path(target)
-    temporary = target.with_name(f".{target.stem}-{secrets.token_hex(4)}{target.suffix}")
+    temporary = target.with_name(f".{target.stem}-{os.urandom(4).hex()}{target.suffix}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
@@ -45,4 +44,5 @@ def replacing(target: str | Path) -> Iterator[Path]:
         if temporary.is_dir():
             shutil.rmtree(temporary, ignore_errors=True)
         else:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # gone already, or never there: the error above is the one to report
+                temporary.unlink()

@@ -1,13 +1,12 @@
 """`load` and `validate`: the two ways into the package."""
 
-from importlib import resources
 from pathlib import Path
 
 from ecg_ontology.concepts import Finding
 from ecg_ontology.drafts import Draft, read_bundle
 from ecg_ontology.ontology import Ontology
 
-PACKAGED = "ccg.json"
+PACKAGED = Path(__file__).parent / "data" / "ccg.json"
 
 
 def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
@@ -29,7 +28,7 @@ def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
         (40, 57, (40, 40))
     """
     draft = read_draft(source)
-    return Ontology(draft, profile, where=source or PACKAGED)
+    return Ontology(draft, profile, where=source or PACKAGED.name)
 
 
 def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[Finding, ...]:
@@ -47,7 +46,7 @@ def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[
         >>> ecg_ontology.validate(profile="curated")
         ()
     """
-    from ecg_ontology.checks import findings
+    from ecg_ontology.checks.every import findings
 
     return findings(read_draft(source), profile)
 
@@ -55,8 +54,7 @@ def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[
 def read_draft(source: str | Path | None) -> Draft:
     """Read `source` (`None`: the packaged bundle) as stated, unchecked."""
     if source is None:
-        with resources.as_file(resources.files("ecg_ontology") / "data" / PACKAGED) as path:
-            return read_bundle(path)
+        return read_bundle(PACKAGED)
     path = Path(source)
     if path.suffix == ".json" and path.is_file():
         return read_bundle(path)

@@ -1,32 +1,5 @@
-"""The findings catalogue: every rule that `ecgonto validate` checks.
+"""The findings catalogue, a module for each chapter.
 
 A rule has an id that never changes meaning. The letter is its severity, the first digit its chapter:
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
-
-from ecg_ontology.checks.catalogue import Chapter, Rule
-from ecg_ontology.checks.enumeration import ENUMERATION
-from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
-from ecg_ontology.checks.structure import STRUCTURE
-from ecg_ontology.checks.texts import TEXTS
-from ecg_ontology.concepts import Finding
-from ecg_ontology.drafts import Draft
-
-CHAPTERS: tuple[Chapter, ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
-RULES: dict[str, Rule] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
-
-
-def findings(draft: Draft, profile: str = "paper") -> tuple[Finding, ...]:
-    """Check `draft` against the whole catalogue.
-
-    Args:
-        draft: the ontology as stated.
-        profile: under ``curated`` the rows printed otherwise by the paper are not used, and not reported.
-
-    Returns:
-        The findings in the order of the catalogue; () when all is well.
-    """
-    skipped = {PROFILE_DIFFERENCE} if profile != "paper" else set[str]()
-    return tuple(
-        finding for rule in RULES.values() if rule.id not in skipped for finding in rule.findings(draft)
-    )

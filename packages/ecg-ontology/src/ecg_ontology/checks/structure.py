@@ -63,6 +63,8 @@ def duplicate_index(draft: Draft) -> Iterator[Breach]:
 def index_gap(draft: Draft) -> Iterator[Breach]:
     """The index set is not 0 … N−1."""
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
+    if len(indices) < len(draft.concepts):
+        return  # an index that is missing at its concept, or twice, is E003's or E001's business
     for missing in sorted(set(range(max(indices, default=-1) + 1)) - indices):
         yield Breach(f"index {missing}", f"no concept carries index {missing}, but higher indices are taken")
     for index in sorted(index for index in indices if index < 0):

@@ -1,0 +1,26 @@
+"""The packaged ontology in both profiles, and the folder of its sources."""
+
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import Ontology
+
+
+@pytest.fixture(scope="session")
+def onto() -> Ontology:
+    """The packaged ontology as the paper prints it."""
+    return ecg_ontology.load()
+
+
+@pytest.fixture(scope="session")
+def curated() -> Ontology:
+    """The packaged ontology with its four rows mended."""
+    return ecg_ontology.load(profile="curated")
+
+
+@pytest.fixture(scope="session")
+def sources() -> Path:
+    """The folder that a clinician edits."""
+    return Path(__file__).parents[2] / "ontology"

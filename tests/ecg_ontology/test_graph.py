@@ -1,0 +1,163 @@
+"""The graph: hand values, a slow obvious search, and the golden matrix of the paper's edge lists."""
+
+import hashlib
+from collections import Counter, deque
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ecg_ontology import Kind, Ontology, Relation, UnknownConceptError
+from ecg_ontology.graph import ConceptGraph
+
+RING = [0, 1, 2, 2, 1]  # steps along the ring from root 0
+
+
+def slow_distances(n: int, edges: list[tuple[int, int]]) -> np.ndarray:
+    """Breadth-first search from every node, one queue at a time."""
+    neighbours = {
+        node: {b for a, b in edges if a == node} | {a for a, b in edges if b == node} for node in range(n)
+    }
+    table = np.full((n, n), -1)
+    for source in range(n):
+        table[source, source] = 0
+        queue = deque([source])
+        while queue:
+            node = queue.popleft()
+            for other in neighbours[node]:
+                if table[source, other] < 0:
+                    table[source, other] = table[source, node] + 1
+                    queue.append(other)
+    table[table < 0] = table.max() + 1
+    return table
+
+
+def edges_of(onto: Ontology) -> list[tuple[int, int]]:
+    return [(edge.source, edge.target) for edge in onto.relations]
+
+
+def test_the_graph_has_forty_nodes_and_the_enumeration_of_the_paper(onto):
+    assert [node.abbr for node in onto.nodes[:5]] == [
+        "Normal",
+        "Rhythm",
+        "Conduction",
+        "Ischemic",
+        "Structural",
+    ]
+    assert [onto.nodes[i].abbr for i in (5, 13, 25, 31, 34, 39)] == [
+        "AF",
+        "LBBB",
+        "AntMI",
+        "LowV",
+        "NSR",
+        "IRBBB",
+    ]
+    assert onto.roots == tuple(range(5))
+    assert onto.leaves == tuple(range(5, 40))
+
+
+def test_the_57_edges_are_35_family_4_subtype_3_manifestation_10_sibling_and_5_ring_edges(onto):
+    assert Counter(edge.kind for edge in onto.relations) == {
+        Kind.family: 35,
+        Kind.subtype_of: 4,
+        Kind.manifestation_of: 3,
+        Kind.sibling: 10,
+        Kind.ring: 5,
+    }
+    assert onto.adjacency.sum() == 2 * 57
+
+
+def test_every_concept_has_three_text_variants_that_no_other_concept_has(onto):
+    texts = [text.casefold() for node in onto.nodes for text in node.variants]
+    assert all(len(node.variants) == 3 for node in onto.nodes)
+    assert len(set(texts)) == 120
+
+
+def test_the_distance_matrix_is_the_golden_one(onto):
+    assert onto.distances.dtype == np.int8
+    digest = hashlib.sha256(onto.distances.astype(np.uint8).tobytes()).hexdigest()
+    assert digest == "4aa541b5e7fa410ff03f3b37af42fae76184d67165a7173a7a9f98d8c1389463"
+    assert np.bincount(onto.distances.ravel()).tolist() == [40, 114, 358, 638, 450]
+
+
+def test_the_distance_matrix_is_that_of_a_slow_search_and_of_networkx(onto):
+    np.testing.assert_array_equal(onto.distances, slow_distances(40, edges_of(onto)))
+    lengths = dict(nx.all_pairs_shortest_path_length(onto.graph.networkx))
+    assert all(onto.distances[a, b] == lengths[a][b] for a in range(40) for b in range(40))
+
+
+def test_two_leaves_lie_as_far_apart_as_the_closed_form_says(onto):
+    family = {edge.source: edge.target for edge in onto.relations if edge.kind is Kind.family}
+    joined = {frozenset(edge) for edge in edges_of(onto)}
+    for a in onto.leaves:
+        for b in onto.leaves:
+            if a == b:
+                expected = 0
+            elif family[a] == family[b]:
+                expected = 1 if frozenset((a, b)) in joined else 2
+            else:
+                expected = 2 + RING[(family[a] - family[b]) % 5]
+            assert onto.distances[a, b] == expected, (a, b)
+
+
+def test_a_hat_has_the_eigenvalues_trace_and_non_zeros_of_the_paper_s_graph(onto):
+    eigenvalues = np.linalg.eigvalsh(onto.a_hat)
+    assert eigenvalues[-1] == pytest.approx(1.0)
+    assert eigenvalues[-2] == pytest.approx(0.96512, abs=1e-5)
+    assert eigenvalues[0] == pytest.approx(-0.38159, abs=1e-5)
+    assert np.count_nonzero(onto.a_hat) == 154
+    assert np.trace(onto.a_hat) == pytest.approx(13.6417, abs=1e-4)
+    degrees = onto.adjacency.sum(axis=1) + 1.0
+    slow = np.diag(degrees**-0.5) @ (onto.adjacency + np.eye(40)) @ np.diag(degrees**-0.5)
+    np.testing.assert_allclose(onto.a_hat, slow, atol=1e-15)
+
+
+def test_nobody_can_write_into_the_matrices(onto):
+    for matrix in (onto.distances, onto.adjacency, onto.a_hat):
+        with pytest.raises(ValueError, match="read-only"):
+            matrix[0, 0] = 1
+
+
+def test_a_path_is_shortest_and_names_both_ends(onto):
+    assert onto.graph.path(25, 19) == [25, 19]
+    assert onto.graph.path(5, 13) == [5, 1, 2, 13]
+
+
+def test_a_concept_is_found_by_index_and_by_abbreviation_and_by_nothing_else(onto):
+    assert onto.node("AntMI") is onto.node(25) is onto.node("25")
+    for name in ("ANTMI", "40", -1, ""):
+        with pytest.raises(UnknownConceptError):
+            onto.node(name)
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(1, 14))
+    ends = st.integers(0, n - 1)
+    return n, draw(st.lists(st.tuples(ends, ends).filter(lambda e: e[0] != e[1]), max_size=30))
+
+
+@given(graphs())
+def test_any_graph_is_measured_as_the_slow_search_measures_it(graph):
+    n, edges = graph
+    relations = [Relation(kind=Kind.sibling, source=a, target=b) for a, b in edges]
+    distances = ConceptGraph(n, relations).distances
+    np.testing.assert_array_equal(distances, slow_distances(n, edges))
+
+
+@given(graphs())
+def test_distances_obey_the_triangle_inequality(graph):
+    n, edges = graph
+    chain = [(a, a + 1) for a in range(n - 1)]
+    relations = [Relation(kind=Kind.sibling, source=a, target=b) for a, b in [*edges, *chain]]
+    d = ConceptGraph(n, relations).distances.astype(int)
+    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :]).all()
+
+
+def test_a_chain_longer_than_int8_counts_in_int16():
+    chain = [Relation(kind=Kind.sibling, source=i, target=i + 1) for i in range(299)]
+    distances = ConceptGraph(300, chain).distances
+    assert distances.dtype == np.int16
+    assert distances[0, 299] == 299

@@ -1,0 +1,173 @@
+"""Routing: the nine printed rows, all official codes, and what becomes of other strings."""
+
+import csv
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecg_ontology
+from ecg_ontology import Status, UsageError
+from ecg_ontology.routing import has_check_digit, malformation
+
+PRINTED = {
+    "164889003": {"AF", "Rhythm"},
+    "164909002": {"LBBB", "Conduction"},
+    "426177001": {"SBrad", "Rhythm"},
+    "54329005": {"AntMI", "AMI", "Ischemic"},
+    "164931005": {"STE", "AntMI", "Ischemic"},
+    "233917008": {"2AVB", "3AVB", "Conduction"},
+    "698252002": {"Rhythm"},
+    "6374002": {"Conduction"},
+    "413444003": {"Ischemic"},
+}
+MENDED = {
+    "698252002": {"Conduction"},
+    "233917008": {"Conduction"},
+    "164931005": {"STE", "Ischemic"},
+    "413444003": {"MyIsch", "Ischemic"},
+}
+
+
+def names(onto, code):
+    return {onto.nodes[index].abbr for index in onto.route(code).nodes}
+
+
+@pytest.mark.parametrize(("code", "nodes"), PRINTED.items())
+def test_the_profile_paper_routes_a_printed_row_as_printed(onto, code, nodes):
+    assert names(onto, code) == nodes
+
+
+@pytest.mark.parametrize(("code", "nodes"), MENDED.items())
+def test_the_profile_curated_routes_the_four_deviating_rows_by_their_official_label(curated, code, nodes):
+    assert names(curated, code) == nodes
+
+
+def test_the_profiles_differ_in_exactly_four_codes(onto, curated):
+    differing = {code for code in onto.codes if onto.route(code).nodes != curated.route(code).nodes}
+    assert differing == set(MENDED)
+
+
+def test_an_answer_that_a_deviating_row_touches_says_so_and_no_other_does(onto, curated):
+    said = {
+        code
+        for code in onto.codes
+        if any("as the paper prints it" in note for note in onto.route(code).notes)
+    }
+    assert said == set(MENDED)
+    assert not any("as the paper prints it" in n for code in curated.codes for n in curated.route(code).notes)
+
+
+def test_an_answer_lists_leaves_before_their_root(onto):
+    assert onto.route("54329005").nodes == (25, 19, 3)
+    assert onto.route("54329005").leaves == (25, 19)
+
+
+def test_all_133_official_codes_are_decided_and_labelled_officially(onto, realdata):
+    with (realdata / "meta" / "dx_map.csv").open(encoding="utf-8", newline="") as file:
+        official = {row["code"]: row["label"] for row in csv.DictReader(file)}
+    assert len(official) == 133
+    assert onto.official == official
+    for code, label in official.items():
+        route = onto.route(code)
+        assert route.status in (Status.routed, Status.unrouted)
+        assert route.label == label
+
+
+def test_an_unrouted_code_gives_its_reason(onto):
+    unrouted = [onto.route(code) for code in onto.codes if onto.route(code).status is Status.unrouted]
+    assert {"39732003", "47665007", "251139008"} <= {route.code for route in unrouted}
+    assert all(route.notes and not route.nodes for route in unrouted)
+
+
+def test_a_routed_leaf_brings_exactly_its_own_root(onto, curated):
+    for ontology in (onto, curated):
+        family = {e.source: e.target for e in ontology.relations if e.kind == "family"}
+        for code in ontology.codes:
+            route = ontology.route(code)
+            roots = {index for index in route.nodes if ontology.nodes[index].root}
+            if route.leaves:
+                assert roots == {family[leaf] for leaf in route.leaves}, code
+
+
+def test_no_challenge_code_reaches_inferior_mi_because_none_names_it(onto):
+    assert not [code for code in onto.official if onto.node("InfMI").index in onto.route(code).nodes]
+
+
+def test_all_71_statements_of_ptb_xl_are_decided_in_a_vocabulary_of_their_own(onto, realdata):
+    with (realdata / "ptbxl" / "scp_statements.csv").open(encoding="utf-8", newline="") as file:
+        statements = {f"scp:{row['']}": row["description"] for row in csv.DictReader(file)}
+    assert len(statements) == 71
+    assert {code: onto.route(code).label for code in statements} == statements
+    assert not set(statements) & set(onto.official)
+
+
+def test_ami_of_ptb_xl_is_anterior_not_acute(onto):
+    assert names(onto, "scp:AMI") == {"AntMI", "Ischemic"}
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("164889003", Status.routed),
+        (" 164889003 ", Status.routed),
+        ("39732003", Status.unrouted),
+        ("251238007", Status.unknown),
+        ("scp:NOPE", Status.unknown),
+        ("icd10:I48", Status.unknown),
+        ("164889030", Status.invalid),
+        ("STE", Status.invalid),
+        ("", Status.invalid),
+        ("12345", Status.invalid),
+        ("0164889003", Status.invalid),
+        ("-164889003", Status.invalid),
+        ("1648890031648890031", Status.invalid),
+        ("١٦٤٨٨٩٠٠٣", Status.invalid),
+    ],
+)
+def test_a_code_is_routed_unrouted_unknown_or_invalid(onto, code, status):
+    assert onto.route(code).status is status
+
+
+def test_the_check_digit_catches_every_wrong_digit_and_every_swap_of_neighbours(onto):
+    for code in onto.official:
+        for place in range(len(code)):
+            for digit in "0123456789":
+                wrong = code[:place] + digit + code[place + 1 :]
+                assert has_check_digit(wrong) == (wrong == code)
+            swapped = code[:place] + code[place : place + 2][::-1] + code[place + 2 :]
+            assert has_check_digit(swapped) == (swapped == code)
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones():
+    with pytest.raises(UsageError, match="paper, curated"):
+        ecg_ontology.load(profile="printed")
+
+
+def test_statuses_are_counted(onto):
+    counts = onto.status_counts(onto.official)
+    assert sum(counts.values()) == 133
+    assert counts[Status.unrouted] == 19
+    assert counts[Status.unknown] == counts[Status.invalid] == 0
+
+
+def test_every_row_of_the_base_table_is_one_code_and_one_node(onto):
+    rows = Counter((row.code, row.node) for row in onto.draft.mappings if row.table == "curated")
+    assert set(rows.values()) == {1}
+
+
+@given(st.text(max_size=24))
+def test_any_string_gets_an_answer(text):
+    route = ecg_ontology.load().route(text)
+    assert (route.status is Status.invalid) == bool(malformation(text.strip()))
+
+
+CODES = st.lists(st.sampled_from(ecg_ontology.load().codes), max_size=6)
+
+
+@given(CODES, CODES)
+def test_the_leaves_of_two_records_together_are_the_union_of_their_leaves(a, b):
+    onto = ecg_ontology.load()
+    both, first, second = onto.leaf_multi_hot([a + b, a, b])
+    assert (both == (first | second)).all()

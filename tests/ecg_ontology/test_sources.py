@@ -1,0 +1,236 @@
+"""Sources: the same ontology through every form, and one clear line for each kind of broken file."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ecg_ontology
+from ecg_ontology import OutputError, SourceError, UsageError
+from ecg_ontology.building import built_files, stale
+from ecg_ontology.drafts import read_bundle
+from ecg_ontology.sources import read_source
+from ecg_ontology.turtle import turtle_text
+
+AF = ":AF a ccg:Leaf ;\n    ccg:index 5 ;"
+
+
+@pytest.fixture
+def copy(sources, tmp_path) -> Path:
+    """A copy of the sources to break."""
+    return Path(shutil.copytree(sources, tmp_path / "ontology"))
+
+
+def edit(path: Path, old: str, new: str) -> Path:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def test_the_packaged_bundle_and_the_lock_are_built_from_the_sources(sources):
+    package = Path(ecg_ontology.__file__).parent / "data" / "ccg.json"
+    assert stale(built_files(sources, package)) == []
+
+
+def test_the_folder_of_sources_loads_as_the_packaged_ontology(onto, sources):
+    loaded = ecg_ontology.load(sources)
+    assert loaded.sha256 == onto.sha256
+    assert loaded.nodes == onto.nodes
+    assert loaded.relations == onto.relations
+    assert [loaded.route(code) for code in onto.codes] == [onto.route(code) for code in onto.codes]
+
+
+def test_turtle_read_and_written_is_the_same_bytes(sources):
+    assert turtle_text(read_source(sources / "cardiac.ttl")) == (sources / "cardiac.ttl").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt"])
+def test_rdf_of_every_form_gives_the_same_graph(onto, tmp_path, ending):
+    again = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"graph{ending}"))
+    assert again.sha256 == onto.sha256
+    assert again.nodes == onto.nodes
+    assert not again.codes
+
+
+def test_a_saved_ontology_loads_again_with_both_profiles(onto, curated, tmp_path):
+    curated.save(tmp_path / "ontology.json")
+    for profile in (onto, curated):
+        again = ecg_ontology.load(tmp_path / "ontology.json", profile=profile.profile)
+        assert again.sha256 == onto.sha256
+        assert again.route("698252002") == profile.route("698252002")
+    assert (
+        ecg_ontology.export(onto, tmp_path / "b.json").read_bytes()
+        == (tmp_path / "ontology.json").read_bytes()
+    )
+
+
+def test_the_identity_covers_the_graph_and_not_the_words(onto, copy):
+    edit(copy / "cardiac.ttl", '"Atrial fibrillation"@en', '"Atrial fibrillation, any"@en')
+    edit(copy / "routing.sssom.tsv", "snomedct:426783006\tsinus rhythm", "snomedct:426783006\trhythm")
+    assert ecg_ontology.load(copy).sha256 == onto.sha256
+    edit(copy / "cardiac.ttl", " ;\n    ccg:sibling :3AVB .", " .")
+    edit(copy / "cardiac.ttl", " ;\n    ccg:sibling :2AVB .\n\n:LongQT", " .\n\n:LongQT")
+    changed = ecg_ontology.load(copy)
+    assert changed.sha256 != onto.sha256
+    assert onto.difference(changed) == ("- edge sibling 17 18",)
+
+
+def test_two_enumerations_differ_in_the_lines_that_differ(onto, tmp_path, copy):
+    edit(
+        copy / "cardiac.ttl",
+        ':AFL a ccg:Leaf ;\n    ccg:index 6 ;\n    skos:notation "AFL"',
+        ':AFL a ccg:Leaf ;\n    ccg:index 6 ;\n    skos:notation "Flutter"',
+    )
+    difference = onto.difference(ecg_ontology.load(copy))
+    assert [line.split()[:5] for line in difference] == [
+        ["-", "node", "6", "Leaf", "AFL"],
+        ["+", "node", "6", "Leaf", "Flutter"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (AF, AF + "\n    oops", "is not RDF in turtle"),
+        (AF, AF.replace("5", "6"), "index 6 is carried by AF, AFL"),
+        ("ccg:subtypeOf :AMI ;", "ccg:subtypeOf :Heart ;", "is no concept here"),
+        ("ccg:family :Rhythm ;", "", "should have one family and has none"),
+        ("    ccg:index 5 ;\n", "", "AF has no ccg:index"),
+        ("ccg:index 5 ;", 'ccg:index "five" ;', "AF has no ccg:index"),
+        ("a owl:Ontology ;", "a owl:Thing ;", "has no owl:Ontology header"),
+    ],
+)
+def test_a_broken_turtle_file_gives_one_line_that_names_file_and_fault(copy, old, new, says):
+    edit(copy / "cardiac.ttl", old, new)
+    with pytest.raises(SourceError, match=re.escape(says)) as caught:
+        ecg_ontology.load(copy)
+    assert "cardiac.ttl" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_leaf_is_named_by_its_index(copy):
+    text = (copy / "cardiac.ttl").read_text(encoding="utf-8")
+    (copy / "cardiac.ttl").write_text(re.sub(r"(?s)\n:OMI a .*? \.\n", "\n", text, count=1), encoding="utf-8")
+    with pytest.raises(SourceError, match="no concept carries index 20"):
+        ecg_ontology.load(copy)
+
+
+def test_a_circle_of_subtypes_is_shown(copy):
+    edit(copy / "cardiac.ttl", ":AMI a ccg:Leaf ;", ":AMI a ccg:Leaf ;\n    ccg:subtypeOf :AntMI ;")
+    with pytest.raises(SourceError, match=r"AMI → AntMI → AMI|AntMI → AMI → AntMI"):
+        ecg_ontology.load(copy)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("empty.ttl", "", "describes no concept"),
+        ("noise.ttl", "\x00\x01 not rdf", "is not RDF"),
+        ("latin.ttl", b"\xff\xfe\xfa", "is not RDF"),
+        ("bad.json", "{", "is no ontology bundle"),
+        ("other.json", '{"header": {}}', "is no ontology bundle"),
+        ("graph.docx", "x", "has no known ending"),
+    ],
+)
+def test_a_file_that_is_no_ontology_is_refused_in_one_line(tmp_path, name, content, says):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(SourceError, match=says) as caught:
+        ecg_ontology.load(path)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_source_that_is_not_there_is_refused(tmp_path):
+    for name in ("nowhere.ttl", "nowhere.json", "nowhere"):
+        with pytest.raises(SourceError, match="nowhere"):
+            ecg_ontology.load(tmp_path / name)
+
+
+def test_a_folder_with_two_graphs_or_none_is_refused(copy, tmp_path):
+    shutil.copy(copy / "cardiac.ttl", copy / "second.ttl")
+    with pytest.raises(SourceError, match=r"cardiac\.ttl, second\.ttl"):
+        ecg_ontology.load(copy)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match="holds none"):
+        ecg_ontology.load(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("object_id\t", "object\t", "it has no column object_id"),
+        ("cardiac:NSR\t", "heart:NSR\t", "is not in the curie_map"),
+        ("regime: single morphology", "regime: whatever", "no regime is called"),
+        ("\tsinus rhythm\t", "\t", "fields"),
+    ],
+)
+def test_a_broken_routing_table_is_refused_by_line(copy, old, new, says):
+    edit(copy / "routing.sssom.tsv", old, new)
+    with pytest.raises(SourceError, match=says) as caught:
+        ecg_ontology.load(copy)
+    assert "routing.sssom.tsv" in str(caught.value)
+
+
+def test_a_lock_that_is_no_lock_is_refused(copy):
+    (copy / "enumeration.lock").write_text("nothing\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="is no enumeration lock"):
+        ecg_ontology.load(copy)
+
+
+def test_arrays_and_tables_are_exported_as_they_are(onto, tmp_path):
+    with np.load(ecg_ontology.export(onto, tmp_path / "ccg.npz")) as arrays:
+        np.testing.assert_array_equal(arrays["distances"], onto.distances)
+        assert str(arrays["sha256"]) == onto.sha256
+        assert arrays["abbr"][25] == "AntMI"
+    from safetensors.numpy import load_file
+
+    tensors = load_file(ecg_ontology.export(onto, tmp_path / "ccg.safetensors"))
+    np.testing.assert_array_equal(tensors["a_hat"], onto.a_hat)
+    folder = ecg_ontology.export(onto, tmp_path / "ccg.csv")
+    assert {p.name for p in folder.iterdir()} == {
+        "nodes.csv",
+        "edges.csv",
+        "routing.csv",
+        "distances.csv",
+        "a_hat.csv",
+    }
+    assert len((folder / "edges.csv").read_text(encoding="utf-8").splitlines()) == 58
+    dot = ecg_ontology.export(onto, tmp_path / "ccg.dot").read_text(encoding="utf-8")
+    assert dot.count(" -- ") == 57
+
+
+def test_an_export_of_unknown_ending_is_refused_and_writes_nothing(onto, tmp_path):
+    with pytest.raises(UsageError, match=r"\.npz"):
+        ecg_ontology.export(onto, tmp_path / "ccg.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_to_a_place_that_cannot_be_written_is_refused(onto, tmp_path):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(OutputError, match="cannot be written"):
+        ecg_ontology.export(onto, tmp_path / "file" / "ccg.npz")
+
+
+def test_building_faulty_sources_is_refused_and_names_the_fault(copy, tmp_path):
+    edit(
+        copy / "routing.sssom.tsv",
+        "snomedct:164889003\tatrial fibrillation\tskos:exactMatch",
+        "snomedct:164889003\tAF\tskos:exactMatch",
+    )
+    with pytest.raises(SourceError, match="CCG-E30"):
+        built_files(copy, tmp_path / "ccg.json")
+
+
+def test_a_bundle_without_concepts_cannot_be_loaded(onto, tmp_path):
+    path = tmp_path / "empty.json"
+    draft = onto.draft.model_copy(update={"concepts": (), "relations": (), "mappings": ()})
+    path.write_text(draft.model_dump_json(), encoding="utf-8")
+    assert read_bundle(path).concepts == ()
+    with pytest.raises(SourceError, match="no concept at all"):
+        ecg_ontology.load(path)

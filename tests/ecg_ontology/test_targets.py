@@ -1,0 +1,172 @@
+"""Targets: the paper's worked examples, a slow reference by the formulas, and the target's properties."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecg_ontology
+from ecg_ontology import Concept, Kind, Ontology, Relation, UsageError
+from ecg_ontology import targets as vectorised
+
+ONTO = ecg_ontology.load()
+LEAVES = st.sets(st.sampled_from(ONTO.leaves), min_size=1, max_size=6)
+SIGMAS = st.floats(0.2, 20.0)
+RULES = st.sampled_from(["max-index", "most-specific"])
+
+
+def y_of(*records):
+    y = np.zeros((len(records), 40), dtype=np.uint8)
+    for row, leaves in zip(y, records, strict=True):
+        row[list(leaves)] = 1
+    return y
+
+
+def slow_target(onto: Ontology, leaves: set[int], sigma: float, c_star: int) -> list[float]:
+    """The two displayed equations, one number at a time."""
+    mass = []
+    for c in range(len(onto)):
+        diffused = math.exp(-int(onto.distances[c_star, c]) / sigma)
+        mass.append(max(1.0, diffused) if c in leaves else diffused)
+    return [m / sum(mass) for m in mass]
+
+
+def test_codes_become_leaves_and_roots_never_do():
+    y = ONTO.leaf_multi_hot([["54329005"], ["6374002"], [], ["164889003", "164889003", "STE", "251238007"]])
+    assert [row.nonzero()[0].tolist() for row in y] == [[19, 25], [], [], [5]]
+    assert y.dtype == np.uint8
+    assert not y[:, :5].any()
+
+
+def test_acute_and_anterior_mi_centre_on_anterior_mi():
+    assert ONTO.primary(y_of({19, 25}))[0] == 25
+    assert ONTO.distances[25, 19] == 1
+    assert ONTO.distances[25, 21] == ONTO.distances[25, 24] == 2
+
+
+def test_three_active_leaves_get_three_equal_masses():
+    t = ONTO.soft_targets(y_of({19, 21, 25}))[0]
+    assert t[19] == t[21] == t[25] == pytest.approx(0.1686, abs=5e-5)
+    assert np.sort(t)[-4] < t[19]
+
+
+def test_the_more_severe_block_is_primary_and_the_complete_block_is_its_neighbour():
+    assert ONTO.primary(y_of({16, 17}))[0] == 17
+    t = ONTO.soft_targets(y_of({16, 17}))[0]
+    assert t[16] == t[17]
+    assert t[18] / t[17] == pytest.approx(math.exp(-1))
+
+
+def test_a_record_of_roots_only_has_no_primary_and_a_target_of_zeros():
+    y = ONTO.leaf_multi_hot([["6374002", "698252002"], []])
+    assert ONTO.primary(y).tolist() == [-1, -1]
+    assert not ONTO.soft_targets(y).any()
+
+
+def test_the_mass_on_a_single_leaf_lies_between_ischaemia_and_the_normal_leaves():
+    own = {leaf: ONTO.soft_targets(y_of({leaf}))[0, leaf] for leaf in ONTO.leaves}
+    assert min(own, key=own.get) == ONTO.node("MyIsch").index
+    assert min(own.values()) == pytest.approx(0.214, abs=5e-4)
+    assert max(own.values()) == pytest.approx(0.329, abs=5e-4)
+    assert {leaf for leaf, mass in own.items() if mass == max(own.values())} == {34, 35, 36}
+
+
+def test_sinus_rhythm_outranks_a_pathology_by_index_and_never_by_specificity():
+    nsr_and_af = y_of({5, 34})
+    assert ONTO.primary(nsr_and_af, "max-index")[0] == 34
+    assert ONTO.primary(nsr_and_af, "most-specific")[0] == 5
+    assert sum(ONTO.primary(y_of({34, leaf}))[0] == 34 for leaf in ONTO.leaves if leaf != 34) == 29
+    assert all(ONTO.primary(y_of({34, leaf}), "most-specific")[0] == leaf for leaf in ONTO.leaves)
+
+
+def test_the_most_specific_leaf_is_the_one_with_the_longest_is_a_path_then_the_highest_index():
+    assert ONTO.primary(y_of({25, 39}), "most-specific")[0] == 25
+    assert ONTO.primary(y_of({25, 26}), "most-specific")[0] == 26
+    assert ONTO.primary(y_of({21, 24}), "most-specific")[0] == 24  # a manifestation is no subtype
+
+
+def test_a_grandchild_is_more_specific_than_a_child_of_higher_index():
+    nodes = [Concept(index=i, abbr=str(i), label="", iri=str(i), root=False) for i in range(4)]
+    subtype = [Relation(kind=Kind.subtype_of, source=a, target=b) for a, b in [(1, 0), (2, 1), (3, 0)]]
+    ranks = vectorised.ranking(nodes, subtype, "most-specific")
+    assert vectorised.primary([[1, 1, 1, 1]], ranks)[0] == 2
+
+
+def test_an_unknown_rule_and_a_sigma_that_is_not_positive_are_refused():
+    with pytest.raises(UsageError, match="max-index, most-specific"):
+        ONTO.primary(y_of({5}), "deepest")
+    for sigma in (0.0, -1.0, math.nan):
+        with pytest.raises(UsageError, match="above 0"):
+            ONTO.soft_targets(y_of({5}), sigma)
+
+
+def test_a_y_of_another_width_is_refused():
+    with pytest.raises(UsageError, match="40 numbers"):
+        ONTO.primary(np.zeros((2, 35)))
+
+
+@given(LEAVES, SIGMAS, RULES)
+def test_the_vectorised_target_is_the_slow_one(leaves, sigma, rule):
+    y = y_of(leaves)
+    c_star = int(ONTO.primary(y, rule)[0])
+    assert c_star in leaves
+    expected = slow_target(ONTO, leaves, sigma, c_star)
+    np.testing.assert_allclose(ONTO.soft_targets(y, sigma, rule)[0], expected, rtol=1e-12)
+
+
+@given(LEAVES, SIGMAS, RULES)
+def test_the_masses_of_a_target_sum_to_one(leaves, sigma, rule):
+    t = ONTO.soft_targets(y_of(leaves), sigma, rule)
+    assert t.sum() == pytest.approx(1.0)
+    assert (t > 0).all()
+
+
+@given(LEAVES, SIGMAS)
+def test_outside_the_active_set_mass_falls_strictly_with_distance(leaves, sigma):
+    t = ONTO.soft_targets(y_of(leaves), sigma)[0]
+    d = ONTO.distances[max(leaves)]
+    inactive = [c for c in range(40) if c not in leaves]
+    for a in inactive:
+        for b in inactive:
+            assert (d[a] < d[b]) == (t[a] > t[b])
+            assert (d[a] == d[b]) == (t[a] == t[b])
+
+
+@given(LEAVES, SIGMAS)
+def test_after_the_clamp_all_active_leaves_weigh_the_same_and_most(leaves, sigma):
+    t = ONTO.soft_targets(y_of(leaves), sigma)[0]
+    assert {t[leaf] for leaf in leaves} == {t.max()}
+
+
+@given(LEAVES)
+def test_a_vanishing_sigma_leaves_the_uniform_distribution_over_the_active_leaves(leaves):
+    for sigma in (1e-3, 1e-320):
+        t = ONTO.soft_targets(y_of(leaves), sigma)[0]
+        np.testing.assert_allclose(t, y_of(leaves)[0] / len(leaves), atol=1e-12)
+
+
+@given(LEAVES)
+def test_a_sigma_without_bound_leaves_the_uniform_distribution_over_all_nodes(leaves):
+    np.testing.assert_allclose(ONTO.soft_targets(y_of(leaves), 1e12)[0], np.full(40, 1 / 40), rtol=1e-9)
+    np.testing.assert_array_equal(ONTO.soft_targets(y_of(leaves), math.inf)[0], np.full(40, 1 / 40))
+
+
+@given(LEAVES, SIGMAS, st.permutations(range(40)))
+def test_relabelling_the_nodes_permutes_the_target(leaves, sigma, order):
+    order = np.array(order)
+    y = y_of(leaves)
+    c_star = ONTO.primary(y)
+    moved = vectorised.soft_targets(
+        y[:, order], np.argsort(order)[c_star], ONTO.distances[np.ix_(order, order)], sigma
+    )
+    np.testing.assert_allclose(moved, ONTO.soft_targets(y, sigma)[:, order], rtol=1e-12)
+
+
+@given(st.lists(st.sets(st.sampled_from(ONTO.leaves), max_size=5), min_size=1, max_size=8), RULES)
+def test_a_batch_is_the_stack_of_its_records(records, rule):
+    y = y_of(*records)
+    batch = ONTO.soft_targets(y, rule=rule)
+    single = [ONTO.soft_targets(y[i : i + 1], rule=rule)[0] for i in range(len(records))]
+    np.testing.assert_array_equal(batch, np.stack(single))
