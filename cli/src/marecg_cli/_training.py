@@ -3,6 +3,67 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
+import logging
 from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
-COMMANDS: tuple[Callable[..., None], ...] = ()
+import typer
+
+from marecg_cli._output import Format, message, result, result_json
+
+
+def train(
+    data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
+    out: Annotated[Path, typer.Option(help="The run folder to write.")],
+    recipe: Annotated[str, typer.Option(help="A recipe by name; `marecg recipes` shows them.")] = "tiny",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the recipe; may be repeated."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
+) -> None:
+    """Pretrain an encoder.
+
+    Example: marecg train --recipe tiny --data corpus --out run --set train.max_steps=200
+    """
+    from marecg.overrides import override
+    from marecg.recipes import by_name
+    from marecg.train import train
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    run = train(override(by_name(recipe), set_ or []), data, out, resume=resume)
+    message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
+    result(str(run.folder / "model"))
+
+
+def recipes(
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+) -> None:
+    """Show the recipes side by side, each value with its source.
+
+    Example: marecg recipes
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from marecg.config import Config, sources
+    from marecg.recipes import RECIPES
+
+    built = {name: make().model_dump(mode="json") for name, make in RECIPES.items()}
+    if format_ is Format.json:
+        result_json({"recipes": built, "sources": dict(sources(Config))})
+        return
+    table = Table("value", *built, "source")
+    for key, source in sources(Config):
+        table.add_row(key, *(_shown(values, key) for values in built.values()), source)
+    Console(width=None if Console().is_terminal else 200).print(table)
+
+
+def _shown(values: object, key: str) -> str:
+    for part in key.split("."):
+        values = values[part] if isinstance(values, dict) else None
+    return "–" if values is None else str(values)
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (train, recipes)

@@ -50,7 +50,6 @@ class CorpusConfig(Settings):
     margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
     shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
     amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
-    clip_run: float = chosen(0.01, "s on one rail that make it clipped, not a rounded peak", gt=0)
     clip_level: float = chosen(0.2, "mV from the lead's median; nearer by, it rests rather than clips", ge=0)
     clip_limit: float = chosen(0.02, "share of a lead; unclipped real records stay below 0.01", gt=0)
     zero_limit: float = chosen(0.25, "share of a lead; below 0.13 in real ones, above 0.7 if unplugged", gt=0)

@@ -39,4 +39,5 @@ class Tokens(nn.Module):
         content_BTCD = self.project(x_BTCP)
         if hidden_BTC is not None:
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)
-        return content_BTCD + (self.position[: x_BTCP.shape[1], None] + self.lead)
+        where_TCD = self.position[: x_BTCP.shape[1], None] + self.lead
+        return content_BTCD + where_TCD  # type: ignore[no-any-return]

@@ -1,0 +1,104 @@
+"""Batches as one endless, restartable stream: which records micro-batch k holds follows from (seed, k, rank).
+
+Shapes: B batch, C leads, L samples.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from marecg.data.dataset import Corpus
+from marecg.data.supervision import Supervision
+
+
+class Batch(NamedTuple):
+    """What one rank sees in one micro-batch.
+
+    `number` is k; `rows_B` are the records' places in the corpus; `x_BCL` is in mV.
+    """
+
+    number: int
+    rows_B: Tensor
+    x_BCL: Tensor
+    n_valid_B: Tensor
+    supervision: Supervision
+
+
+class BatchStream:
+    """An iterable over micro-batches that knows where it is.
+
+    Epochs are laid end to end, each in an order of its own, and cut into global batches of
+    `world · batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an
+    epoch, and no batch is short.
+
+    Args:
+        corpus: the prepared corpus.
+        supervision: of all its records.
+        batch_size: B, per rank.
+        length: how many micro-batches the run has.
+        seed, rank, world: what the draws depend on.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        supervision: Supervision,
+        batch_size: int,
+        length: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.corpus = corpus
+        self.supervision = supervision
+        self.batch_size = batch_size
+        self.length = length
+        self.seed = seed
+        self.rank = rank
+        self.world = world
+        self.next = 0
+
+    def __len__(self) -> int:
+        """The number of micro-batches of the whole run."""
+        return self.length
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Go on from where the stream is."""
+        while self.next < self.length:
+            batch = self.batch(self.next)
+            self.next += 1
+            yield batch
+
+    def batch(self, number: int) -> Batch:
+        """Fetch micro-batch k."""
+        rows_B = self.rows(number)
+        return Batch(
+            number,
+            torch.from_numpy(rows_B),
+            torch.from_numpy(self.corpus.signals(rows_B)),
+            torch.from_numpy(self.corpus.n_valid[rows_B]),
+            self.supervision.rows(torch.from_numpy(rows_B)),
+        )
+
+    def rows(self, number: int) -> NDArray[np.int64]:
+        """Which records this rank sees in micro-batch k, int64 [B]."""
+        size = len(self.corpus)
+        first = (number * self.world + self.rank) * self.batch_size
+        places = np.arange(first, first + self.batch_size)
+        orders = {
+            epoch: np.random.default_rng([self.seed, epoch]).permutation(size)
+            for epoch in np.unique(places // size).tolist()
+        }
+        return np.array([orders[place // size][place % size] for place in places.tolist()], dtype=np.int64)
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the stream is, for a checkpoint."""
+        return {"next": self.next}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go back to where a checkpoint was."""
+        self.next = state["next"]

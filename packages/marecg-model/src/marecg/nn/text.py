@@ -1,0 +1,68 @@
+"""What MPCT adds to the network: the concepts' frozen text and the maps that meet it (§subsec:auxiliary).
+
+Shapes: B batch, K beats, T patches, N concepts, V text variants (N · K_var), E text width (d_text),
+D encoder width, W concept width (d_c).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from marecg.nn.attention import init_linear
+
+
+class Aligned(NamedTuple):
+    """Everything that eq. mgca-loss compares, in common spaces."""
+
+    beats_BKW: Tensor
+    text_VW: Tensor
+    record_BE: Tensor
+    prototypes_NE: Tensor
+
+
+class TextAlignment(nn.Module):
+    """Projections of beats and records beside the concepts' frozen sentence embeddings.
+
+    Args:
+        variants_NKE: float [N, K_var, d_text], one embedding per textual variant.
+        width: D; `concept_width`: d_c.
+    """
+
+    variants: Tensor
+
+    def __init__(self, variants_NKE: Tensor, width: int, concept_width: int) -> None:
+        super().__init__()
+        self.register_buffer("variants", variants_NKE, persistent=False)
+        text_width = variants_NKE.shape[-1]
+        self.text = nn.Linear(text_width, concept_width, bias=False)
+        self.beat = nn.Linear(width, concept_width, bias=False)
+        self.record = nn.Linear(width, text_width, bias=False)
+        self.apply(init_linear)
+
+    def forward(self, beats_BKD: Tensor, rhythm_BD: Tensor) -> Aligned:
+        """Project a batch; the prototypes are each concept's mean variant, frozen."""
+        text_VW = self.text(self.variants.flatten(0, 1))
+        return Aligned(self.beat(beats_BKD), text_VW, self.record(rhythm_BD), self.variants.mean(1))
+
+    def active_variants(self, y_BN: Tensor) -> Tensor:
+        """Which variants describe each record, bool [B, V]: those of each record's active leaves."""
+        return y_BN.bool().repeat_interleave(self.variants.shape[1], dim=1)
+
+
+def pool_beats(
+    h_BTD: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
+) -> tuple[Tensor, Tensor]:
+    """Mean of H̄ over the patches whose centre is within `reach` samples of each R-peak.
+
+    Args:
+        rpeaks_BK: sample indices, −1 where a record has fewer beats.
+
+    Returns:
+        features [B, K, D], and bool [B, K] where there is a beat inside the patches.
+    """
+    centres_T = torch.arange(h_BTD.shape[1], device=h_BTD.device) * stride + patch // 2
+    near_BKT = (centres_T - rpeaks_BK[..., None]).abs() <= reach
+    near_BKT = near_BKT & (rpeaks_BK >= 0)[..., None]
+    weight_BKT = near_BKT / near_BKT.sum(-1, keepdim=True).clamp(min=1)
+    return weight_BKT.to(h_BTD.dtype) @ h_BTD, near_BKT.any(-1)

@@ -1,0 +1,93 @@
+"""Multi-prototype concept-text alignment: the three terms of eq. mgca-loss (§subsec:auxiliary).
+
+The text of a record is the bag of textual variants of its active leaves. A record without active leaves
+leaves all three terms.
+
+Shapes: B records, K beats, V text variants (three per concept), N concepts, D common width.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
+
+
+def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
+    """L_ICA: bidirectional InfoNCE between a record and the cross-attention summary of its text.
+
+    Args:
+        h_BD: the record's embedding in the common space.
+        text_VD: all variants in the common space.
+        active_BV: bool, the variants of the record's active leaves.
+        tau: temperature.
+    """
+    described_B = active_BV.any(1)
+    if not described_B.any():
+        return (h_BD.sum() + text_VD.sum()) * 0
+    h_BD, active_BV = h_BD[described_B], active_BV[described_B]
+    score_BV = h_BD @ text_VD.T * h_BD.shape[-1] ** -0.5
+    summary_BD = score_BV.masked_fill(~active_BV, -torch.inf).softmax(-1) @ text_VD
+    return _two_way_infonce(normalize(h_BD, dim=-1) @ normalize(summary_BD, dim=-1).T / tau, active_BV)
+
+
+def beat_concept_loss(
+    beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
+) -> Tensor:
+    """L_BCA: bidirectional cross-attention between the beats of a record and the variants of its leaves.
+
+    Record a is as like record b's text as a's beats are like what they attend to in that text, and b's
+    variants like what they attend to among a's beats. InfoNCE over the records, both ways.
+
+    Args:
+        beats_BKD: features pooled around R-peaks; `real_BK` is False where a record has fewer beats.
+        text_VD, active_BV, tau: as for L_ICA.
+    """
+    both_B = active_BV.any(1) & real_BK.any(1)
+    if not both_B.any():
+        return (beats_BKD.sum() + text_VD.sum()) * 0
+    beats_BKD, real_BK, active_BV = beats_BKD[both_B], real_BK[both_B], active_BV[both_B]
+    score_BKV = beats_BKD @ text_VD.T * beats_BKD.shape[-1] ** -0.5
+    beats, text = normalize(beats_BKD, dim=-1), normalize(text_VD, dim=-1)
+
+    # beats of record a over the text of record b
+    weight_ABKV = score_BKV[:, None].masked_fill(~active_BV[None, :, None], -torch.inf).softmax(-1)
+    answer_ABKD = normalize(weight_ABKV @ text_VD, dim=-1)
+    beat_like_ABK = (answer_ABKD * beats[:, None]).sum(-1)
+    beats_to_text_AB = (beat_like_ABK * real_BK[:, None]).sum(-1) / real_BK.sum(-1)[:, None]
+
+    # variants of record b over the beats of record a
+    weight_AKV = score_BKV.masked_fill(~real_BK[..., None], -torch.inf).softmax(1)
+    answer_AVD = normalize(weight_AKV.transpose(1, 2) @ beats_BKD, dim=-1)
+    text_like_AV = (answer_AVD * text).sum(-1)
+    active = active_BV.to(text_like_AV.dtype)
+    text_to_beats_AB = text_like_AV @ active.T / active.sum(-1)
+
+    return _two_way_infonce((beats_to_text_AB + text_to_beats_AB) / 2 / tau, active_BV)
+
+
+def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
+    """L_OPA: KL from the uniform distribution over a record's active leaves to its soft assignment.
+
+    Args:
+        h_BD: the record's embedding in the space of the frozen prototypes.
+        prototypes_ND: one frozen prototype per concept, no gradient.
+        y_BN: multi-hot active leaves.
+        tau: temperature of the assignment.
+    """
+    described_B = y_BN.any(1)
+    if not described_B.any():
+        return h_BD.sum() * 0
+    uniform_BN = y_BN[described_B] / y_BN[described_B].sum(-1, keepdim=True)
+    logits_BN = normalize(h_BD[described_B], dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
+    return kl_div(log_softmax(logits_BN, dim=-1), uniform_BN.to(logits_BN.dtype), reduction="batchmean")
+
+
+def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor) -> Tensor:
+    """Each record against the texts and each text against the records.
+
+    Two records with the very same text match each other; only non-matching ones are negatives.
+    """
+    own_B = torch.arange(len(logits_BB), device=logits_BB.device)
+    same_BB = (active_BV[:, None] == active_BV[None]).all(-1)
+    twins_BB = same_BB & (own_B[:, None] != own_B)
+    logits_BB = logits_BB.masked_fill(twins_BB, -torch.inf)
+    return (cross_entropy(logits_BB, own_B) + cross_entropy(logits_BB.T, own_B)) / 2

@@ -1,0 +1,76 @@
+"""Multi-scale physiological supervision: eq. patch-rhythm-loss and eq. msps-loss, loss by loss.
+
+Shapes: B batch, T patches, R = K_r rhythm outputs, K_p position and K_φ phase classes.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+RHYTHM_OUTPUTS = 7
+"""K_r: alternation, four rate buckets, mean RR, RR-CV, in this order."""
+
+PHASES = 4
+"""K_φ: PRE-R, R, ST, T-wave."""
+
+
+class RhythmTarget(NamedTuple):
+    """One value per record; `known_B` is False where no rhythm could be read (NONE)."""
+
+    alternates_B: Tensor
+    rate_B: Tensor
+    mean_rr_B: Tensor
+    rr_cv_B: Tensor
+    known_B: Tensor
+
+
+def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget) -> dict[str, Tensor]:
+    """L_alt, L_rate, L_mRR, L_cv: each record's statistics asked of every one of its patches.
+
+    Mean RR and RR-CV are z-scored over the known records of the batch. With none known, all are zero.
+    """
+    known_B = target.known_B
+    count = known_B.sum().clamp(min=1)
+
+    def over_known(loss_BT: Tensor) -> Tensor:
+        return (loss_BT.mean(1) * known_B).sum() / count
+
+    def squared(out_BT: Tensor, value_B: Tensor) -> Tensor:
+        return over_known((out_BT - _z_score(value_B, known_B)[:, None]).square())
+
+    shape_BT = out_BTR.shape[:2]
+    alternates_BT = target.alternates_B[:, None].expand(shape_BT).to(out_BTR.dtype)
+    rate_BT = (target.rate_B * known_B)[:, None].expand(shape_BT)
+    return {
+        "alt": over_known(binary_cross_entropy_with_logits(out_BTR[..., 0], alternates_BT, reduction="none")),
+        "rate": over_known(cross_entropy(out_BTR[..., 1:5].transpose(1, 2), rate_BT, reduction="none")),
+        "mrr": squared(out_BTR[..., 5], target.mean_rr_B),
+        "cv": squared(out_BTR[..., 6], target.rr_cv_B),
+    }
+
+
+def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor) -> dict[str, Tensor]:
+    """L_seq and L_phase: where in the sequence a patch stands, and where in its beat.
+
+    Args:
+        out_BTK: logits of K_p sequence buckets, then of K_φ phases.
+        phase_BT: phases; −1 leaves the loss.
+    """
+    batch, patches, classes = out_BTK.shape
+    buckets = classes - PHASES
+    bucket_T = torch.arange(patches, device=out_BTK.device) * buckets // patches
+    seq = cross_entropy(out_BTK[..., :buckets].transpose(1, 2), bucket_T.expand(batch, patches))
+    usable_BT = phase_BT >= 0
+    phase_loss_BT = cross_entropy(
+        out_BTK[..., buckets:].transpose(1, 2), phase_BT.long().clamp(min=0), reduction="none"
+    )
+    return {"seq": seq, "phase": (phase_loss_BT * usable_BT).sum() / usable_BT.sum().clamp(min=1)}
+
+
+def _z_score(value_B: Tensor, known_B: Tensor) -> Tensor:
+    count = known_B.sum().clamp(min=1)
+    mean = (value_B * known_B).sum() / count
+    variance = ((value_B - mean).square() * known_B).sum() / count
+    return (value_B - mean) / (variance.sqrt() + 1e-6)

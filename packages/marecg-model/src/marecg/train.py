@@ -1,0 +1,173 @@
+"""What `marecg train` does: corpus and ontology in, run folder out.
+
+A run folder holds config.json, ontology.json, metrics.csv, checkpoints/ and, at the end, model/.
+"""
+
+import json
+import logging
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.utilities import rank_zero_only
+
+import ecg_ontology
+from ecg_ontology.files import replacing
+from marecg.callbacks import Checkpoints, Metrics, Progress, checkpoints
+from marecg.config import LEADS, Config
+from marecg.data.dataset import Corpus
+from marecg.data.loader import BatchStream
+from marecg.data.supervision import Supervision
+from marecg.errors import CheckpointError, UsageError
+from marecg.pretrain import Pretraining
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a finished run did."""
+
+    folder: Path
+    steps: int
+    skipped_steps: int
+
+
+class CorpusData(lightning.LightningDataModule):
+    """Hands each rank its stream of micro-batches, once the ranks are known."""
+
+    def __init__(self, corpus: Corpus, supervision: Supervision, config: Config, steps: int) -> None:
+        super().__init__()
+        self.corpus = corpus
+        self.supervision = supervision
+        self.config = config
+        self.steps = steps
+
+    def train_dataloader(self) -> BatchStream:
+        """The stream of this rank."""
+        assert self.trainer is not None
+        return BatchStream(
+            self.corpus,
+            self.supervision,
+            self.config.train.batch_size,
+            self.steps * self.config.train.accumulate,
+            self.config.train.seed,
+            self.trainer.global_rank,
+            self.trainer.world_size,
+        )
+
+
+def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = False) -> Run:
+    """Pretrain by a recipe on a prepared corpus.
+
+    Args:
+        config: the recipe.
+        data: a folder that `marecg prepare` wrote.
+        out: the run folder; it must not hold a run already, unless that is to be resumed.
+        resume: go on from the newest checkpoint in `out`; every later step draws what the unbroken run
+            would have drawn.
+
+    Raises:
+        CorpusError: `data` is no prepared corpus.
+        CheckpointError: corpus, run and installed ontology have different enumerations.
+        UsageError: `out` holds a run and `resume` is off, or the other way round, or the recipes differ.
+        OutputError: `out` can't be written.
+    """
+    folder = Path(out)
+    corpus = Corpus.open(data)
+    ontology = ecg_ontology.load(profile=corpus.profile)
+    if corpus.ontology_sha256 != ontology.sha256:
+        raise CheckpointError(
+            f"follows enumeration {corpus.ontology_sha256[:12]}…, installed is {ontology.sha256[:12]}…",
+            where=data,
+            remedy="Prepare it again, or install the ecg-ontology that prepared it",
+        )
+    if getattr(rank_zero_only, "rank", 0) == 0:
+        identity = {
+            "config": config.model_dump(mode="json"),
+            "leads": list(LEADS),
+            "ontology": ontology.sha256,
+        }
+        _claim(folder, identity, ontology, resume=resume)
+
+    metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
+    trainer = lightning.Trainer(
+        max_epochs=1,  # the stream lays the epochs end to end
+        accumulate_grad_batches=config.train.accumulate,
+        gradient_clip_val=config.train.clip,
+        callbacks=[
+            metrics,
+            Progress(metrics),
+            Checkpoints(folder / "checkpoints", config.train.checkpoint_every),
+        ],
+        logger=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        use_distributed_sampler=False,
+        default_root_dir=folder,
+    )
+    steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
+    module = Pretraining(config, torch.tensor(ontology.a_hat), steps)
+    newest = checkpoints(folder / "checkpoints")[-1:] if resume else []
+    with warnings.catch_warnings():
+        # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
+        warnings.filterwarnings("ignore", module="lightning")
+        trainer.fit(
+            module,
+            datamodule=CorpusData(corpus, Supervision.of(corpus, ontology, config), config, steps),
+            ckpt_path=newest[0] if newest else None,
+            weights_only=True,
+        )
+    if trainer.is_global_zero:
+        module.export().save_pretrained(folder / "model", ontology)
+    return Run(folder, steps, module.skipped_steps)
+
+
+def _total_steps(config: Config, records: int, world: int) -> int:
+    """Optimiser steps of the run on `world` devices."""
+    train = config.train
+    steps = math.ceil(train.max_epochs * records / (train.batch_size * train.accumulate * world))
+    return min(steps, train.max_steps or steps)
+
+
+def _claim(folder: Path, identity: dict[str, Any], ontology: ecg_ontology.Ontology, *, resume: bool) -> None:
+    """Make the run folder ours, or make sure that the run in it is the one to go on with."""
+    described = folder / "config.json"
+    if not described.exists():
+        if resume:
+            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
+        with replacing(folder / "ontology.json") as temporary:
+            ontology.save(temporary)
+        with replacing(described) as temporary:
+            temporary.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+        return
+    if not resume:
+        raise UsageError("holds a run already", where=folder, remedy="Add --resume, or name another folder")
+    before = json.loads(described.read_text(encoding="utf-8"))
+    if before["ontology"] != identity["ontology"]:
+        difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
+        raise CheckpointError(
+            f"follows another enumeration: {difference}",
+            where=folder,
+            remedy="Install the ecg-ontology that it was trained with",
+        )
+    changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(identity)))).items())
+    if changed:
+        raise UsageError(
+            f"was started with another {changed[0][0]}",
+            where=folder,
+            remedy="Resume it with the same settings",
+        )
+
+
+def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if not isinstance(tree, dict):
+        yield key, json.dumps(tree)
+        return
+    for name, value in tree.items():
+        yield from _flat(value, f"{key}.{name}" if key else name)

@@ -1,0 +1,31 @@
+"""The slow copy."""
+
+import torch
+from torch import nn
+
+from marecg.nn.ema import Ema, momentum_at
+
+
+def test_the_copy_moves_by_one_minus_the_momentum() -> None:
+    online = nn.Linear(2, 2)
+    ema = Ema(online)
+    before = ema.module.weight.clone()
+    with torch.no_grad():
+        online.weight.add_(1.0)
+    ema.update(online, 0.9)
+    torch.testing.assert_close(ema.module.weight, before + 0.1)
+
+
+def test_the_copy_is_apart_from_the_original_and_takes_no_gradient() -> None:
+    online = nn.Linear(2, 2)
+    ema = Ema(online)
+    assert not any(parameter.requires_grad for parameter in ema.parameters())
+    assert all(parameter.requires_grad for parameter in online.parameters())
+    assert ema.module.weight.data_ptr() != online.weight.data_ptr()
+
+
+def test_the_momentum_rises_from_its_start_to_one() -> None:
+    values = [momentum_at(step, 100, 0.996) for step in range(101)]
+    assert values[0] == 0.996
+    assert values[-1] == 1.0
+    assert values == sorted(values)

@@ -1,0 +1,109 @@
+"""The three terms of eq. mgca-loss."""
+
+import math
+
+import torch
+from torch.nn.functional import normalize
+
+from marecg.objectives.mpct import (
+    beat_concept_loss,
+    instance_concept_loss,
+    ontology_prototype_loss,
+)
+
+TEXT_VD = torch.eye(4) * 3
+ACTIVE_BV = torch.tensor([[True, True, False, False], [False, False, True, True]])
+
+
+def test_a_record_that_is_like_its_own_text_costs_less_than_one_like_anothers() -> None:
+    own = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1]])
+    right = instance_concept_loss(own, TEXT_VD, ACTIVE_BV, tau=0.1)
+    wrong = instance_concept_loss(own.flip(0), TEXT_VD, ACTIVE_BV, tau=0.1)
+    assert right < 1e-3
+    assert wrong > 5
+
+
+def test_instance_alignment_is_what_loops_over_records_give() -> None:
+    h, text = torch.randn(3, 4), torch.randn(6, 4)
+    active = torch.zeros(3, 6, dtype=torch.bool)
+    active[0, :3], active[1, 2:5], active[2, 5] = True, True, True
+    summaries = []
+    for record in range(3):
+        words = text[active[record]]
+        summaries.append((words @ h[record] / 2).softmax(0) @ words)
+    like = normalize(h, dim=-1) @ normalize(torch.stack(summaries), dim=-1).T / 0.2
+    expected = sum(-float(rows[i].log_softmax(0)[i]) for rows in (like, like.T) for i in range(3)) / 6
+    torch.testing.assert_close(instance_concept_loss(h, text, active, 0.2), torch.tensor(expected))
+
+
+def test_records_with_the_same_leaves_are_not_each_others_negatives() -> None:
+    h = torch.randn(2, 4)
+    same = ACTIVE_BV[[0, 0]]
+    torch.testing.assert_close(instance_concept_loss(h, TEXT_VD, same, 0.1), torch.tensor(0.0))
+
+
+def test_records_without_leaves_leave_all_three_terms() -> None:
+    h, beats = torch.randn(3, 4), torch.randn(3, 5, 4)
+    real = torch.ones(3, 5, dtype=torch.bool)
+    active = torch.cat([ACTIVE_BV, torch.zeros(1, 4, dtype=torch.bool)])
+    y = active.float()
+    first = slice(0, 2)
+    torch.testing.assert_close(
+        instance_concept_loss(h, TEXT_VD, active, 0.1),
+        instance_concept_loss(h[first], TEXT_VD, active[first], 0.1),
+    )
+    torch.testing.assert_close(
+        beat_concept_loss(beats, real, TEXT_VD, active, 0.1),
+        beat_concept_loss(beats[first], real[first], TEXT_VD, active[first], 0.1),
+    )
+    torch.testing.assert_close(
+        ontology_prototype_loss(h, TEXT_VD, y, 0.1),
+        ontology_prototype_loss(h[first], TEXT_VD, y[first], 0.1),
+    )
+
+
+def test_a_batch_without_leaves_costs_nothing() -> None:
+    none = torch.zeros(2, 4, dtype=torch.bool)
+    assert instance_concept_loss(torch.randn(2, 4), TEXT_VD, none, 0.1) == 0
+    real = torch.ones(2, 3, dtype=torch.bool)
+    assert beat_concept_loss(torch.randn(2, 3, 4), real, TEXT_VD, none, 0.1) == 0
+    assert ontology_prototype_loss(torch.randn(2, 4), TEXT_VD, none.float(), 0.1) == 0
+
+
+def test_beats_that_are_not_there_say_nothing() -> None:
+    beats = torch.randn(2, 5, 4)
+    real = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
+    changed = beats.clone()
+    changed[0, 3:] = 100.0
+    torch.testing.assert_close(
+        beat_concept_loss(beats, real, TEXT_VD, ACTIVE_BV, 0.1),
+        beat_concept_loss(changed, real, TEXT_VD, ACTIVE_BV, 0.1),
+    )
+
+
+def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give() -> None:
+    beats, text = torch.randn(2, 3, 4), torch.randn(4, 4)
+    real = torch.tensor([[True, True, False], [True, True, True]])
+    like = torch.zeros(2, 2)
+    for a in range(2):
+        own = beats[a][real[a]]
+        for b in range(2):
+            words = text[ACTIVE_BV[b]]
+            to_text = [
+                torch.cosine_similarity(beat, (words @ beat / 2).softmax(0) @ words, dim=0) for beat in own
+            ]
+            to_beats = [
+                torch.cosine_similarity(word, (own @ word / 2).softmax(0) @ own, dim=0) for word in words
+            ]
+            like[a, b] = (sum(to_text) / len(to_text) + sum(to_beats) / len(to_beats)) / 2
+    logits = like / 0.1
+    expected = -(logits.log_softmax(1).diag().mean() + logits.log_softmax(0).diag().mean()) / 2
+    torch.testing.assert_close(beat_concept_loss(beats, real, text, ACTIVE_BV, 0.1), expected)
+
+
+def test_the_prototype_term_is_the_divergence_from_uniform_over_the_active_leaves() -> None:
+    h, prototypes = torch.randn(1, 4), torch.randn(5, 4)
+    y = torch.tensor([[0.0, 1, 0, 1, 0]])
+    q = (normalize(h, dim=-1) @ normalize(prototypes, dim=-1).T / 0.5).softmax(-1)[0]
+    expected = sum(0.5 * math.log(0.5 / float(q[leaf])) for leaf in (1, 3))
+    torch.testing.assert_close(ontology_prototype_loss(h, prototypes, y, 0.5), torch.tensor(expected))

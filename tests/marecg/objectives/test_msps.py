@@ -1,0 +1,71 @@
+"""eq. patch-rhythm-loss, loss by loss."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from marecg.objectives.msps import RhythmTarget, patch_position_losses, patch_rhythm_losses
+
+
+def rhythm(known: list[bool], rr: list[float], rate: list[int] | None = None) -> RhythmTarget:
+    count = len(known)
+    return RhythmTarget(
+        alternates_B=torch.zeros(count),
+        rate_B=torch.tensor(rate or [1] * count),
+        mean_rr_B=torch.tensor(rr),
+        rr_cv_B=torch.zeros(count),
+        known_B=torch.tensor(known),
+    )
+
+
+def test_an_undecided_head_pays_log_2_for_alternation_and_log_4_for_the_rate() -> None:
+    losses = patch_rhythm_losses(torch.zeros(2, 3, 7), rhythm([True, True], [0.6, 1.0]))
+    assert math.isclose(losses["alt"].item(), math.log(2), rel_tol=1e-6)
+    assert math.isclose(losses["rate"].item(), math.log(4), rel_tol=1e-6)
+
+
+def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch() -> None:
+    out_BTR = torch.zeros(2, 3, 7)
+    out_BTR[0, :, 5], out_BTR[1, :, 5] = -1, 1  # 0.6 and 1.0 s are one deviation either side of 0.8 s
+    target = rhythm([True, True], [0.6, 1.0])
+    torch.testing.assert_close(
+        patch_rhythm_losses(out_BTR, target)["mrr"], torch.tensor(0.0), atol=1e-9, rtol=0
+    )
+    torch.testing.assert_close(patch_rhythm_losses(torch.zeros(2, 3, 7), target)["mrr"], torch.tensor(1.0))
+
+
+def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:
+    out_BTR = torch.randn(3, 4, 7)
+    some = patch_rhythm_losses(out_BTR, rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2]))
+    without = patch_rhythm_losses(out_BTR[[0, 2]], rhythm([True, True], [0.6, 1.0], [0, 2]))
+    for name, value in some.items():
+        torch.testing.assert_close(value, without[name])
+
+
+def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere() -> None:
+    out_BTR = torch.randn(2, 4, 7, requires_grad=True)
+    sum(
+        patch_rhythm_losses(out_BTR, rhythm([False, False], [0.0, 0.0], [3, 3])).values(), torch.zeros(())
+    ).backward()
+    assert isinstance(out_BTR.grad, Tensor)
+    assert not out_BTR.grad.any()
+
+
+def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t() -> None:
+    for patches in (8, 139, 187):
+        right_BTK = torch.full((1, patches, 12), -50.0)
+        for i in range(1, patches + 1):
+            right_BTK[0, i - 1, (i - 1) * 8 // patches] = 50.0
+        losses = patch_position_losses(right_BTK, torch.full((1, patches), -1))
+        assert losses["seq"] < 1e-6
+
+
+def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss() -> None:
+    out_BTK = torch.randn(1, 4, 12)
+    phase_BT = torch.tensor([[0, -1, 3, -1]])
+    expected = (
+        sum(-out_BTK[0, place, 8:].log_softmax(0)[phase].item() for place, phase in ((0, 0), (2, 3))) / 2
+    )
+    assert math.isclose(patch_position_losses(out_BTK, phase_BT)["phase"].item(), expected, rel_tol=1e-5)
+    assert patch_position_losses(out_BTK, torch.full((1, 4), -1))["phase"] == 0

@@ -1,0 +1,55 @@
+"""eq. total-loss, to the letter, on losses that are plain numbers."""
+
+import math
+
+import pytest
+import torch
+
+from marecg import recipes
+from marecg.config import Config, GsclConfig
+from marecg.objectives.total import ramp, total_loss
+
+NAMED = {
+    name: torch.tensor(value)
+    for name, value in {
+        "recon": 2.0, "mask": 3.0, "jepa": 5.0, "view": 7.0, "gscl": 11.0, "ica": 13.0, "bca": 17.0,
+        "opa": 19.0, "alt": 23.0, "rate": 29.0, "mrr": 31.0, "cv": 37.0, "seq": 41.0, "phase": 43.0,
+    }.items()
+}  # fmt: skip
+AR = 2 + 3
+JEPA, VIEW, GSCL = 0.15 * 5, 0.1 * 7, 0.5 * 11
+MPCT = 0.3 * (0.3 * 13 + 0.3 * 17 + 0.2 * 19)
+MSPS = 0.20 * (1.0 * 23 + 1.0 * 29 + 0.5 * 31 + 0.5 * 37) + 0.10 * (41 + 43)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (recipes.c1(), AR),
+        (recipes.c1_gscl(), AR + GSCL),
+        (recipes.c2p(), AR + JEPA + VIEW + MPCT),
+        (recipes.c2(), AR + JEPA + VIEW + MPCT + GSCL),
+        (recipes.c3(), AR + JEPA + VIEW + MPCT + GSCL + MSPS),
+    ],
+    ids=lambda value: value.name if isinstance(value, Config) else "",
+)
+def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(
+    config: Config, expected: float
+) -> None:
+    assert math.isclose(total_loss(NAMED, config, epoch=50).item(), expected, rel_tol=1e-6)
+
+
+def test_msps_rises_linearly_over_five_epochs() -> None:
+    for epoch, share in ((0, 0), (1, 0.2), (2.5, 0.5), (5, 1), (99, 1)):
+        without = total_loss(NAMED, recipes.c2(), epoch)
+        with_msps = total_loss(NAMED, recipes.c3(), epoch)
+        assert math.isclose((with_msps - without).item(), share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
+
+
+def test_any_objective_can_be_weighted_and_ramped() -> None:
+    config = Config(gscl=GsclConfig(weight=2.0, ramp_epochs=10))
+    assert math.isclose(total_loss(NAMED, config, epoch=5).item(), AR + 0.5 * 2 * 11, rel_tol=1e-6)
+
+
+def test_without_a_ramp_the_weight_is_full_from_the_first_step() -> None:
+    assert ramp(0.0, 0.0) == 1.0

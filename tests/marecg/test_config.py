@@ -1,0 +1,63 @@
+"""Recipes, their sources, and `--set`."""
+
+import pytest
+
+from marecg import recipes
+from marecg.config import Config, sources
+from marecg.errors import ConfigError
+from marecg.overrides import override
+
+
+def test_every_value_of_a_recipe_has_a_source() -> None:
+    found = dict(sources(Config))
+    assert len(found) > 30
+    assert all(source.startswith(("paper ", "chosen: ")) for source in found.values())
+
+
+@pytest.mark.parametrize("name", recipes.RECIPES)
+def test_every_recipe_is_valid_and_knows_its_name(name: str) -> None:
+    config = recipes.by_name(name)
+    assert config.name == name
+    assert Config.model_validate(config.model_dump()) == config
+
+
+def test_the_reference_window_is_187_patches_of_which_the_encoder_sees_139() -> None:
+    model = recipes.c3().model
+    assert (model.positions, model.context_patches) == (187, 139)
+    assert model.positions - model.context_patches == 48
+
+
+@pytest.mark.parametrize(
+    ("assignment", "path", "value"),
+    [
+        ("train.max_steps=200", "train.max_steps", 200),
+        ("train.lr=1e-3", "train.lr", 1e-3),
+        ("train.betas=[0.8, 0.9]", "train.betas", (0.8, 0.9)),
+        ("name=mine", "name", "mine"),
+        ("gscl.rule=most-specific", "gscl.rule", "most-specific"),
+        ("msps.weight=0.5", "msps.weight", 0.5),
+        ("gscl=null", "gscl", None),
+    ],
+)
+def test_set_changes_the_value_it_names(assignment: str, path: str, value: object) -> None:
+    config: object = override(recipes.c1_gscl(), [assignment])
+    for part in path.split("."):
+        config = getattr(config, part)
+    assert config == value
+
+
+@pytest.mark.parametrize(
+    ("assignment", "problem"),
+    [
+        ("train.max_step=200", "Did you mean train.max_steps"),
+        ("nothing.at.all=1", "no value named"),
+        ("train.max_steps", "has no '='"),
+        ("train.max_steps=many", "train.max_steps"),
+        ("train.lr=-1", "train.lr"),
+        ("model.heads=5", "not a multiple of heads"),
+        ("gscl.rule=loudest", "gscl.rule"),
+    ],
+)
+def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        override(recipes.c1_gscl(), [assignment])
