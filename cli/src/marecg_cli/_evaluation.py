@@ -4,5 +4,67 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 """
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
 
-COMMANDS: tuple[Callable[..., None], ...] = ()
+import typer
+
+from marecg_cli._output import Format, message, result, result_json
+
+
+def probe(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder of a trained encoder.")],
+    more: Annotated[list[float] | None, typer.Argument(hidden=True)] = None,
+    *,
+    task: Annotated[
+        str,
+        typer.Option(
+            help="ptbxl-super, ptbxl-sub, ptbxl-form, ptbxl-rhythm, or corpus: a prepared corpus' leaves."
+        ),
+    ] = "ptbxl-super",
+    root: Annotated[Path, typer.Option(help="The task's data: PTB-XL's folder, or a prepared corpus.")],
+    fraction: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="Shares of the training records, one or several. [default: 0.01 0.1 1]", show_default=False
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
+    output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
+) -> None:
+    """Judge a frozen encoder by a linear probe, beside a random encoder and hand-crafted features.
+
+    Example: marecg probe runs/c1 --task ptbxl-super --root data/ptb-xl --fraction 0.01 0.1 1
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    from marecg.evaluate.evaluation import evaluate
+    from marecg_cli._probe_text import probe_text
+
+    report = evaluate(
+        run,
+        task,
+        root,
+        fractions=tuple(fraction + (more or []) if fraction else more or (0.01, 0.1, 1.0)),
+        seeds=seeds,
+        watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
+    )
+    if output is Format.json:
+        result_json(report.model_dump(mode="json"))
+    else:
+        result(probe_text(report))
+    records = report.records
+    if records.missing:
+        message(f"listed but not on disk ({len(records.missing)}): {_named(records.missing)}")
+    if records.unreadable:
+        reasons = [f"{record} ({reason})" for record, reason in records.unreadable.items()]
+        message(f"can't be used ({len(reasons)}): {_named(reasons)}")
+
+
+def _named(names: list[str] | tuple[str, ...], at_most: int = 5) -> str:
+    rest = ", … (all in --format json)" if len(names) > at_most else ""
+    return ", ".join(names[:at_most]) + rest
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (probe,)

@@ -1,0 +1,92 @@
+"""The leaves of the concept graph on a prepared corpus: a task wherever there is no official one."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ecg_ontology
+from marecg.data.dataset import Corpus
+from marecg.errors import CorpusError
+from marecg.evaluate.tasks import FS, SPLITS, TEST, TRAIN, VAL, Recordings, Task, files_sha256
+
+ENOUGH = {TRAIN: 10, VAL: 3, TEST: 3}
+"""How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
+
+
+def corpus_task(name: str, root: Path) -> Task:
+    """Ask for every leaf with enough support; the split follows from a hash of each record's id.
+
+    Raises:
+        CorpusError: `root` is no corpus, follows another ontology, is not at 500 Hz, or has no leaf with
+            enough support.
+    """
+    corpus = Corpus.open(root)
+    if corpus.config.fs != FS:
+        raise CorpusError(
+            f"is at {corpus.config.fs} Hz", where=root, remedy=f"Prepare the corpus again at {FS} Hz"
+        )
+    onto = ecg_ontology.load(profile=corpus.profile)
+    if onto.sha256 != corpus.ontology_sha256:
+        raise CorpusError(
+            f"follows another ontology ({corpus.ontology_sha256[:12]}, installed is {onto.sha256[:12]})",
+            where=root,
+            remedy="Prepare the corpus again",
+        )
+    ids = tuple(f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True))
+    split_R = np.array([split_of(record) for record in ids])
+    asked = np.flatnonzero(_supported(corpus.y, split_R))
+    if not len(asked):
+        least = ", ".join(f"{least} {part}" for part, least in ENOUGH.items())
+        raise CorpusError(
+            "no leaf has enough records with and without it in every part",
+            where=root,
+            remedy=f"Prepare more records; a leaf needs {least}",
+        )
+    labelled = np.flatnonzero(corpus.y.any(axis=1))
+    return Task(
+        name=name,
+        classes=tuple(onto.nodes[leaf].abbr for leaf in asked),
+        recordings=_recordings(corpus, ids),
+        row_M=labelled,
+        y_MK=corpus.y[np.ix_(labelled, asked)],
+        split_M=split_R[labelled],
+        folds="by a hash of the record's id: train 60 %, val 20 %, test 20 %",
+        missing=(),
+        unlabelled=len(ids) - len(labelled),
+    )
+
+
+def split_of(record: str) -> str:
+    """The part that a record belongs to, whatever other records there are.
+
+    Example:
+        >>> split_of("georgia/E00001")
+        'train'
+    """
+    share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
+    return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST
+
+
+def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
+    labelled_R = y_RN.any(axis=1)
+    enough_N = np.ones(y_RN.shape[1], bool)
+    for part in SPLITS:
+        y_N = y_RN[labelled_R & (split_R == part)]
+        positives = y_N.sum(axis=0, dtype=np.int64)
+        enough_N &= np.minimum(positives, len(y_N) - positives) >= ENOUGH[part]
+    return enough_N
+
+
+def _recordings(corpus: Corpus, ids: tuple[str, ...]) -> Recordings:
+    def read(row: int) -> NDArray[np.float32]:
+        return corpus.signals([row])[0, :, : corpus.n_valid[row]]
+
+    return Recordings(
+        name="corpus",
+        ids=ids,
+        sha256=files_sha256(corpus.folder, sorted(corpus.folder.rglob("*.*"))),
+        window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
+        read=read,
+    )

@@ -1,0 +1,88 @@
+"""The PTB-XL tasks by the rules of its benchmark, with its official folds.
+
+Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class when one of its SCP statements,
+at whatever likelihood, is of the task's kind and belongs to that class; records without a class take no
+part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `scp_statements.csv` (`NST_` is
+`NST`), as in MERL's tables.
+"""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.data.datasets import ptbxl
+from marecg.data.datasets.ptbxl import Entry, Statement
+from marecg.data.signal import resample
+from marecg.errors import CorpusError
+from marecg.evaluate.tasks import FS, TEST, TRAIN, VAL, Recordings, Task, files_sha256, multi_hot
+
+SECONDS = 10
+FOLDS = "PTB-XL strat_fold: train 1–8, val 9, test 10"
+CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
+    "ptbxl-super": lambda statement: statement.superclass if statement.diagnostic else None,
+    "ptbxl-sub": lambda statement: statement.subclass if statement.diagnostic else None,
+    "ptbxl-form": lambda statement: statement.name if statement.form else None,
+    "ptbxl-rhythm": lambda statement: statement.name if statement.rhythm else None,
+}
+"""Per task, the class that a statement belongs to, if any."""
+
+
+def ptbxl_task(name: str, root: Path) -> Task:
+    """Build one of the four tasks from `ptbxl_database.csv` and `scp_statements.csv` under `root`.
+
+    Raises:
+        CorpusError: a table is missing or damaged, or no record of the task is on disk.
+    """
+    entries = ptbxl.entries(root)
+    class_of = {
+        statement.name: found.strip("_")
+        for statement in ptbxl.statements(root).values()
+        if (found := CLASS_OF[name](statement))
+    }
+    classes = tuple(sorted(set(class_of.values())))
+    labels = [{class_of[code] for code in entry.scp if code in class_of} for entry in entries]
+    labelled = [row for row, present in enumerate(labels) if present]
+    if not labelled:
+        raise CorpusError(
+            f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
+        )
+    return Task(
+        name=name,
+        classes=classes,
+        recordings=_recordings(root, entries),
+        row_M=np.array(labelled, np.int64),
+        y_MK=multi_hot((labels[row] for row in labelled), classes),
+        split_M=np.array([_split(entries[row].fold) for row in labelled]),
+        folds=FOLDS,
+        missing=_missing(root, entries),
+        unlabelled=len(entries) - len(labelled),
+    )
+
+
+def _split(fold: int) -> str:
+    return {9: VAL, 10: TEST}.get(fold, TRAIN)
+
+
+def _recordings(root: Path, entries: list[Entry]) -> Recordings:
+    def read(row: int) -> NDArray[np.float32]:
+        record = ptbxl.read(root, entries[row], SECONDS)
+        return resample(record.x_CL, record.fs, FS)
+
+    headers = [ptbxl.header_of(root, entry) for entry in entries]
+    signals = [header.with_suffix(".dat") for header in headers]
+    return Recordings(
+        name="ptbxl",
+        ids=tuple(str(entry.ecg_id) for entry in entries),
+        sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
+        window=f"the first {SECONDS} s at {FS} Hz",
+        read=read,
+    )
+
+
+def _missing(root: Path, entries: list[Entry]) -> tuple[str, ...]:
+    with (root / ptbxl.DATABASE).open(newline="", encoding="utf-8") as file:
+        listed = {int(row["ecg_id"]) for row in csv.DictReader(file)}
+    return tuple(str(ecg_id) for ecg_id in sorted(listed - {entry.ecg_id for entry in entries}))

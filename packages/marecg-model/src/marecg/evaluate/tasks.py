@@ -1,0 +1,92 @@
+"""What a probe is asked: recordings, and a table of labels with an official split.
+
+Shapes: R recordings, M labelled records, K classes, C leads, L samples.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+FS = 500
+"""Samples per second of every recording that a task hands out."""
+TRAIN, VAL, TEST = SPLITS = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """A data set's signals, whatever is asked of them; features are computed and cached per recording.
+
+    Attributes:
+        name: the data set, such as `ptbxl`.
+        ids: R record names, each once.
+        sha256: changes when the recordings do.
+        window: what part of a recording is read, in words.
+        read: record number → float32 [12, L] in mV at 500 Hz, leads in `config.LEADS` order. It raises
+            `RecordError` for a record that can't be used.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    sha256: str
+    window: str
+    read: Callable[[int], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One multi-label classification on some recordings.
+
+    Attributes:
+        name: such as `ptbxl-super`.
+        classes: K names; labels are always read by name, never by position.
+        recordings: the signals.
+        row_M: int64 [M], each labelled record's number in `recordings`.
+        y_MK: uint8 [M, K], 1 where a record has a class.
+        split_M: M names out of `SPLITS`.
+        folds: how the split came about, in words.
+        missing: records that the labels name and the disk lacks.
+        unlabelled: how many recordings have none of the classes and take no part.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    recordings: Recordings
+    row_M: NDArray[np.int64]
+    y_MK: NDArray[np.uint8]
+    split_M: NDArray[np.str_]
+    folds: str
+    missing: tuple[str, ...]
+    unlabelled: int
+
+    @property
+    def sha256(self) -> str:
+        """What was asked: equal for two tasks with the same records, labels and split."""
+        digest = hashlib.sha256("\n".join(self.classes).encode())
+        for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
+            digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
+        return digest.hexdigest()
+
+
+def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDArray[np.uint8]:
+    """Sets of class names → uint8 [M, K]; names that are no class are passed over.
+
+    Example:
+        >>> multi_hot([{"MI", "CD"}, {"SR"}], ("CD", "MI"))
+        array([[1, 1],
+               [0, 0]], dtype=uint8)
+    """
+    rows = [[name in present for name in classes] for present in map(set, labels)]
+    return np.array(rows, np.uint8).reshape(-1, len(classes))
+
+
+def files_sha256(root: Path, files: Iterable[Path]) -> str:
+    """Identify files by path within `root`, size and time of change, without reading them."""
+    digest = hashlib.sha256()
+    for file in files:
+        state = file.stat()
+        digest.update(f"{file.relative_to(root)} {state.st_size} {state.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

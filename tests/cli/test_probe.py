@@ -1,0 +1,117 @@
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wfdb
+
+import ecg_ontology
+from marecg.config import LEADS, ModelConfig
+from marecg.evaluate.encoders import random_encoder
+from marecg_cli.marecg import main
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """A run with a very small encoder, and a PTB-XL of thirty short records: flat ones and waves."""
+    run, root = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("ptbxl")
+    config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    random_encoder(config).save_pretrained(run / "model", ecg_ontology.load())
+    header = ",description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass"
+    rows = ["NORM,normal,1.0,,,NORM,NORM", "IMI,infarction,1.0,,,MI,IMI"]
+    (root / "scp_statements.csv").write_text("\n".join([header, *rows]))
+    (root / "records500").mkdir()
+    with (root / "ptbxl_database.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["ecg_id", "scp_codes", "strat_fold", "filename_hr"])
+        for ecg_id in range(31):
+            code = "NORM" if ecg_id % 3 else "IMI"
+            table.writerow([ecg_id, {code: 0.0}, 1 + ecg_id // 3, f"records500/{ecg_id}"])
+            if ecg_id < 30:
+                _record(root / "records500", ecg_id, 0.1 if ecg_id % 3 else 1.0)
+    return str(run), str(root)
+
+
+def _record(folder: Path, ecg_id: int, height: float) -> None:
+    noise_L = np.random.default_rng(ecg_id).normal(0, 0.01, 1000)
+    lead_L = height * np.sin(np.arange(1000) / 20) + noise_L
+    signal_LC = np.repeat(lead_L[:, None], 12, axis=1)
+    wfdb.wrsamp(str(ecg_id), 500, ["mV"] * 12, list(LEADS), signal_LC, fmt=["16"] * 12, write_dir=str(folder))
+
+
+def run_main(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["probe", *arguments])
+    return int(ended.value.code or 0)
+
+
+def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, capsys):
+    run, root = folders
+    code = run_main(run, "--root", root, "--fraction", "0.5", "1", "--seeds", "2", "--format", "json")
+    out, err = capsys.readouterr()
+    assert code == 0
+    report = json.loads(out)
+    assert [(cell["method"], cell["fraction"]) for cell in report["cells"]][:2] == [
+        ("encoder", 0.5),
+        ("encoder", 1),
+    ]
+    assert report["records"]["missing"] == ["30"]
+    assert "listed but not on disk (1): 30" in err
+
+
+def test_fractions_may_be_given_one_option_each(folders, capsys):
+    run, root = folders
+    assert run_main(run, "--root", root, "--fraction", "0.5", "--fraction", "1", "--format", "json") == 0
+    assert {cell["fraction"] for cell in json.loads(capsys.readouterr().out)["cells"]} == {0.5, 1.0}
+
+
+def test_the_table_shows_every_method_and_what_the_numbers_rest_on(folders, capsys):
+    run, root = folders
+    assert run_main(run, "--root", root, "--fraction", "1") == 0
+    out = capsys.readouterr().out
+    for text in (
+        "encoder",
+        "random encoder",
+        "hand-crafted",
+        "MI",
+        "NORM",
+        "24 train, 3 val, 3 test",
+        "strat_fold",
+    ):
+        assert text in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--task", "ptbxl-everything"], 2, "ptbxl-super"),
+        (["--fraction", "2"], 2, "fraction"),
+        (["--seeds", "0"], 2, "seeds"),
+        (["--root", "no-such-folder"], 3, "no-such-folder"),
+    ],
+)
+def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, words, folders, capsys):
+    run, root = folders
+    assert run_main(run, "--root", root, *arguments) == code
+    err = capsys.readouterr().err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_a_run_without_a_model_exits_with_3(folders, tmp_path, capsys):
+    assert run_main(str(tmp_path), "--root", folders[1]) == 3
+    assert "model" in capsys.readouterr().err
+
+
+def test_the_help_of_the_command_loads_neither_torch_nor_scikit_learn():
+    program = (
+        "import sys\nfrom marecg_cli.marecg import main\n"
+        "try: main(['probe', '--help'])\nexcept SystemExit: pass\n"
+        "assert not {'torch', 'sklearn'} & sys.modules.keys()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Example: marecg probe" in done.stdout

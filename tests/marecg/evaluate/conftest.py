@@ -1,0 +1,71 @@
+"""A PTB-XL folder of eighty synthetic records, and a run folder with an encoder that has learnt nothing."""
+
+import csv
+from pathlib import Path
+
+import neurokit2 as nk
+import numpy as np
+import pytest
+import wfdb
+
+import ecg_ontology
+from marecg.config import LEADS, ModelConfig
+from marecg.evaluate.encoders import random_encoder
+
+STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
+NORM,normal ECG,1.0,,,NORM,NORM
+IMI,inferior myocardial infarction,1.0,,,MI,IMI
+1AVB,first degree AV block,1.0,,,CD,_AVB
+NST_,non-specific ST changes,1.0,1.0,,STTC,NST_
+SR,sinus rhythm,,,1.0,,
+"""
+CODES = ({"NORM": 100.0, "SR": 0.0}, {"IMI": 0.0, "NST_": 50.0}, {"1AVB": 100.0, "SR": 0.0}, {"SR": 0.0})
+"""What the records have in turn; the last has no diagnosis."""
+
+
+@pytest.fixture(scope="session")
+def ptbxl_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eighty records, eight per fold, shaped after their codes; record 81 is listed and not on disk."""
+    root = tmp_path_factory.mktemp("ptbxl")
+    (root / "scp_statements.csv").write_text(STATEMENTS)
+    folder = root / "records500/00000"
+    folder.mkdir(parents=True)
+    with (root / "ptbxl_database.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["ecg_id", "patient_id", "age", "sex", "scp_codes", "strat_fold", "filename_hr"])
+        for ecg_id in range(1, 82):
+            name = f"{ecg_id:05d}_hr"
+            codes = CODES[ecg_id % 4]
+            fold = 1 + (ecg_id - 1) // 4 % 10
+            table.writerow([ecg_id, ecg_id, 60, 0, str(codes), fold, f"records500/00000/{name}"])
+            if ecg_id <= 80:
+                signal_LC = _beats(ecg_id, depth=ecg_id % 4)
+                wfdb.wrsamp(
+                    name,
+                    500,
+                    ["mV"] * 12,
+                    list(LEADS),
+                    p_signal=signal_LC,
+                    fmt=["16"] * 12,
+                    write_dir=str(folder),
+                )
+    return root
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a very small encoder."""
+    run = tmp_path_factory.mktemp("run")
+    config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    random_encoder(config, seed=3).save_pretrained(run / "model", ecg_ontology.load())
+    return run
+
+
+def _beats(seed: int, depth: int) -> np.ndarray:
+    """Ten seconds [5000, 12] of ECG whose rate and leads' heights depend on `depth`."""
+    lead_L = nk.ecg_simulate(
+        duration=10, sampling_rate=500, heart_rate=60 + 15 * depth, method="simple", random_state=seed
+    )
+    gains_C = np.linspace(1, 0.2 + 0.4 * depth, 12)
+    noise_LC = np.random.default_rng(seed).normal(0, 0.02, (5000, 12))
+    return lead_L[:5000, None] * gains_C + noise_LC

@@ -1,0 +1,94 @@
+import shutil
+
+import pytest
+
+import ecg_ontology
+from marecg.errors import CheckpointError, UsageError
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.results import Report
+
+
+@pytest.fixture(scope="module")
+def report(run_folder, ptbxl_root) -> Report:
+    return evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0, 0.5), seeds=2)
+
+
+def test_three_methods_stand_side_by_side_at_every_fraction_in_ascending_order(report):
+    cells = [(cell.method, cell.fraction, cell.records, cell.seeds) for cell in report.cells]
+    methods = ("encoder", "random encoder", "hand-crafted")
+    assert cells == [(method, *rest) for method in methods for rest in ((0.5, 24, 2), (1.0, 48, 1))]
+
+
+def test_hand_crafted_features_tell_the_synthetic_classes_apart(report):
+    assert report.cells[-1].macro_auc.mean > 0.9
+
+
+def test_a_report_says_everything_that_its_numbers_depend_on(report, run_folder):
+    assert (report.task, report.protocol) == ("ptbxl-super", "strict")
+    assert report.folds == "PTB-XL strat_fold: train 1–8, val 9, test 10"
+    assert report.window == "the first 10 s at 500 Hz"
+    assert (report.records.train, report.records.val, report.records.test) == (48, 6, 6)
+    assert (report.records.unlabelled, report.records.missing) == (20, ("81",))
+    hashes = (report.model_sha256, report.ontology_sha256, report.data_sha256, report.task_sha256)
+    assert all(len(sha256) == 64 for sha256 in hashes)
+    assert report.ontology_sha256 == ecg_ontology.load(run_folder / "model/ontology.json").sha256
+
+
+def test_a_spread_needs_more_than_one_seed(report):
+    assert report.cells[0].macro_auc.sd is not None
+    assert report.cells[1].macro_auc.sd is None
+
+
+def test_the_report_is_kept_in_the_run_folder(report, run_folder):
+    kept = (run_folder / "probe/ptbxl-super-strict.json").read_text()
+    assert Report.model_validate_json(kept) == report
+
+
+def test_probing_again_gives_the_same_report(report, run_folder, ptbxl_root):
+    assert evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2) == report
+
+
+def test_the_models_files_are_left_as_they_were(report, run_folder, ptbxl_root, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(run_folder / "model", run / "model")
+    before = {path.name: path.read_bytes() for path in (run / "model").iterdir()}
+    evaluate(run, "ptbxl-sub", ptbxl_root, fractions=(1.0,))
+    assert {path.name: path.read_bytes() for path in (run / "model").iterdir()} == before
+
+
+def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_root, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    table = (root / "ptbxl_database.csv").read_text().splitlines()
+    fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in table]
+    (root / "ptbxl_database.csv").write_text("\n".join(fold_10))
+    cell = evaluate(run_folder, "ptbxl-super", root, fractions=(1.0,)).cells[0]
+    assert cell.left_out == ("CD",)
+    assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
+    assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
+
+
+def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_root, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    signal = root / "records500/00000/00001_hr.dat"
+    signal.write_bytes(signal.read_bytes()[:1000])
+    records = evaluate(run_folder, "ptbxl-super", root, fractions=(1.0,)).records
+    assert records.unreadable == {"1": "truncated"}
+    assert records.train == 47
+
+
+@pytest.mark.parametrize("fractions", [(0.0,), (1.5,), (float("nan"),), ()])
+def test_an_impossible_fraction_is_refused(fractions, run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="fraction"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=fractions)
+
+
+def test_no_seeds_are_refused(run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="seeds 0"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, seeds=0)
+
+
+def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
+    with pytest.raises(CheckpointError, match="model"):
+        evaluate(tmp_path, "ptbxl-super", ptbxl_root)
