@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
@@ -32,6 +32,9 @@ from marecg.errors import CorpusError
 
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
+
+WORTH_A_PROCESS = 16
+"""Tasks: a process spends some seconds on its imports, as long as it takes to prepare 256 records."""
 
 Watch = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
@@ -52,7 +55,7 @@ def prepare(
         out: the corpus folder, new or begun by the same call.
         config: how records are prepared.
         profile: the routing profile of the labels.
-        jobs: processes; −1 for one per core. A joblib `parallel_config` around the call overrides it.
+        jobs: processes; −1 for one per core, as far as there is work for them.
         watch: called whenever some more records are done.
 
     Returns:
@@ -97,7 +100,7 @@ def _write_shards(plan: Plan, ontology: Ontology, jobs: int, watch: Watch) -> No
             yield block
 
     try:
-        results = Parallel(n_jobs=jobs, return_as="generator")(
+        results = Parallel(n_jobs=_workers(jobs, len(tasks)), return_as="generator")(
             delayed(prepare_block)(task, plan.config) for task in tasks
         )
         blocks = counted(results)
@@ -108,6 +111,11 @@ def _write_shards(plan: Plan, ontology: Ontology, jobs: int, watch: Watch) -> No
         raise CorpusError(
             problem, where=plan.out, remedy="Run the same command again, with fewer --jobs"
         ) from error
+
+
+def _workers(jobs: int, tasks: int) -> int:
+    """How many processes; a process that starts by itself must have enough to do to be worth its start."""
+    return jobs if jobs != -1 else max(1, min(cpu_count(), tasks // WORTH_A_PROCESS))
 
 
 def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:

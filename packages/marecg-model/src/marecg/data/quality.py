@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_opening
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.data.reasons import Reason
@@ -51,7 +50,6 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
     finite_CL = np.isfinite(x_CL)
     x_CL = np.where(finite_CL, x_CL, 0)
     top_C1, bottom_C1 = x_CL.max(axis=1, keepdims=True), x_CL.min(axis=1, keepdims=True)
-    run = max(2, round(config.clip_run * fs))
     away_CL = np.abs(x_CL - np.median(x_CL, axis=1, keepdims=True)) > config.clip_level
     rail_CL = ((x_CL == top_C1) | (x_CL == bottom_C1)) & away_CL
     return Measures(
@@ -59,7 +57,7 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
         amplitude_C=np.abs(x_CL).max(axis=1).astype(np.float64),
         range_C=(top_C1 - bottom_C1)[:, 0].astype(np.float64),
         zero_C=((x_CL == 0) & finite_CL).mean(axis=1),
-        clipped_C=binary_opening(rail_CL, np.ones((1, run), np.bool_)).mean(axis=1),
+        clipped_C=rail_CL.mean(axis=1),
         nan_C=1 - finite_CL.mean(axis=1),
     )
 

@@ -27,8 +27,10 @@ REFRACTORY = 0.2
 T_WAVE = 0.36
 HALF_SLOPE = 0.25
 """Within 0.36 s of a beat, half of its slope (a quarter of its energy) makes a T wave (the same source)."""
-WEAK = 0.08
-"""A beat with less than this share of the median beat's energy is noise that the detector learnt from."""
+SLOWEST = 0.5
+WEAK = 0.04
+"""Even at 0.5 beats per second so many of the strongest answers are beats. An answer with less than 4 % of their
+median energy is noise: the detector learns its threshold from the first thing it sees."""
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
@@ -87,9 +89,11 @@ def _climb(energy_L: NDArray[np.float64], start: int, reach: int) -> int:
 
 def _distinct(beats: set[int], energy_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
     """Each beat once and no T waves: the strongest first, and none that a stronger neighbour explains."""
-    weakest = WEAK * np.median(energy_L[list(beats)]) if beats else 0.0
+    ranked = sorted(beats, key=lambda each: -energy_L[each])
+    sure = ranked[: max(1, round(SLOWEST * len(energy_L) / fs))]
+    weakest = WEAK * np.median(energy_L[sure]) if sure else 0.0
     kept: list[int] = []
-    for beat in sorted(beats, key=lambda each: -energy_L[each]):
+    for beat in ranked:
         near = [other for other in kept if abs(beat - other) < T_WAVE * fs]
         explained = any(
             abs(beat - other) < REFRACTORY * fs or energy_L[beat] < energy_L[other] * HALF_SLOPE
