@@ -55,14 +55,18 @@ def vectorcardiogram(bumps: Bumps, fs: float, n: int) -> Array:
     A bump may lie outside the window; what reaches into it is drawn.
     """
     reach = int(np.ceil(_REACH * max(bumps.left.max(), bumps.right.max()) * fs))
-    first = np.rint(bumps.centre * fs).astype(np.int64)
-    index = first[:, None] + np.arange(-reach, reach + 1)
-    away = index / fs - bumps.centre[:, None]
-    height = np.exp(-0.5 * (away / np.where(away < 0, bumps.left[:, None], bumps.right[:, None])) ** 2)
-    inside = (index >= 0) & (index < n)
-    where, height = index[inside], height[inside]
-    owner = np.nonzero(inside)[0]
-    return np.stack([np.bincount(where, height * bumps.dipole[owner, axis], n) for axis in range(3)])
+    middle = np.rint(bumps.centre * fs).astype(np.int64)
+    seen = (middle > -reach) & (middle < n + reach)
+    centre, left, right, dipole = (values[seen] for values in bumps)
+    index = middle[seen, None] + np.arange(-reach, reach + 1)
+    away = index / fs - centre[:, None]
+    height = np.exp(-0.5 * (away / np.where(away < 0, left[:, None], right[:, None])) ** 2)
+    margin = 2 * reach
+    summed = [
+        np.bincount((index + margin).ravel(), (height * along[:, None]).ravel(), n + 2 * margin)
+        for along in dipole.T
+    ]
+    return np.stack(summed)[:, margin : margin + n].astype(np.float64)
 
 
 def project(vcg: Array) -> Array:

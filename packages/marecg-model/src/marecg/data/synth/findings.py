@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from marecg.data.synth import patient
-from marecg.data.synth.diagnoses import DIAGNOSES, RHYTHMS, Diagnosis
+from marecg.data.synth.diagnoses import DIAGNOSES, UNDERLYING
+from marecg.data.synth.diagnosis import Diagnosis
 from marecg.data.synth.patient import Patient
 from marecg.data.synth.rhythm import Rhythm
 from marecg.errors import UsageError
@@ -75,7 +76,7 @@ def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> 
         if rng.random() < probability * _prevalence(name, person) and compatible(names, name):
             names.append(name)
     if "atrium" not in _claims(names):
-        rhythms = {name: share for name, share in RHYTHMS.items() if compatible(names, name)}
+        rhythms = {name: share for name, share in UNDERLYING.items() if compatible(names, name)}
         names.append(
             weighted({name: share * _prevalence(name, person) for name, share in rhythms.items()}, rng)
         )

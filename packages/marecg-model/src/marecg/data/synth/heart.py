@@ -3,7 +3,7 @@
 Shapes: K atrial events, N beats. Units: mV and s.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.data.synth import morphology, rhythm
-from marecg.data.synth.diagnoses import Diagnosis, Range
+from marecg.data.synth.diagnosis import Diagnosis, Range
 from marecg.data.synth.dipole import Array, Bumps, joined
 from marecg.data.synth.morphology import Shape
 from marecg.data.synth.patient import Patient
@@ -63,6 +63,7 @@ def drawn_shape(found: Sequence[Diagnosis], person: Patient, rng: np.random.Gene
 def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
     """The shape of each beat type: the patient's own, and one focus for beats from the ventricles."""
     focus = (morphology.RVOT_BEAT, morphology.LV_BEAT)[int(rng.integers(2))]
+    focus = replace(focus, qrs_duration=rng.uniform(0.135, 0.17), qrs_gain=rng.uniform(0.75, 1.15))
     return {
         rhythm.NORMAL: own,
         rhythm.ATRIAL: own,
@@ -77,9 +78,9 @@ def timed(plan: Schedule, shapes: Mapping[str, Shape]) -> Beats:
     gaps = np.diff(plan.onset, prepend=np.nan)
     usual = float(np.nanmedian(gaps))
     rr = (2 * usual + np.nan_to_num(gaps, nan=usual)) / 3
-    duration = _by_kind(plan.kind, {kind: shape.qrs_duration for kind, shape in shapes.items()})
-    qtc = _by_kind(plan.kind, {kind: shape.qtc for kind, shape in shapes.items()})
-    peak = _by_kind(plan.kind, {kind: morphology.r_peak(shape) for kind, shape in shapes.items()})
+    duration = _each(plan.kind, shapes, lambda shape: shape.qrs_duration)
+    qtc = _each(plan.kind, shapes, lambda shape: shape.qtc)
+    peak = _each(plan.kind, shapes, morphology.r_peak)
     p_onset = np.full(plan.onset.size, np.nan)
     led = plan.p_of >= 0
     follows_p = np.zeros(plan.onset.size, dtype=bool)
@@ -138,8 +139,10 @@ def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: P
     ]
 
 
-def _by_kind(kind: NDArray[np.str_], values: Mapping[str, float]) -> Array:
-    return np.array([values[each] for each in kind])
+def _each(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
+    """A number of each beat's shape: float64[N]."""
+    known, where = np.unique(kinds, return_inverse=True)
+    return np.array([value(shapes[kind]) for kind in known])[where]
 
 
 def _value(value: object, rng: np.random.Generator) -> Any:

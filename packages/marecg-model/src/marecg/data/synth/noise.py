@@ -66,8 +66,8 @@ def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
     """Tremor of unit variance between 20 and 150 Hz, shaped in the frequency domain: [9, n]."""
     hertz = np.fft.rfftfreq(n, 1 / fs)
     gain = 1 / np.sqrt((1 + (20 / np.maximum(hertz, 1e-6)) ** 4) * (1 + (hertz / 150) ** 4))
-    shaped = np.fft.irfft(np.fft.rfft(rng.standard_normal((9, n))) * gain, n)
-    return np.asarray(shaped / np.sqrt(np.mean(gain**2)))
+    spectrum = rng.standard_normal((9, hertz.size, 2)).view(np.complex128)[..., 0] * gain
+    return np.asarray(np.fft.irfft(spectrum, n) * n / np.sqrt(4 * np.sum(gain**2)))
 
 
 def _motion(noise: Noise, time: Array, rng: np.random.Generator) -> Array:
