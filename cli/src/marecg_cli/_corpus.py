@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marecg_cli._output import Format, message, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result_json
 
 
 class Profile(StrEnum):
@@ -131,6 +131,41 @@ def stats(
     )
 
 
+def audit(
+    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    against: Annotated[list[Path], typer.Option(help="Evaluation records; may be repeated.")],
+    format_: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.text,
+) -> None:
+    """Look for evaluation records in a corpus; exit code 1 when there are any.
+
+    Example: marecg audit corpus --against /data/ptb-xl
+    """
+    from marecg.data.audit import audit
+
+    found = audit(data, against)
+    if format_ is Format.json:
+        result_json(found)
+    else:
+        kinds = {
+            "the same record id": "shared_ids",
+            "a patient of the evaluation set": "shared_patients",
+            "the same dataset": "same_dataset",
+            "bit-identical signals": "identical",
+            "near-duplicate signals": "similar",
+            "any of these": "leaking",
+        }
+        title = f"{found['records']} corpus records against {found['evaluation_records']} evaluation records"
+        _print_table(
+            title,
+            ("corpus records with", "records"),
+            {name: (len(found[key]),) for name, key in kinds.items()},
+        )
+        for name in found["leaking"][:20]:
+            message(f"leaking: {name}")
+    if found["leaking"]:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
 def _print_accounts(account: Mapping[str, Any]) -> None:
     """One row per source: what was found, kept, and quarantined under each reason."""
     reasons = list(account["quarantined"])
@@ -192,4 +227,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield watch
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats)
+COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit)

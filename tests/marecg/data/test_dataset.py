@@ -72,6 +72,13 @@ def test_a_corpus_of_another_format_is_refused(folder: Path) -> None:
         Corpus.open(folder)
 
 
+def test_a_corpus_with_settings_of_another_version_is_refused(folder: Path) -> None:
+    about = json.loads((folder / "corpus.json").read_text())
+    (folder / "corpus.json").write_text(json.dumps(about | {"config": about["config"] | {"wiggle": 3}}))
+    with pytest.raises(CorpusError, match=r"settings that this version does not have \(wiggle\)"):
+        Corpus.open(folder)
+
+
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "shards/00000.npy"])
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "garbage"])
 def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, damage: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.data import index
@@ -73,6 +74,10 @@ class Corpus:
                 _mapped(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
             profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
+        except ValidationError as error:
+            names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            problem = f"was prepared with settings that this version does not have ({names})"
+            raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
         except (OSError, EOFError, KeyError, ValueError, pa.ArrowException) as error:
             raise _damaged(folder, str(error)) from error
         sizes = np.bincount(column(rows, "shard"), minlength=len(shards))

@@ -64,9 +64,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     broken = verdict(measures, config)
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
-    margin = round(config.margin * record.fs)
-    x_CL, n_valid = window(resample(record.x_CL[:, : used + margin], record.fs, config.fs), config.window)
-    d_CL = to_microvolts(x_CL)
+    d_CL, n_valid = windowed(record, config)
     rpeaks = detect(
         d_CL[0, :n_valid] / 1000, config.fs, config.rpeaks
     )  # from the stored values: reproducible
@@ -80,10 +78,22 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "age": record.age,
         "sex": record.sex,
         "patient": record.patient,
-        "signal_hash": hashlib.sha256(d_CL.tobytes()).hexdigest()[:32],
+        "signal_hash": signal_hash(d_CL),
         "notes": list(record.notes),
     }
     return row | measures.worst(), d_CL
+
+
+def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
+    """Cut with a margin, resample and cut again: (int16 [12, window] in µV, number of valid samples)."""
+    used = round((config.window / config.fs + config.margin) * record.fs)
+    x_CL, n_valid = window(resample(record.x_CL[:, :used], record.fs, config.fs), config.window)
+    return to_microvolts(x_CL), n_valid
+
+
+def signal_hash(d_CL: NDArray[np.int16]) -> str:
+    """A name for a window's content: the same whatever the file's format, gain or lead order."""
+    return hashlib.sha256(d_CL.tobytes()).hexdigest()[:32]
 
 
 def _place(candidate: Candidate) -> dict[str, str]:

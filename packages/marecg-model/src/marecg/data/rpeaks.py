@@ -29,8 +29,8 @@ HALF_SLOPE = 0.25
 """Within 0.36 s of a beat, half of its slope (a quarter of its energy) makes a T wave (the same source)."""
 SLOWEST = 0.5
 WEAK = 0.04
-"""Even at 0.5 beats per second so many of the strongest answers are beats. An answer with less than 4 % of their
-median energy is noise: the detector learns its threshold from the first thing it sees."""
+"""Even at 0.5 beats per second so many of the strongest answers are beats. An answer with less than 4 % of
+their median energy is noise: the detector learns its threshold from the first thing it sees."""
 
 
 def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:

@@ -50,17 +50,19 @@ def is_ptbxl(folder: Path) -> bool:
     return (folder / DATABASE).is_file()
 
 
-def entries(root: Path) -> list[Entry]:
-    """Every row of the database whose 500 Hz header is on disk, by ecg_id.
+def database(root: Path) -> list[Entry]:
+    """Every row of the database, by ecg_id, whether its record is on disk or not.
 
     Raises:
         CorpusError: the database is missing or is not PTB-XL's.
     """
-    rows = [
-        _entry(row, root)
-        for row in _table(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
-    ]
-    return sorted((row for row in rows if header_of(root, row).is_file()), key=lambda row: row.ecg_id)
+    table = _table(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
+    return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
+
+
+def entries(root: Path) -> list[Entry]:
+    """The rows whose 500 Hz header is on disk, by ecg_id. Raises as `database` does."""
+    return [row for row in database(root) if header_of(root, row).is_file()]
 
 
 def statements(root: Path) -> dict[str, Statement]:
