@@ -1,5 +1,6 @@
 """Commands that check an ontology and turn it into other forms."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -7,35 +8,65 @@ import typer
 
 import ecg_ontology
 from ecg_ontology import Severity
-from marecg_cli._ecgonto_look import As, Profile, Source
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._ecgonto_look import Profile, Source
+from marecg_cli._output import EXIT_FINDINGS, message, result, result_json
 
 BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
+class ReportFormat(StrEnum):
+    """How findings are printed."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    junit = "junit"
+
+
+class Threshold(StrEnum):
+    """How severe a finding must be to fail."""
+
+    error = "error"
+    warn = "warn"
+    info = "info"
+
+
 def validate(
     source: Annotated[
-        str | None, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")
+        str | None, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
     ] = None,
     profile: Profile = "paper",
-    form: As = Format.text,
+    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
+    disable: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Leave out a rule; repeatable.")
+    ] = None,
+    form: Annotated[
+        ReportFormat, typer.Option("--format", help="How to print the findings.")
+    ] = ReportFormat.text,
 ) -> None:
-    """Check an ontology (by default the packaged one) against the findings catalogue.
+    """Check an ontology against the findings catalogue.
 
-    Exits 1 when there is an error, 3 when the source can't be read.
+    Exits 1 when there is an error (or what --fail-on says), 3 when the source can't be read.
 
-    Example: ecgonto validate ontology --format json
+    Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
-    findings = ecg_ontology.validate(source, profile)
-    ok = not any(finding.severity is Severity.error for finding in findings)
-    if form is Format.json:
-        result_json({"ok": ok, "findings": [finding.model_dump() for finding in findings]})
+    from ecg_ontology import reports
+
+    off = reports.known_rules(disable or [])
+    findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
+    failed = reports.fails(findings, Severity[fail_on])
+    if form is ReportFormat.json:
+        result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
+    elif form is ReportFormat.sarif:
+        result(reports.sarif(findings))
+    elif form is ReportFormat.junit:
+        result(reports.junit(findings))
     else:
         for finding in findings:
             place = f"{finding.where}: " if finding.where else ""
             result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
-        result(f"{'ok' if ok else 'not ok'}: {len(findings)} findings")
-    if not ok:
+        result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
+    if failed:
         raise typer.Exit(EXIT_FINDINGS)
 
 

@@ -1,0 +1,92 @@
+"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems."""
+
+import json
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from ecg_ontology.checks.every import RULES
+from ecg_ontology.concepts import Finding, Severity
+from ecg_ontology.errors import UsageError
+
+_LEVELS = {Severity.error: "error", Severity.warn: "warning", Severity.info: "note"}
+_RANK = {Severity.info: 0, Severity.warn: 1, Severity.error: 2}
+
+
+def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
+    """Return `rule_ids` as a set.
+
+    Raises:
+        UsageError: one of them is no rule of the catalogue.
+    """
+    for rule_id in rule_ids:
+        if rule_id not in RULES:
+            raise UsageError(f"no rule is called {rule_id!r}", remedy="The catalogue in the docs lists them")
+    return frozenset(rule_ids)
+
+
+def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
+    """Whether any finding is as severe as `at`, or more.
+
+    Example:
+        >>> import ecg_ontology
+        >>> fails(ecg_ontology.validate()), fails(ecg_ontology.validate(), Severity.warn)
+        (False, True)
+    """
+    return any(_RANK[finding.severity] >= _RANK[at] for finding in findings)
+
+
+def sarif(findings: Sequence[Finding]) -> str:
+    """Return the findings as SARIF 2.1.0, with the rules that they break."""
+    broken = [RULES[rule_id] for rule_id in sorted({finding.id for finding in findings})]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "ecgonto",
+                "rules": [
+                    {
+                        "id": rule.id,
+                        "shortDescription": {"text": rule.title},
+                        "fullDescription": {"text": rule.why},
+                        "help": {"text": rule.fix},
+                    }
+                    for rule in broken
+                ],
+            }
+        },
+        "results": [_sarif_result(finding) for finding in findings],
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+
+
+def _sarif_result(finding: Finding) -> dict[str, object]:
+    result: dict[str, object] = {
+        "ruleId": finding.id,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": f"{finding.message}. {finding.fix}."},
+    }
+    if finding.where:
+        file, _, line = finding.where.partition(":")
+        place: dict[str, object] = {"artifactLocation": {"uri": file}}
+        if line:
+            place["region"] = {"startLine": int(line)}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def junit(findings: Sequence[Finding]) -> str:
+    """Return the findings as JUnit XML: one test case for each rule, failed once for each finding."""
+    by_rule = {rule_id: [f for f in findings if f.id == rule_id] for rule_id in RULES}
+    failed = sum(bool(some) for some in by_rule.values())
+    suite = ElementTree.Element("testsuite", name="ecgonto", tests=str(len(RULES)), failures=str(failed))
+    for rule_id, some in by_rule.items():
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="ecgonto", name=f"{rule_id} {RULES[rule_id].title}"
+        )
+        for finding in some:
+            failure = ElementTree.SubElement(
+                case, "failure", message=finding.message, type=finding.severity.value
+            )
+            failure.text = f"{finding.where} {finding.message}. {finding.fix}.".strip()
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

@@ -1,0 +1,41 @@
+"""`ecgonto validate`: thresholds, disabled rules, and the forms for other tools."""
+
+import json
+
+import pytest
+
+from marecg_cli import ecgonto
+
+
+@pytest.fixture
+def call(capsys):
+    """Run `ecgonto` with these arguments; return its exit code and stdout."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as done:
+            ecgonto.main(list(arguments))
+        return int(done.value.code or 0), capsys.readouterr().out
+
+    return run
+
+
+def test_warnings_fail_when_asked_to(call):
+    assert call("validate")[0] == 0
+    assert call("validate", "--fail-on", "warn")[0] == 1
+    assert call("validate", "--fail-on", "info")[0] == 1
+
+
+def test_a_disabled_rule_neither_shows_nor_fails(call):
+    code, out = call("validate", "--fail-on", "warn", "--disable", "CCG-W310", "--format", "json")
+    assert code == 0
+    assert json.loads(out) == {"ok": True, "findings": []}
+
+
+def test_an_unknown_rule_or_format_or_threshold_is_wrong_usage(call):
+    for arguments in (("--disable", "CCG-E999"), ("--format", "xml"), ("--fail-on", "fatal")):
+        assert call("validate", *arguments) == (2, "")
+
+
+def test_findings_are_printed_for_code_hosts_and_ci(call):
+    assert json.loads(call("validate", "--format", "sarif")[1])["version"] == "2.1.0"
+    assert call("validate", "--format", "junit")[1].startswith("<?xml")

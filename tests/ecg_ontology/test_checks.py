@@ -1,0 +1,154 @@
+"""The findings catalogue: every rule catches its fault, and findings reach other tools."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import UsageError, reports
+from ecg_ontology.checks.every import CHAPTERS, RULES, findings
+from ecg_ontology.concepts import Regime
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Mapping
+from ecg_ontology.sources import read_source
+
+
+@pytest.fixture(scope="module")
+def sound(sources) -> Draft:
+    return read_source(sources)
+
+
+def test_every_shape_names_a_rule_of_the_catalogue(sources):
+    assert set(re.findall(r"CCG-[EWI]\d{3}", (sources / "shapes.ttl").read_text(encoding="utf-8"))) <= set(
+        RULES
+    )
+
+
+def test_rules_have_unique_ids_that_tell_severity_and_chapter():
+    for number, chapter in enumerate(CHAPTERS):
+        for rule in chapter.rules:
+            assert re.fullmatch(rf"CCG-[EWI]{number}\d\d", rule.id)
+            assert RULES[rule.id] is rule
+    assert len(RULES) == sum(len(chapter.rules) for chapter in CHAPTERS)
+
+
+CCG = "https://w3id.org/mar-ecg/cardiac#"
+
+
+def with_relation(draft: Draft, kind: str, subject: str, end: str) -> Draft:
+    relation = DraftRelation(kind=kind, subject=CCG + subject, object=CCG + end)
+    return draft.model_copy(update={"relations": (*draft.relations, relation)})
+
+
+def with_rows(draft: Draft, *rows: Mapping) -> Draft:
+    return draft.model_copy(update={"mappings": (*draft.mappings, *rows)})
+
+
+def with_concept(draft: Draft, name: str, **changes) -> Draft:
+    concepts = tuple(c.model_copy(update=changes) if c.abbr == name else c for c in draft.concepts)
+    return draft.model_copy(update={"concepts": concepts})
+
+
+def without(draft: Draft, kind: str, *ends: str) -> Draft:
+    names = {CCG + end for end in ends}
+    relations = tuple(r for r in draft.relations if not (r.kind == kind and {r.subject, r.object} <= names))
+    return draft.model_copy(update={"relations": relations})
+
+
+def ROW(**changes) -> Mapping:
+    row = {"code": "164889003", "label": "atrial fibrillation", "predicate": "skos:exactMatch"}
+    return Mapping(**{**row, "node": CCG + "AF", "regime": Regime.single, **changes})
+
+
+OTHER_FAULTS = {
+    "CCG-E003": lambda d: with_concept(d, "AF", label=""),
+    "CCG-E004": lambda d: with_concept(d, "AFL", abbr="AF"),
+    "CCG-E005": lambda d: with_relation(d, "family", "AF", "Conduction"),
+    "CCG-E006": lambda d: with_relation(d, "sibling", "AF", "Rhythm"),
+    "CCG-E010": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
+    "CCG-E011": lambda d: without(d, "family", "AF", "AFL", "Rhythm"),
+    "CCG-W013": lambda d: without(d, "ring", "Normal", "Rhythm"),
+    "CCG-W014": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
+    "CCG-E102": lambda d: with_concept(d, "AF", variants=("Long qt", "b", "c")),
+    "CCG-E202": lambda d: with_concept(d, "AF", iri=CCG + "Other"),
+    "CCG-E304": lambda d: with_rows(d, ROW(node=None, regime=Regime.unrouted, reason="?")),
+    "CCG-E306": lambda d: d.model_copy(update={"official": {**d.official, "251238007": "low voltage"}}),
+    "CCG-E307": lambda d: with_rows(d, ROW(code="251238007", node=None, regime=Regime.unrouted)),
+}
+
+
+@pytest.mark.parametrize("rule", OTHER_FAULTS)
+def test_every_other_rule_catches_a_fault_too(sound, rule):
+    assert rule in {finding.id for finding in findings(OTHER_FAULTS[rule](sound))}
+
+
+def test_no_rule_is_without_a_fault_that_it_catches():
+    seeded = re.findall(
+        r"CCG-[EWI]\d{3}", Path(__file__).with_name("test_faults.py").read_text(encoding="utf-8")
+    )
+    assert set(RULES) == set(seeded) | set(OTHER_FAULTS) | {"CCG-W310"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([ROW(node=None, regime=Regime.unrouted, reason="?")], "routed and unrouted at once"),
+        ([ROW()], "names a node twice"),
+        ([ROW(node=CCG + "SVT", label="something else")], "has two labels"),
+        ([ROW(node=CCG + "SVT")], "should be of the regime 'localised lesion'"),
+    ],
+)
+def test_rows_that_contradict_each_other_are_told_apart(sound, rows, problem):
+    found = [f for f in findings(with_rows(sound, *rows)) if f.id == "CCG-E304"]
+    assert [problem in finding.message for finding in found] == [True]
+
+
+def at_version(draft: Draft, version: str) -> Draft:
+    return draft.model_copy(update={"header": draft.header.model_copy(update={"version": version})})
+
+
+def renumbered(draft: Draft) -> Draft:
+    """AF and AFL have changed places."""
+    return with_concept(with_concept(draft, "AF", index=6), "AFL", index=5)
+
+
+def appended(draft: Draft) -> Draft:
+    leaf = DraftConcept(
+        iri=CCG + "New", index=40, abbr="New", label="New", tier="Leaf", variants=("x", "y", "z")
+    )
+    return with_relation(
+        draft.model_copy(update={"concepts": (*draft.concepts, leaf)}), "family", "New", "Rhythm"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "version", "caught"),
+    [
+        (renumbered, "1.0.0", {"CCG-E202", "CCG-E203"}),
+        (renumbered, "1.1.0", {"CCG-E202"}),
+        (renumbered, "2.0.0", set()),
+        (appended, "1.0.0", {"CCG-E203"}),
+        (appended, "1.1.0", set()),
+    ],
+)
+def test_an_index_moves_with_a_major_version_and_a_leaf_is_appended_with_any(sound, change, version, caught):
+    found = {f.id for f in findings(at_version(change(sound), version)) if f.id.startswith("CCG-E2")}
+    assert found == caught
+
+
+def test_findings_become_sarif_and_junit():
+    found = ecg_ontology.validate()
+    run = json.loads(reports.sarif(found))["runs"][0]
+    assert [result["ruleId"] for result in run["results"]] == ["CCG-W310"] * 4
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["CCG-W310"]
+    suite = ElementTree.fromstring(reports.junit(found))  # noqa: S314 — our own text
+    assert suite.get("tests") == str(len(RULES))
+    assert suite.get("failures") == "1"
+    assert len(suite.findall("testcase/failure")) == 4
+
+
+def test_an_unknown_rule_cannot_be_disabled():
+    with pytest.raises(UsageError, match="CCG-E999"):
+        reports.known_rules(["CCG-E999"])
