@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from marecg.data.synth import DIAGNOSES, QUIRKS
 from marecg_cli.marecg import main
+
+PAGE = Path(__file__).parents[3] / "docs" / "corpus" / "synthetic.md"
 
 
 def run(*arguments: str) -> int:
@@ -40,3 +43,11 @@ def test_an_unknown_finding_ends_with_2_and_one_line(
 def test_an_unwritable_place_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert run(str(tmp_path / "file" / "c"), "--records", "1") == 3
+
+
+def test_the_documentation_has_a_row_for_every_finding_and_quirk() -> None:
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE.read_text().splitlines()}
+    for name, finding in DIAGNOSES.items():
+        assert f"| {finding.name} | {' or '.join(finding.codes)} |" in rows[name]
+    for name, quirk in QUIRKS.items():
+        assert f"| {quirk.summary} | {'yes' if quirk.readable else 'no'} |" in rows[name]

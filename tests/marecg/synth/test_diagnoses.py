@@ -40,6 +40,12 @@ class Beat:
     def s(self, lead: str) -> float:
         return float(-self.span(lead, 0, self.qrs).min())
 
+    def initial_r(self, lead: str) -> float:
+        return float(self.span(lead, 0, self.qrs / 2).max())
+
+    def terminal_r(self, lead: str) -> float:
+        return float(self.span(lead, self.qrs / 2, self.qrs).max())
+
     def st(self, lead: str) -> float:
         return float(self.span(lead, self.qrs + 0.03, self.qrs + 0.06).mean())
 
@@ -67,18 +73,14 @@ CRITERIA: dict[str, Callable[[Beat], bool]] = {
     "LBBB": lambda b: (
         b.qrs > 0.13 and b.s("V1") > 0.5 and b.r("V1") < 0.1 and b.q("V6") < 0.02 and b.t("V6") < 0
     ),
-    "RBBB": lambda b: b.qrs > 0.12 and b.span("V1", b.qrs / 2, b.qrs).max() > 0.3 and b.s("V6") > 0.15,
-    "IRBBB": lambda b: 0.09 < b.qrs < 0.12 and b.span("V1", b.qrs / 2, b.qrs).max() > 0.1,
+    "RBBB": lambda b: b.qrs > 0.12 and b.terminal_r("V1") > 0.3 and b.s("V6") > 0.15,
+    "IRBBB": lambda b: 0.09 < b.qrs < 0.12 and b.terminal_r("V1") > 0.1,
     "LAFB": lambda b: -90 < b.axis() < -30 and b.qrs < 0.12,
     "WPW": lambda b: b.p < 0.12 and b.qrs > 0.11,
     "LongQT": lambda b: b.qt / np.cbrt(b.rr) > 0.48,
-    "AntMI": lambda b: (
-        min(b.st("V2"), b.st("V3")) > 0.2 and b.span("V2", 0, b.qrs / 2).max() < 0.1 and b.st("III") < 0
-    ),
-    "InfMI": lambda b: (
-        min(b.st("II"), b.st("III"), b.st("aVF")) > 0.08 and b.st("aVL") < -0.05 and b.q("III") > 0.1
-    ),
-    "OMI": lambda b: b.q("aVF") > 0.15 or b.span("V2", 0, b.qrs / 2).max() < 0.1,
+    "AntMI": lambda b: min(b.st("V2"), b.st("V3")) > 0.2 and b.initial_r("V2") < 0.1 and b.st("III") < 0,
+    "InfMI": lambda b: min(b.st("II"), b.st("III")) > 0.08 and b.st("aVL") < -0.05 and b.q("III") > 0.1,
+    "OMI": lambda b: b.q("aVF") > 0.15 or b.initial_r("V2") < 0.1,
     "STE": lambda b: min(b.st("II"), b.st("V4"), b.st("V5")) > 0.1,
     "STD": lambda b: max(b.st("II"), b.st("V4"), b.st("V5")) < -0.08,
     "TWI": lambda b: max(b.t("V4"), b.t("V5")) < -0.1,
@@ -100,7 +102,7 @@ def test_a_diagnosis_meets_its_criteria(name: str) -> None:
         assert CRITERIA[name](Beat(made)), f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", sorted(set(CRITERIA) - {"NSR", "LAE", "IRBBB", "OMI", "NSSTC"}))
+@pytest.mark.parametrize("name", sorted(set(CRITERIA) - {"NSR"}))
 def test_a_normal_record_does_not_meet_them(name: str) -> None:
     for seed in SEEDS:
         made = record("NSR", rng=np.random.default_rng((4, seed)), noise=Noise().times(0))

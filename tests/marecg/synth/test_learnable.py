@@ -21,15 +21,8 @@ def features(made: SyntheticRecord) -> NDArray[np.float64]:
     beats = beats - beats[:, :, :1]
     rr = np.diff(peaks) / made.fs
     step = np.abs(np.diff(rr)) / rr.mean()
-    timing = [
-        rr.mean(),
-        1 / rr.mean(),
-        rr.std(),
-        rr.min() / rr.mean(),
-        rr.max() / rr.mean(),
-        step.mean(),
-        step.max(),
-    ]
+    extremes = [rr.min() / rr.mean(), rr.max() / rr.mean()]
+    timing = [rr.mean(), 1 / rr.mean(), rr.std(), *extremes, step.mean(), step.max()]
     spectrum = np.log1p(np.abs(np.fft.rfft(independent[[1, 2]], axis=1))[:, 5:150:3])
     return np.concatenate(
         [np.median(beats, axis=0).ravel(), beats.std(axis=0).mean(axis=1), timing, spectrum.ravel()]

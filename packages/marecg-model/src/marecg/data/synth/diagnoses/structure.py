@@ -13,7 +13,7 @@ STRUCTURE: Mapping[str, Diagnosis] = {
             {
                 "qrs": m.LVH,
                 "qrs_duration": Range(0.095, 0.115),
-                "qrs_gain": Range(1.8, 2.3),
+                "qrs_gain": Range(1.75, 2.1),
                 "st": (-0.1, -0.03, -0.06),
                 "t": (-0.22, -0.08, -0.2),
             },
