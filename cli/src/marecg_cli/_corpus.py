@@ -69,6 +69,9 @@ def prepare(
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
     profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print the account.")] = Format.text,
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
@@ -78,7 +81,7 @@ def prepare(
     from marecg.data.corpus import prepare
 
     with _progress() as watch:
-        account = prepare(sources, out, profile=profile.value, jobs=jobs, watch=watch)
+        account = prepare(sources, out, profile=profile.value, jobs=jobs, cluster=cluster, watch=watch)
     if format_ is Format.json:
         result_json(account)
         return

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from joblib import Parallel, cpu_count, delayed
+from joblib import Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
 from ecg_ontology import Ontology
 from ecg_ontology.files import replacing
-from marecg.config import CorpusConfig
+from marecg.config import LEADS, CorpusConfig
 from marecg.data import index
 from marecg.data.accounts import report
 from marecg.data.discovery import find
@@ -33,8 +33,8 @@ from marecg.errors import CorpusError
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
 
-WORTH_A_PROCESS = 16
-"""Tasks: a process spends some seconds on its imports, as long as it takes to prepare 256 records."""
+WORTH_A_PROCESS = 256
+"""Records: what one process prepares in the seconds that another spends on its imports."""
 
 Watch = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
@@ -46,6 +46,7 @@ def prepare(
     config: CorpusConfig | None = None,
     profile: str = "paper",
     jobs: int = -1,
+    cluster: str | None = None,
     watch: Watch | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus; called again after an interruption, go on.
@@ -56,13 +57,16 @@ def prepare(
         config: how records are prepared.
         profile: the routing profile of the labels.
         jobs: processes; −1 for one per core, as far as there is work for them.
+        cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
+            under the same paths.
         watch: called whenever some more records are done.
 
     Returns:
         The report, as in `report.json` (`accounts.report`).
 
     Raises:
-        CorpusError: no records, an unlistable source, an output that is in use or holds something else.
+        CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
+            cluster that can't be reached.
         OutputError: the output can't be written.
 
     Example:
@@ -71,18 +75,19 @@ def prepare(
     """
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
-    candidates = find([Path(source) for source in sources])
+    candidates = find([Path(source).resolve() for source in sources])
     plan = Plan.of(Path(out), candidates, config, ontology)
     with held(plan.out):
         if not plan.begin():
-            _write_shards(plan, ontology, jobs, watch or (lambda found, kept, quarantined: None))
+            with _workers(plan, jobs, cluster):
+                _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
             _complete(plan)
         shutil.rmtree(plan.building, ignore_errors=True)
         result: dict[str, Any] = read_json(plan.out / "report.json")
         return result
 
 
-def _write_shards(plan: Plan, ontology: Ontology, jobs: int, watch: Watch) -> None:
+def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
     """Write every shard that is still missing."""
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.quarantine_file(number).is_file()]
@@ -100,9 +105,7 @@ def _write_shards(plan: Plan, ontology: Ontology, jobs: int, watch: Watch) -> No
             yield block
 
     try:
-        results = Parallel(n_jobs=_workers(jobs, len(tasks)), return_as="generator")(
-            delayed(prepare_block)(task, plan.config) for task in tasks
-        )
+        results = Parallel(return_as="generator")(delayed(prepare_block)(task, plan.config) for task in tasks)
         blocks = counted(results)
         for number in missing:
             _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))), ontology)
@@ -113,9 +116,17 @@ def _write_shards(plan: Plan, ontology: Ontology, jobs: int, watch: Watch) -> No
         ) from error
 
 
-def _workers(jobs: int, tasks: int) -> int:
-    """How many processes; a process that starts by itself must have enough to do to be worth its start."""
-    return jobs if jobs != -1 else max(1, min(cpu_count(), tasks // WORTH_A_PROCESS))
+def _workers(plan: Plan, jobs: int, cluster: str | None) -> parallel_config:
+    """Who does the work: this process, some beside it, or a cluster's."""
+    if cluster is not None:
+        try:
+            return parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
+        except (ValueError, OSError) as error:
+            problem = f"no Dask scheduler answers ({error})"
+            remedy = "Start one with `dask scheduler`, and install `distributed` here"
+            raise CorpusError(problem, where=cluster, remedy=remedy) from error
+    enough = max(1, len(plan.candidates) // WORTH_A_PROCESS)
+    return parallel_config("loky", n_jobs=jobs if jobs != -1 else min(cpu_count(), enough))
 
 
 def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
@@ -126,11 +137,11 @@ def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ont
     """Write one shard: signals, then rows, then the quarantined, which say that it is finished."""
     rows: list[dict[str, Any]] = []
     quarantined: list[dict[str, str]] = []
-    signals = []
+    signals = np.empty((len(plan.shard(number)), len(LEADS), plan.config.window), np.int16)
     for block in blocks:
+        signals[len(rows) : len(rows) + len(block.rows)] = block.signals_nCL
         rows += block.rows
         quarantined += block.quarantined
-        signals.append(block.signals_nCL)
     y = ontology.leaf_multi_hot([row["codes"] for row in rows])
     for place, (row, leaves, primary) in enumerate(zip(rows, y, ontology.primary(y), strict=True)):
         row |= {
@@ -140,7 +151,7 @@ def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ont
             "primary": int(primary),
         }
     with replacing(plan.signals_file(number)) as temporary, temporary.open("wb") as file:
-        np.save(file, np.concatenate(signals), allow_pickle=False)
+        np.save(file, signals[: len(rows)], allow_pickle=False)
     with replacing(plan.rows_file(number)) as temporary:
         index.write(index.table(rows), temporary)
     write_json(quarantined, plan.quarantine_file(number))
