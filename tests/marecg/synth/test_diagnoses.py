@@ -144,6 +144,13 @@ def test_findings_that_exclude_each_other_are_refused_by_name() -> None:
         record("LBBB", "RBBB", rng=np.random.default_rng(0))
     with pytest.raises(UsageError, match="AF and 1AVB"):
         record("AF", "1AVB", rng=np.random.default_rng(0))
+    with pytest.raises(UsageError, match="PAC and AF"):
+        record("PAC", "AF", rng=np.random.default_rng(0))
+
+
+def test_a_record_without_length_is_refused() -> None:
+    with pytest.raises(UsageError, match="0 s at 500 Hz is no record"):
+        record("NSR", rng=np.random.default_rng(0), seconds=0)
 
 
 def test_an_unknown_finding_is_refused_with_the_known_ones() -> None:

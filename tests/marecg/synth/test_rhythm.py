@@ -76,6 +76,12 @@ def test_a_premature_atrial_beat_is_early_has_a_p_wave_and_resets_the_sinus_node
             assert np.isfinite(of.beats.p_onset[k])
 
 
+def test_scattered_ectopy_keeps_its_density_in_a_long_record() -> None:
+    long = record("PVC", rng=np.random.default_rng(1), seconds=120.0)
+    assert 6 <= np.count_nonzero(long.beats.kind == "V") <= 25
+    assert long.beats.r_peak[-1] > 118
+
+
 @pytest.mark.parametrize(("name", "period"), [("Bigeminy", 2), ("Trigeminy", 3)])
 def test_every_second_or_third_beat_is_ventricular(name: str, period: int) -> None:
     for seed in SEEDS:
@@ -105,6 +111,7 @@ def test_in_complete_block_p_waves_and_beats_go_their_own_ways() -> None:
     for seed in SEEDS:
         of = made("3AVB", seed)
         assert np.isnan(of.beats.p_onset).all()
+        assert set(of.beats.kind) <= {"j", "E"}
         assert of.p_onsets.size > 1.4 * of.beats.kind.size
         delays = [float(onset - of.p_onsets[of.p_onsets <= onset].max()) for onset in of.beats.qrs_onset[1:]]
         assert np.ptp(delays) > 0.08

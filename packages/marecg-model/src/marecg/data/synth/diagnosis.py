@@ -17,8 +17,10 @@ class Range(NamedTuple):
 Change = Mapping[str, object]
 """Fields of `morphology.Shape`, each with its new value or the `Range` it is drawn from."""
 
-ATRIA = frozenset({"p", "p_duration", "p_gain", "pr"})
+ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
+"""All that can't be seen where there are no P-waves."""
 VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})
+"""All that is not the patient's own where beats arise in the ventricles."""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ def shapes_by_kind(own: Shape, rng: np.random.Generator) -> dict[str, Shape]:
     return {
         rhythm.NORMAL: own,
         rhythm.ATRIAL: own,
+        rhythm.JUNCTIONAL: own,
         rhythm.PACED: own,
         rhythm.VENTRICULAR: focus,
         rhythm.ESCAPE: morphology.ESCAPE_BEAT,
@@ -104,7 +105,7 @@ def p_onsets(plan: Schedule, start: float, end: float) -> Array:
 
 def bumps(plan: Schedule, beats: Beats, shapes: Mapping[str, Shape], person: Patient) -> Bumps:
     """Everything that moves the dipole."""
-    parts = [*_atria(plan, shapes[rhythm.NORMAL])]
+    parts = _atria(plan, shapes[rhythm.NORMAL])
     for kind in np.unique(beats.kind):
         parts += _ventricles(beats, beats.kind == kind, shapes[kind], person)
     return joined(parts)

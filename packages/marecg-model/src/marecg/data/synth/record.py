@@ -10,6 +10,7 @@ from marecg.data.synth.dipole import Array, project, twelve, vectorcardiogram
 from marecg.data.synth.heart import Beats
 from marecg.data.synth.noise import Noise, lead_noise
 from marecg.data.synth.patient import Patient
+from marecg.errors import UsageError
 
 _AXIS_SPREAD = 0.12
 """How far hearts lie turned in their chests, rad around each axis (standard deviation)."""
@@ -51,7 +52,7 @@ def record(
         noise: `Noise()` by default; `Noise().times(0)` for a clean record.
 
     Raises:
-        UsageError: an unknown abbreviation, or two findings that can't be seen in one record.
+        UsageError: an unknown abbreviation, two findings that can't be seen in one record, or no length.
 
     Example:
         >>> block = record("LBBB", "1AVB", rng=np.random.default_rng(0))
@@ -80,12 +81,14 @@ def drawn_record(
 def _recorded(
     names: tuple[str, ...], person: Patient, rng: np.random.Generator, fs: int, seconds: float, noise: Noise
 ) -> SyntheticRecord:
+    n = round(fs * seconds)
+    if n < 1:
+        raise UsageError(f"{seconds} s at {fs} Hz is no record", remedy="Ask for a positive length and rate")
     found = findings.of(names)
     own = heart.drawn_shape(found, person, rng)
     plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)
     shapes = heart.shapes_by_kind(own, rng)
     beats = heart.timed(plan, shapes)
-    n = round(fs * seconds)
     vcg = _turn(rng) @ vectorcardiogram(heart.bumps(plan, beats, shapes, person), fs, n)
     leads = project(vcg) + lead_noise(noise, fs, n, person.breath_hz, rng)
     codes = [code for one in found for code in (str(rng.choice(one.codes)), *one.also)]

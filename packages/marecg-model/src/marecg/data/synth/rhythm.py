@@ -18,8 +18,8 @@ from marecg.data.synth.patient import Patient
 
 Between = tuple[float, float]
 
-NORMAL, ATRIAL, VENTRICULAR, ESCAPE, PACED = "N", "A", "V", "E", "/"
-"""Beat types, by the letters of PhysioBank's annotations."""
+NORMAL, ATRIAL, VENTRICULAR, JUNCTIONAL, ESCAPE, PACED = "N", "A", "V", "j", "E", "/"
+"""Beat types, by the letters of PhysioBank's annotations; j and E are escape beats."""
 
 _LEAD_IN, _LEAD_OUT = 3.0, 1.5
 """Seconds that a schedule reaches beyond both ends of a record, so that no wave is cut off."""
@@ -71,9 +71,8 @@ class Sinus:
         """P-waves at the drawn rate."""
         low, high = self.bpm
         bpm = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
-        sway = self.respiratory[0] + np.ptp(self.respiratory) * rng.uniform(0.5, 1.0) * (
-            0.3 + 0.7 * patient.youth
-        )
+        still, deep = self.respiratory
+        sway = still + (deep - still) * rng.uniform(0.5, 1.0) * (0.3 + 0.7 * patient.youth)
         pp = 60 / bpm
         regular = _regular(pp, seconds, rng)
         gaps = pp * (1 + sway * patient.breathing(regular) + self.jitter * rng.standard_normal(regular.size))
@@ -138,12 +137,8 @@ class EveryNth:
     ) -> Schedule:
         """Beats at whole multiples of the flutter interval."""
         changing = rng.random() < self.changing
-        steps = (
-            rng.choice(self.ratios, atrial.onset.size)
-            if changing
-            else np.full(atrial.onset.size, rng.choice(self.ratios))
-        )
-        answered = np.cumsum(steps)
+        steps = rng.choice(self.ratios, atrial.onset.size if changing else 1)
+        answered = np.cumsum(np.broadcast_to(steps, atrial.onset.size))
         answered = answered[answered < atrial.onset.size]
         return Schedule(atrial, atrial.onset[answered] + pr, np.full(answered.size, NORMAL), answered)
 
@@ -197,7 +192,7 @@ class Independent:
 class Ectopy:
     """Beats that come too early, at a fraction (`coupling`) of the interval before the next expected one.
 
-    `every` 2 is bigeminy, 3 trigeminy; None scatters one to three in ten seconds. An atrial one resets the
+    `every` 2 is bigeminy, 3 trigeminy; None scatters about two in ten seconds. An atrial one resets the
     sinus node; a ventricular one leaves it alone, so that the pause after it is fully compensatory.
     """
 
@@ -227,7 +222,7 @@ class Ectopy:
         if self.every is not None:
             return list(range(int(rng.integers(1, self.every + 1)), onset.size, self.every))
         seen = np.flatnonzero((onset > 1.0) & (onset < seconds - 1.0))
-        wanted = 1 + rng.binomial(2, 0.5)
+        wanted = 1 + rng.binomial(max(1, round(seconds / 5)), 0.5)
         chosen: list[int] = []
         for k in rng.permutation(seen[seen > 0]):
             if len(chosen) < wanted and all(abs(k - other) > 1 for other in chosen):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from marecg.data.synth import morphology as m
 from marecg.data.synth.diagnosis import Diagnosis, Range
-from marecg.data.synth.rhythm import ESCAPE, NORMAL, Dropping, Independent, Sinus
+from marecg.data.synth.rhythm import ESCAPE, JUNCTIONAL, Dropping, Independent, Sinus
 
 CONDUCTION: Mapping[str, Diagnosis] = {
     "1AVB": Diagnosis(
@@ -33,7 +33,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
         "complete AV block",
         ("27885002",),
         atrium=Sinus((68, 105), jitter=0.03),
-        conduction=Independent((30, 46), irregular=0.04, kinds=(ESCAPE, NORMAL)),
+        conduction=Independent((30, 46), irregular=0.04, kinds=(ESCAPE, JUNCTIONAL)),
         hides=frozenset({"ectopy", "pr", "qrs"}),
         weight=0.8,
         per_decade=1.7,

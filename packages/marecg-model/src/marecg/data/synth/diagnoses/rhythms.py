@@ -85,6 +85,7 @@ RHYTHMS: Mapping[str, Diagnosis] = {
         "premature atrial contraction",
         ("284470004", "63593006"),
         ectopy=Ectopy(atrial=True),
+        hides=frozenset({"atrial focus"}),
         per_decade=1.3,
         weight=1.2,
     ),
