@@ -88,7 +88,7 @@ CRITERIA: dict[str, Callable[[Beat], bool]] = {
     "NSSTC": lambda b: abs(b.t("V5")) < 0.12 and abs(b.t("II")) < 0.12,
     "LVH": lambda b: (b.sokolow() > 3.5 or b.cornell() > 2.8) and b.t("V6") < 0,
     "RVH": lambda b: b.r("V1") > max(b.s("V1"), 0.5) and b.axis() > 90,
-    "LAE": lambda b: b.span("V1", -b.p, 0).min() < -0.08,
+    "LAE": lambda b: b.span("V1", -b.p, 0).min() < -0.1,
     "RAE": lambda b: b.span("II", -b.p, 0).max() > 0.2,
     "LowV": lambda b: max(b.r(x) + b.s(x) for x in LEADS[:6]) < 0.5 and b.r("V5") + b.s("V5") < 1,
     "EarlyR": lambda b: b.st("V4") > 0.08 and b.t("V4") > 0.6,

@@ -56,7 +56,7 @@ def drawn_shape(found: Sequence[Diagnosis], person: Patient, rng: np.random.Gene
     for finding in found:
         change = finding.shapes[int(rng.integers(len(finding.shapes)))]
         shape = replace(shape, **{name: _value(value, rng) for name, value in change.items()})
-    p, qrs, t = rng.lognormal(0, 0.12), rng.lognormal(0, 0.10) * person.voltage, rng.lognormal(0, 0.15)
+    p, qrs, t = rng.lognormal(0, 0.12), rng.lognormal(0, 0.14) * person.voltage, rng.lognormal(0, 0.2)
     return replace(shape, p_gain=shape.p_gain * p, qrs_gain=shape.qrs_gain * qrs, t_gain=shape.t_gain * t)
 
 

@@ -22,9 +22,9 @@ _ELECTRODES_TO_LEADS = np.block([[_LIMB, np.zeros((2, 6))], [np.full((6, 3), -1 
 class Noise:
     """How strong each kind of noise is at an electrode, in mV (standard deviation; `motion`: largest)."""
 
-    wander: float = 0.05
-    mains: float = 0.006
-    muscle: float = 0.010
+    wander: float = 0.03
+    mains: float = 0.003
+    muscle: float = 0.005
     motion: float = 0.25
     motion_per_minute: float = 1.5
     mains_hz: tuple[float, ...] = (50.0, 60.0)
@@ -44,7 +44,7 @@ class Noise:
 def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random.Generator) -> Array:
     """Draw the noise of the independent leads, float64[8, n] in mV."""
     time = np.arange(n) / fs
-    loudness = rng.lognormal(0.0, 0.4, 3)
+    loudness = rng.lognormal(0.0, 0.6, 3)
     electrodes = _waves(noise, loudness, time, breath_hz, rng)
     electrodes += noise.muscle * loudness[2] * _muscle(fs, n, rng)
     electrodes += _motion(noise, time, rng)
@@ -63,9 +63,9 @@ def _waves(noise: Noise, loudness: Array, time: Array, breath_hz: float, rng: np
 
 
 def _muscle(fs: float, n: int, rng: np.random.Generator) -> Array:
-    """Tremor of unit variance between 20 and 150 Hz, shaped in the frequency domain: [9, n]."""
+    """Tremor of unit variance between 20 and 100 Hz, shaped in the frequency domain: [9, n]."""
     hertz = np.fft.rfftfreq(n, 1 / fs)
-    gain = 1 / np.sqrt((1 + (20 / np.maximum(hertz, 1e-6)) ** 4) * (1 + (hertz / 150) ** 4))
+    gain = 1 / np.sqrt((1 + (20 / np.maximum(hertz, 1e-6)) ** 4) * (1 + (hertz / 100) ** 4))
     spectrum = rng.standard_normal((9, hertz.size, 2)).view(np.complex128)[..., 0] * gain
     return np.asarray(np.fft.irfft(spectrum, n) * n / np.sqrt(4 * np.sum(gain**2)))
 

@@ -12,7 +12,7 @@ from marecg.data.synth.noise import Noise, lead_noise
 from marecg.data.synth.patient import Patient
 from marecg.errors import UsageError
 
-_AXIS_SPREAD = 0.12
+_AXIS_SPREAD = 0.16
 """How far hearts lie turned in their chests, rad around each axis (standard deviation)."""
 
 

@@ -54,7 +54,7 @@ ISCHAEMIA: Mapping[str, Diagnosis] = {
     "STE": Diagnosis(
         "ST elevation",
         ("164931005",),
-        ({"st": (0.14, 0.17, -0.12), "st_gain": Range(0.9, 1.6)},),
+        ({"st": (0.14, 0.17, -0.12), "st_gain": Range(1.1, 1.7)},),
         per_decade=0.9,
         male=2.0,
     ),

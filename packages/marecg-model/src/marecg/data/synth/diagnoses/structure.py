@@ -13,7 +13,7 @@ STRUCTURE: Mapping[str, Diagnosis] = {
             {
                 "qrs": m.LVH,
                 "qrs_duration": Range(0.095, 0.115),
-                "qrs_gain": Range(1.75, 2.1),
+                "qrs_gain": Range(1.85, 2.2),
                 "st": (-0.1, -0.03, -0.06),
                 "t": (-0.22, -0.08, -0.2),
             },
@@ -44,7 +44,7 @@ STRUCTURE: Mapping[str, Diagnosis] = {
             {
                 "p": (
                     m.Wave(0.28, 0.11, 0.11, (0.04, 0.09, -0.05)),
-                    m.Wave(0.72, 0.12, 0.11, (0.08, 0.10, 0.17)),
+                    m.Wave(0.72, 0.12, 0.11, (0.08, 0.10, 0.20)),
                 ),
                 "p_duration": Range(0.125, 0.145),
                 "p_gain": Range(0.9, 1.2),
