@@ -10,7 +10,10 @@ from typing import Annotated
 
 import typer
 
-from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+TEXT_TOLERANCE = 1e-4
+"""How far a fresh embedding may be from the shipped one: another processor rounds differently."""
 
 
 def train(
@@ -60,10 +63,69 @@ def recipes(
     Console(width=None if Console().is_terminal else 200).print(table)
 
 
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
+    data: Annotated[
+        Path | None, typer.Option(help="A prepared corpus, to show records and their neighbours.")
+    ] = None,
+) -> None:
+    """Write the run's report.html, which opens without a network, and its pictures.
+
+    Example: marecg report run --data corpus
+    """
+    from marecg.report import write_report
+
+    result(str(write_report(run, data)))
+
+
+def demo(
+    out: Annotated[Path, typer.Argument(help="Where everything goes.")] = Path("marecg-demo"),
+    records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=100)] = 480,
+    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 150,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
+) -> None:
+    """Go the whole path on synthetic ECGs: synthesise, prepare, train, probe, report.
+
+    Example: marecg demo
+    """
+    from marecg.demo import demo
+    from marecg_cli._probe_text import probe_text
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    done = demo(out, records, steps, seed)
+    result(probe_text(done.probe))
+    result(f"report:   {done.page}")
+    result(f"pictures: {done.page.parent / 'pictures'}")
+
+
+def texts(
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare with the shipped ones; write nothing.")
+    ] = False,
+) -> None:
+    """Embed the concepts' text variants again with the sentence encoder, as MPCT uses them.
+
+    Example: marecg texts --check
+    """
+    import ecg_ontology
+    from marecg.concept_text import SHIPPED, write
+    from marecg.concept_text import check as difference_from_shipped
+
+    ontology = ecg_ontology.load()
+    if not check:
+        write(ontology)
+        result(str(SHIPPED))
+        return
+    difference = difference_from_shipped(ontology)
+    result(f"largest difference from the shipped embeddings: {difference:.1e}")
+    if difference > TEXT_TOLERANCE:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
 def _shown(values: object, key: str) -> str:
     for part in key.split("."):
         values = values[part] if isinstance(values, dict) else None
     return "–" if values is None else str(values)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (train, recipes)
+COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, report, demo, texts)

@@ -1,1 +1,25 @@
-"""MAR-ECG: ontology-guided representation learning for 12-lead ECG."""
+"""MAR-ECG: ontology-guided representation learning for 12-lead ECG.
+
+`MarEcg`, `embed`, `Embeddings` and `recipes` load on first use, so that `import marecg` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from marecg import recipes
+    from marecg.inference import Embeddings, embed
+    from marecg.model import MarEcg
+
+__all__ = ["Embeddings", "MarEcg", "embed", "recipes"]
+
+_HOMES = {"Embeddings": "marecg.inference", "embed": "marecg.inference", "MarEcg": "marecg.model"}
+
+
+def __getattr__(name: str) -> Any:
+    """Fetch a public name from its home (PEP 562)."""
+    if name == "recipes":
+        return import_module("marecg.recipes")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'marecg' has no attribute {name!r}")

@@ -19,6 +19,7 @@ from lightning.pytorch.utilities import rank_zero_only
 import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.callbacks import Checkpoints, Metrics, Progress, checkpoints
+from marecg.concept_text import shipped
 from marecg.config import LEADS, Config
 from marecg.data.dataset import Corpus
 from marecg.data.loader import BatchStream
@@ -112,7 +113,8 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
         default_root_dir=folder,
     )
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
-    module = Pretraining(config, torch.tensor(ontology.a_hat), steps)
+    variants_NVE = shipped(ontology) if config.mpct else None
+    module = Pretraining(config, torch.tensor(ontology.a_hat), steps, variants_NVE)
     newest = checkpoints(folder / "checkpoints")[-1:] if resume else []
     with warnings.catch_warnings():
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.

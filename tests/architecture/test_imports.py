@@ -1,0 +1,40 @@
+"""Who may import whom, and what a quick command must not load."""
+
+import subprocess
+import sys
+
+import pytest
+from importlinter.cli import lint_imports
+
+
+def test_imports_run_one_way() -> None:
+    assert lint_imports(config_filename="pyproject.toml", no_cache=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("import ecg_ontology", {"torch", "rdflib", "networkx", "owlready2"}),
+        ("import marecg", {"torch", "lightning", "torch_geometric"}),
+        ("from marecg import recipes; recipes.c3()", {"torch", "lightning"}),
+        ("from marecg_cli.marecg import main; main(['--help'])", {"torch", "sklearn", "scipy", "marecg"}),
+        ("from marecg_cli.ecgonto import main; main(['--help'])", {"torch", "rdflib", "networkx"}),
+        (
+            "from marecg_cli.ecgonto import main; main(['route', '164889003'])",
+            {"torch", "rdflib", "networkx"},
+        ),
+        (
+            "from marecg.inference import embed; from marecg.model import MarEcg",
+            {"torch_geometric", "lightning", "sklearn"},
+        ),
+    ],
+)
+def test_what_is_quick_loads_nothing_heavy(statement: str, unwanted: set[str]) -> None:
+    script = (
+        "import sys\n"
+        f"try:\n    exec({statement!r})\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not unwanted & set(done.stdout.splitlines()[-1].split())

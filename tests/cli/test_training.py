@@ -1,0 +1,61 @@
+"""`marecg train`, `recipes` and their refusals, as a user sees them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from marecg_cli.marecg import main
+
+
+def run(*argv: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(argv))
+    return int(end.value.code or 0)
+
+
+def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("recipes", "--format", "json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"c1", "c2p", "c2", "c3", "tiny"} <= set(shown["recipes"])
+    assert shown["recipes"]["c3"]["msps"]["lambda_rhythm"] == 0.2
+    assert shown["sources"]["msps.lambda_rhythm"] == "paper §sec:values"
+    assert run("recipes") == 0
+    assert "gscl.sigma" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--recipe", "c9"], "there is no recipe 'c9'"),
+        (["--set", "train.max_step=2"], "Did you mean train.max_steps"),
+        (["--set", "train.lr"], "has no '='"),
+    ],
+)
+def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str
+) -> None:
+    assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run"), *arguments) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert problem in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run")) == 3
+    message = capsys.readouterr().err
+    assert str(tmp_path) in message
+    assert message.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["synth", "prepare", "stats", "train", "recipes", "probe", "report", "demo"]
+)
+def test_every_command_has_a_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "--help") == 0
+    assert f"Example: marecg {command}" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,15 @@
+"""The whole path, at the smallest size at which every part of it runs."""
+
+from pathlib import Path
+
+from marecg.demo import demo
+
+
+def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path: Path) -> None:
+    done = demo(tmp_path / "demo", records=100, steps=2)
+    assert {"encoder", "random encoder", "hand-crafted"} <= {cell.method for cell in done.probe.cells}
+    page = done.page.read_text()
+    assert "http://" not in page
+    assert "https://" not in page
+    assert page.count("data:image/png;base64,") == len(list((done.run / "pictures").glob("*.png"))) == 4
+    assert "Probe: corpus" in page
