@@ -47,19 +47,31 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
     x_L = np.asarray(lead_i_mV, np.float64)
     if x_L.ndim != 1 or len(x_L) < SHORTEST * fs or not np.isfinite(x_L).all() or np.ptp(x_L) == 0:
         return np.zeros(0, np.int64)
-    forwards = find_raw(x_L, fs, method)
-    backwards = len(x_L) - 1 - find_raw(x_L[::-1], fs, method)
+    clean_L = _clean(x_L, fs, method)
+    forwards = _answers(clean_L, fs, method)
+    backwards = len(x_L) - 1 - _answers(clean_L[::-1], fs, method)
     energy_L = _energy(x_L, fs)
     beats = {_climb(energy_L, int(answer), round(LAG * fs)) for answer in (*forwards, *backwards)}
     return _extrema(x_L, _distinct(beats, energy_L, fs), fs)
 
 
-def find_raw(x_L: NDArray[np.float64], fs: float, method: str = "pantompkins1985") -> NDArray[np.int64]:
+def find_raw(
+    lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> NDArray[np.int64]:
     """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
+    return _answers(_clean(np.asarray(lead_i_mV, np.float64), fs, method), fs, method)
+
+
+def _clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(nk.ecg_clean(x_L, sampling_rate=fs, method=method), np.float64)
+
+
+def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.int64]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            clean_L = nk.ecg_clean(x_L, sampling_rate=fs, method=method)
             found = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
         except (ValueError, IndexError, ZeroDivisionError, TypeError):
             return np.zeros(0, np.int64)  # its way of saying "no beats"
