@@ -19,10 +19,10 @@ def probe(
     task: Annotated[
         str,
         typer.Option(
-            help="ptbxl-super, ptbxl-sub, ptbxl-form, ptbxl-rhythm, or corpus: a prepared corpus' leaves."
+            help="ptbxl-super, -sub, -form or -rhythm, cpsc2018, or corpus: the leaves of a prepared corpus."
         ),
     ] = "ptbxl-super",
-    root: Annotated[Path, typer.Option(help="The task's data: PTB-XL's folder, or a prepared corpus.")],
+    root: Annotated[Path, typer.Option(help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus.")],
     fraction: Annotated[
         list[float] | None,
         typer.Option(
@@ -30,9 +30,17 @@ def probe(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
+    protocol: Annotated[str, typer.Option(help="strict, merl or merl-positional.")] = "strict",
+    splits: Annotated[
+        Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="Another model's features: an .npz with ids and features."),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
 ) -> None:
-    """Judge a frozen encoder by a linear probe, beside a random encoder and hand-crafted features.
+    """Judge a frozen encoder by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
 
     Example: marecg probe runs/c1 --task ptbxl-super --root data/ptb-xl --fraction 0.01 0.1 1
     """
@@ -48,6 +56,9 @@ def probe(
         root,
         fractions=tuple(fraction + (more or []) if fraction else more or (0.01, 0.1, 1.0)),
         seeds=seeds,
+        protocol=protocol,
+        splits=splits,
+        features=_named_files(features or []),
         watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
     )
     if output is Format.json:
@@ -60,6 +71,12 @@ def probe(
     if records.unreadable:
         reasons = [f"{record} ({reason})" for record, reason in records.unreadable.items()]
         message(f"can't be used ({len(reasons)}): {_named(reasons)}")
+
+
+def _named_files(options: list[str]) -> dict[str, Path]:
+    """`NAME=FILE`, or `FILE`, which is named after itself."""
+    pairs = [option.rpartition("=") for option in options]
+    return {name or Path(file).stem: Path(file) for name, _, file in pairs}
 
 
 def _named(names: list[str] | tuple[str, ...], at_most: int = 5) -> str:

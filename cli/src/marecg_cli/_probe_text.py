@@ -1,41 +1,45 @@
-"""A probe's report for the terminal."""
+"""A probe's report for the terminal. Everything is in percent, as the field prints it."""
 
 import io
 
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.results import Cell, Report, Spread
+from marecg.evaluate.results import Cell, Difference, Report, Spread
 
 
 def probe_text(report: Report) -> str:
     """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
-    console = Console(file=io.StringIO(), width=100, record=True)
+    console = Console(file=io.StringIO(), width=120, record=True)
     console.print(_overview(report))
     console.print(_per_class(report))
     for line in _notes(report):
-        console.print(line, highlight=False, soft_wrap=True)
-    return console.export_text().rstrip()
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
 
 
 def _overview(report: Report) -> Table:
-    shares = {cell.fraction: cell.records for cell in report.cells}
-    table = Table(title=f"{report.task}: macro AUC on test, protocol {report.protocol}", title_justify="left")
+    records = {cell.fraction: cell.records for cell in report.cells}
+    table = Table(
+        title=f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
+        title_justify="left",
+    )
     table.add_column("features")
-    table.add_column("dimension", justify="right")
-    for fraction, records in shares.items():
-        table.add_column(f"{fraction:.3g} of train\n{records} records", justify="right")
+    for fraction in sorted(records):
+        table.add_column(f"{_share(fraction)}\n{records[fraction]} records", justify="right")
+    table.add_column("minus encoder", justify="right")
     for method, cells in _by_method(report).items():
-        table.add_row(method, str(cells[0].dimension), *(_spread(cell.macro_auc) for cell in cells))
+        found = {cell.fraction: _macro(cell) for cell in cells}
+        shown = [found.get(fraction, "") for fraction in sorted(records)]
+        table.add_row(f"{method} ({cells[0].dimension})", *shown, _difference(cells[-1].versus_encoder))
     return table
 
 
 def _per_class(report: Report) -> Table:
     last = {method: cells[-1] for method, cells in _by_method(report).items()}
-    fraction = report.cells[-1].fraction
-    table = Table(title=f"AUC per class at {fraction:.3g} of train", title_justify="left")
+    table = Table(title="AUC per class, at the largest share", title_justify="left")
     table.add_column("class")
-    table.add_column("positives in test", justify="right")
+    table.add_column("positives", justify="right")
     for method in last:
         table.add_column(method, justify="right")
     for scores in zip(*(cell.classes for cell in last.values()), strict=True):
@@ -54,13 +58,13 @@ def _notes(report: Report) -> list[str]:
     ]
     if left_out := report.cells[0].left_out:
         notes.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
-    for cell in next(iter(_by_method(report).values())):
+    by_method = _by_method(report)
+    for cell in (*next(iter(by_method.values())), *by_method.get("zero-shot", ())):
         unseen = sorted({name for names in cell.untrained for name in names})
         if unseen:
-            notes.append(
-                f"In a draw of {cell.fraction:.3g} without training positives (AUC ½): {', '.join(unseen)}."
-            )
-    return notes
+            lack = "with positives in every draw" if cell.fraction else "that a concept stands for"
+            notes.append(f"{_share(cell.fraction)}: not {lack}, so AUC ½ there: {', '.join(unseen)}.")
+    return notes + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
 
 
 def _by_method(report: Report) -> dict[str, list[Cell]]:
@@ -70,6 +74,20 @@ def _by_method(report: Report) -> dict[str, list[Cell]]:
     return found
 
 
+def _share(fraction: float) -> str:
+    return f"{100 * fraction:.3g} % of train" if fraction else "no labels"
+
+
+def _macro(cell: Cell) -> str:
+    return f"{_spread(cell.macro_auc)} [{100 * cell.interval.low:.1f}, {100 * cell.interval.high:.1f}]"
+
+
 def _spread(spread: Spread) -> str:
-    """Percent, as the field prints it: `77.5 ± 1.2`, or `77.5` from one seed."""
+    """`77.5 ± 1.2`, or `77.5` from one seed."""
     return f"{100 * spread.mean:.1f}" + (f" ± {100 * spread.sd:.1f}" if spread.sd is not None else "")
+
+
+def _difference(found: Difference | None) -> str:
+    if found is None:
+        return ""
+    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

@@ -6,6 +6,7 @@ from pathlib import Path
 import neurokit2 as nk
 import numpy as np
 import pytest
+import torch
 import wfdb
 
 import ecg_ontology
@@ -61,11 +62,21 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
+@pytest.fixture(scope="session")
+def gscl_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with a very small encoder that has concept prototypes."""
+    run = tmp_path_factory.mktemp("gscl-run")
+    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8), seed=4)
+    model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
+    model.save_pretrained(run / "model", ecg_ontology.load())
+    return run
+
+
 def _beats(seed: int, depth: int) -> np.ndarray:
-    """Ten seconds [5000, 12] of ECG whose rate and leads' heights depend on `depth`."""
+    """Five seconds [2500, 12] of ECG whose rate and leads' heights depend on `depth`."""
     lead_L = nk.ecg_simulate(
-        duration=10, sampling_rate=500, heart_rate=60 + 15 * depth, method="simple", random_state=seed
+        duration=5, sampling_rate=500, heart_rate=60 + 15 * depth, method="simple", random_state=seed
     )
     gains_C = np.linspace(1, 0.2 + 0.4 * depth, 12)
-    noise_LC = np.random.default_rng(seed).normal(0, 0.02, (5000, 12))
-    return lead_L[:5000, None] * gains_C + noise_LC
+    noise_LC = np.random.default_rng(seed).normal(0, 0.02, (2500, 12))
+    return 1.5 * lead_L[:2500, None] / np.ptp(lead_L) * gains_C + noise_LC

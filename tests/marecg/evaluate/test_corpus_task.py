@@ -8,7 +8,8 @@ import ecg_ontology
 from marecg.config import CorpusConfig
 from marecg.data.dataset import Corpus
 from marecg.errors import CorpusError
-from marecg.evaluate.corpus_task import corpus_task, split_of
+from marecg.evaluate.corpus_task import corpus_task
+from marecg.evaluate.tasks import split_of
 
 AF, NSR, LBBB = 5, 34, 10
 

@@ -1,10 +1,15 @@
 import shutil
 
+import numpy as np
 import pytest
 
 import ecg_ontology
 from marecg.errors import CheckpointError, UsageError
+from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.merl import DIFFERENCES
+from marecg.evaluate.metrics import macro_auc
+from marecg.evaluate.predictions import load
 from marecg.evaluate.results import Report
 
 
@@ -92,3 +97,61 @@ def test_no_seeds_are_refused(run_folder, ptbxl_root):
 def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
     with pytest.raises(CheckpointError, match="model"):
         evaluate(tmp_path, "ptbxl-super", ptbxl_root)
+
+
+def test_every_cell_has_an_interval_around_it_and_a_paired_difference_to_the_encoder(report):
+    for cell in report.cells:
+        assert cell.interval.low <= cell.macro_auc.mean <= cell.interval.high
+        assert (cell.versus_encoder is None) == (cell.method == "encoder")
+    hand_crafted, encoder = report.cells[-1], report.cells[1]
+    assert hand_crafted.versus_encoder.mean == pytest.approx(
+        hand_crafted.macro_auc.mean - encoder.macro_auc.mean, abs=0.1
+    )
+
+
+def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_root):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    cell = report.cells[-1]
+    assert (cell.method, cell.fraction, cell.records, cell.chosen) == ("zero-shot", 0.0, 0, ())
+    assert cell.val_macro_auc is None
+    assert [score.name for score in cell.classes] == ["CD", "MI", "NORM", "STTC"]
+
+
+def test_an_encoder_without_prototypes_is_not(report):
+    assert "zero-shot" not in {cell.method for cell in report.cells}
+
+
+def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_root):
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
+    kept = load(run_folder / "probe/ptbxl-super-strict.npz")
+    assert len(kept.ids) == report.records.test
+    for cell in report.cells:
+        logits_SMK = kept.logits[cell.method, cell.fraction]
+        found = [macro_auc(kept.y_MK, logits_MK) for logits_MK in logits_SMK]
+        assert sum(found) / len(found) == pytest.approx(cell.macro_auc.mean)
+
+
+def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_root, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    labels = np.zeros((80, task.y_MK.shape[1]))
+    labels[task.row_M] = task.y_MK
+    np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
+    other = {"oracle": tmp_path / "other.npz"}
+    cell = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), features=other).cells[-1]
+    assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
+
+
+def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5,), protocol="merl")
+    assert report.notes == DIFFERENCES
+    assert report.window == "the first 5000 samples, zeros up to 5000, scaled to 0–1 over all leads"
+    assert report.cells[0].seeds == 1
+    assert 1 <= report.cells[0].chosen[0] <= 100
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"), [("loose", "merl-positional"), ("merl-positional", "--splits")]
+)
+def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match=words):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, protocol=protocol)

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from marecg.errors import InputError
-from marecg.evaluate.probe import STRENGTHS, Part, SealedTest, choose
+from marecg.evaluate.probe import STRENGTHS, Part, SealedTest, choose_logistic
 
 
 def part(records: int, seed: int, classes: int = 2, features: int = 5) -> Part:
@@ -17,7 +17,7 @@ def part(records: int, seed: int, classes: int = 2, features: int = 5) -> Part:
 @pytest.mark.parametrize("features", [5, 80], ids=["fewer features than records", "more"])
 def test_the_logits_are_those_of_a_slow_logistic_regression(features):
     train = part(60, 0, features=features)
-    probe = choose(train, part(40, 1, features=features), strengths=(0.1,))
+    probe = choose_logistic(train, part(40, 1, features=features), strengths=(0.1,))
     x_MF = (train.x_MF - train.x_MF.mean(0)) / train.x_MF.std(0)
 
     def loss(weights: np.ndarray, y_M: np.ndarray) -> float:
@@ -33,8 +33,8 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
 
 def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
     train, val = part(30, 2), part(200, 3)
-    alone = {strength: choose(train, val, (strength,)).val_auc for strength in STRENGTHS}
-    probe = choose(train, val)
+    alone = {strength: choose_logistic(train, val, (strength,)).val_auc for strength in STRENGTHS}
+    probe = choose_logistic(train, val)
     assert probe.val_auc == pytest.approx(max(alone.values()), abs=1e-3)
     assert alone[probe.strength] == pytest.approx(probe.val_auc, abs=1e-3)
 
@@ -42,14 +42,16 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
 def test_of_equally_good_strengths_the_strongest_is_kept():
     x_MF = np.array([[0.0], [0.0], [1.0], [1.0]])
     easy = Part(x_MF, np.array([[0], [0], [1], [1]], np.uint8))
-    assert choose(easy, easy).strength == STRENGTHS[0]
+    assert choose_logistic(easy, easy).strength == STRENGTHS[0]
 
 
 def test_units_and_offsets_of_features_do_not_matter():
     train, val, test = part(50, 4), part(30, 5), part(20, 6)
     scaled = [Part(p.x_MF * 1e4 + 7, p.y_MK) for p in (train, val, test)]
-    expected = choose(train, val).logits(test.x_MF)
-    np.testing.assert_allclose(choose(scaled[0], scaled[1]).logits(scaled[2].x_MF), expected, atol=1e-8)
+    expected = choose_logistic(train, val).logits(test.x_MF)
+    np.testing.assert_allclose(
+        choose_logistic(scaled[0], scaled[1]).logits(scaled[2].x_MF), expected, atol=1e-8
+    )
 
 
 def test_standardisation_looks_at_the_training_records_only():
@@ -57,14 +59,14 @@ def test_standardisation_looks_at_the_training_records_only():
     far = Part(val.x_MF + 1000, val.y_MK)
     x_MF = part(10, 9).x_MF
     np.testing.assert_array_equal(
-        choose(train, val, (0.1,)).logits(x_MF), choose(train, far, (0.1,)).logits(x_MF)
+        choose_logistic(train, val, (0.1,)).logits(x_MF), choose_logistic(train, far, (0.1,)).logits(x_MF)
     )
 
 
 def test_a_class_that_train_does_not_show_gives_one_logit_for_all_and_is_named():
     train = part(30, 10)
     train.y_MK[:, 1] = 0
-    probe = choose(train, part(30, 11))
+    probe = choose_logistic(train, part(30, 11))
     assert probe.untrained == (1,)
     assert np.ptp(probe.logits(part(10, 12).x_MF)[:, 1]) == 0
 
@@ -73,17 +75,17 @@ def test_a_constant_feature_and_more_features_than_records_do_no_harm():
     generator = np.random.default_rng(0)
     x_MF = np.c_[np.full(12, 5.0), generator.normal(size=(12, 100))]
     train = Part(x_MF, generator.integers(0, 2, (12, 2)).astype(np.uint8))
-    assert np.isfinite(choose(train, train).logits(x_MF)).all()
+    assert np.isfinite(choose_logistic(train, train).logits(x_MF)).all()
 
 
 def test_val_records_that_tell_no_classes_apart_are_refused():
     val = Part(np.zeros((3, 5)), np.zeros((3, 2), np.uint8))
     with pytest.raises(InputError, match="none of the 3 validation records"):
-        choose(part(30, 13), val)
+        choose_logistic(part(30, 13), val)
 
 
 def test_the_test_part_can_be_scored_only_once():
-    probe = choose(part(30, 14), part(30, 15))
+    probe = choose_logistic(part(30, 14), part(30, 15))
     test = SealedTest(part(10, 16))
     assert test.score(probe).shape == (10, 2)
     with pytest.raises(AssertionError, match="already scored"):

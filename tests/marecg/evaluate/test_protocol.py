@@ -79,23 +79,25 @@ def test_test_labels_and_test_features_cannot_influence_what_is_fitted():
     for trial, other in zip(
         strict(x, y, parts, (0.3,), 2), strict(x, other_y, parts, (0.3,), 2), strict=True
     ):
-        assert trial.strength == other.strength
+        assert trial.chosen == other.chosen
         np.testing.assert_array_equal(trial.logits_MK, other.logits_MK)
 
 
 def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch):
     events: list[str] = []
-    choose, sealed = protocol.choose, protocol.SealedTest
 
-    class Watched(sealed):
+    class Watched(protocol.SealedTest):
         def score(self, probe):
             events.append("score")
             return super().score(probe)
 
-    monkeypatch.setattr(protocol, "choose", lambda *parts: (events.append("choose"), choose(*parts))[1])
+    def choose(train, val):
+        events.append("choose")
+        return protocol.choose_logistic(train, val)
+
     monkeypatch.setattr(protocol, "SealedTest", Watched)
     x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
-    list(strict(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2))
+    list(strict(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose))
     assert events == ["choose", "score"] * 3
 
 

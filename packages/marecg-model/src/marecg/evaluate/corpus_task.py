@@ -1,6 +1,5 @@
 """The leaves of the concept graph on a prepared corpus: a task wherever there is no official one."""
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,21 @@ from numpy.typing import NDArray
 import ecg_ontology
 from marecg.data.dataset import Corpus
 from marecg.errors import CorpusError
-from marecg.evaluate.tasks import FS, SPLITS, TEST, TRAIN, VAL, Recordings, Task, files_sha256
+from marecg.evaluate.tasks import (
+    FS,
+    SPLITS,
+    TEST,
+    TRAIN,
+    VAL,
+    LabelTable,
+    Recordings,
+    Task,
+    assemble,
+    files_sha256,
+    split_of,
+)
 
+FOLDS = "by a hash of the record's id: train 60 %, val 20 %, test 20 %"
 ENOUGH = {TRAIN: 10, VAL: 3, TEST: 3}
 """How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
 
@@ -45,28 +57,13 @@ def corpus_task(name: str, root: Path) -> Task:
             remedy=f"Prepare more records; a leaf needs {least}",
         )
     labelled = np.flatnonzero(corpus.y.any(axis=1))
-    return Task(
-        name=name,
+    table = LabelTable(
         classes=tuple(onto.nodes[leaf].abbr for leaf in asked),
-        recordings=_recordings(corpus, ids),
-        row_M=labelled,
+        ids=tuple(ids[row] for row in labelled),
         y_MK=corpus.y[np.ix_(labelled, asked)],
         split_M=split_R[labelled],
-        folds="by a hash of the record's id: train 60 %, val 20 %, test 20 %",
-        missing=(),
-        unlabelled=len(ids) - len(labelled),
     )
-
-
-def split_of(record: str) -> str:
-    """The part that a record belongs to, whatever other records there are.
-
-    Example:
-        >>> split_of("georgia/E00001")
-        'train'
-    """
-    share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
-    return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST
+    return assemble(name, _recordings(corpus, ids), table, FOLDS)
 
 
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:

@@ -3,22 +3,32 @@
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.encoders import encoder, random_encoder, weights_sha256
+from marecg.evaluate.external import read_features
 from marecg.evaluate.features import Features, Watch, extract
 from marecg.evaluate.handcrafted import handcrafted
-from marecg.evaluate.protocol import strict
-from marecg.evaluate.results import Cell, Counts, Report, cells
+from marecg.evaluate.merl import DIFFERENCES, POSITIONAL, merl, merl_view
+from marecg.evaluate.predictions import predictions, save
+from marecg.evaluate.protocol import Trial, strict
+from marecg.evaluate.results import Counts, Report
+from marecg.evaluate.summary import REFERENCE, summarise
 from marecg.evaluate.tasks import SPLITS, TEST, Task
+from marecg.evaluate.zeroshot import zero_shot
 from marecg.model import MarEcg
+
+PROTOCOLS = {"strict": (), "merl": DIFFERENCES, "merl-positional": (POSITIONAL, *DIFFERENCES)}
+"""Every protocol, and what its report must say of it."""
 
 
 def evaluate(
@@ -28,11 +38,14 @@ def evaluate(
     *,
     fractions: tuple[float, ...] = (0.01, 0.1, 1.0),
     seeds: int = 5,
+    protocol: str = "strict",
+    splits: Path | None = None,
+    features: Mapping[str, Path] | None = None,
     watch: Watch = iter,
 ) -> Report:
-    """Probe a run's encoder, a random one and the hand-crafted features on one task, by protocol `strict`.
+    """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
-    Features are kept in `run/features`, the report in `run/probe/TASK-strict.json`.
+    Features are kept in `run/features`, the report and all predictions in `run/probe`.
 
     Args:
         run: a run folder; its `model/` is probed.
@@ -40,85 +53,107 @@ def evaluate(
         root: the task's data.
         fractions: shares of the training part, each in (0, 1].
         seeds: draws per share below 1.
+        protocol: a key of `PROTOCOLS`.
+        splits: MERL's split tables, if labels and split shall come from there.
+        features: other models' features by name, each an `.npz`; see `external.read_features`.
         watch: sees each batch go by while features are computed.
 
     Raises:
-        UsageError: an unknown task, or impossible fractions or seeds.
+        UsageError: an unknown task or protocol, or impossible fractions or seeds.
         CheckpointError: the run's model can't be loaded.
         InputError: the data can't be used.
     """
-    _check_request(fractions, seeds)
-    asked = open_task(task, root)
+    shares = _check_request(fractions, seeds, protocol, splits)
+    asked = open_task(task, root, splits, by_position=protocol == "merl-positional")
+    recordings = asked.recordings if protocol == "strict" else merl_view(asked.recordings)
     folder = run / "model"
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = MarEcg.from_pretrained(folder).to(device)
+    onto = ecg_ontology.load(folder / "ontology.json")
     sha256 = weights_sha256(model)
     methods = (
-        encoder("encoder", model),
+        encoder(REFERENCE, model),
         encoder("random encoder", random_encoder(model.config).to(device)),
         handcrafted(),
     )
-    features = extract(asked.recordings, methods, run / "features", watch)
+    found = extract(recordings, methods, run / "features", watch)
+    found |= {name: read_features(path, recordings) for name, path in (features or {}).items()}
+    usable = _restrict(asked, found)
+    x = {name: method.x_RF[usable.row_M].astype(np.float64) for name, method in found.items()}
+    trials = {name: _probe(x_MF, usable, shares, seeds, protocol) for name, x_MF in x.items()}
+    if model.prototypes.any():
+        trials["zero-shot"] = [zero_shot(model, x[REFERENCE][usable.split_M == TEST], usable, onto)]
     assert weights_sha256(model) == sha256, "the probe changed the encoder"
-    found = next(iter(features.values()))
+    dimensions = {name: x_MF.shape[1] for name, x_MF in x.items()} | {"zero-shot": model.config.width}
+    y_MK = usable.y_MK[usable.split_M == TEST]
     report = Report(
         task=asked.name,
-        protocol="strict",
+        protocol=protocol,
+        notes=PROTOCOLS[protocol],
         folds=asked.folds,
-        window=asked.recordings.window,
+        window=recordings.window,
         classes=asked.classes,
-        records=_counts(asked, found),
+        records=_counts(usable, found),
         model=str(folder),
         model_sha256=sha256,
-        ontology_sha256=ecg_ontology.load(folder / "ontology.json").sha256,
-        data_sha256=asked.recordings.sha256,
-        task_sha256=asked.sha256,
-        cells=tuple(
-            cell
-            for name, method in features.items()
-            for cell in _probe(name, method, asked, tuple(sorted(set(fractions))), seeds)
-        ),
+        ontology_sha256=onto.sha256,
+        data_sha256=recordings.sha256,
+        task_sha256=usable.sha256,
+        cells=summarise(trials, dimensions, y_MK, asked.classes),
     )
-    with replacing(run / "probe" / f"{asked.name}-{report.protocol}.json") as temporary:
+    name = f"{asked.name}-{protocol}"
+    ids = tuple(recordings.ids[row] for row in usable.row_M[usable.split_M == TEST])
+    save(run / "probe" / f"{name}.npz", predictions(ids, asked.classes, y_MK, trials))
+    with replacing(run / "probe" / f"{name}.json") as temporary:
         temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
     return report
 
 
-def _check_request(fractions: tuple[float, ...], seeds: int) -> None:
-    wrong = [fraction for fraction in fractions if not 0 < fraction <= 1]
-    if wrong or not fractions:
+def _check_request(
+    fractions: tuple[float, ...], seeds: int, protocol: str, splits: Path | None
+) -> tuple[float, ...]:
+    """The fractions in ascending order, each once."""
+    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+        listed = " ".join(f"{fraction:g}" for fraction in fractions)
         raise UsageError(
-            f"fraction {wrong}: impossible", remedy="Give shares of the training records such as 0.01 0.1 1"
+            f"fractions {listed!r}: impossible",
+            remedy="Give shares of the training records such as 0.01 0.1 1",
         )
     if seeds < 1:
         raise UsageError(f"seeds {seeds}: impossible", remedy="Give at least 1")
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"there is no protocol {protocol!r}", remedy=f"Choose one of {', '.join(PROTOCOLS)}")
+    if protocol == "merl-positional" and splits is None:
+        raise UsageError("merl-positional reads MERL's split tables", remedy="Name their folder as --splits")
+    return tuple(sorted(set(fractions)))
 
 
-def _usable(task: Task, features: Features) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([task.recordings.ids[row] not in features.unreadable for row in task.row_M])
+def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
+    """The task on those of its records that every method has features of."""
+    unreadable = {record for features in found.values() for record in features.unreadable}
+    return task.only(np.array([task.recordings.ids[row] not in unreadable for row in task.row_M], bool))
 
 
 def _probe(
-    name: str, features: Features, task: Task, fractions: tuple[float, ...], seeds: int
-) -> tuple[Cell, ...]:
-    usable_M = _usable(task, features)
-    x_MF = features.x_RF[task.row_M[usable_M]].astype(np.float64)
-    y_MK, split_M = task.y_MK[usable_M], task.split_M[usable_M]
+    x_MF: NDArray[np.float64], task: Task, fractions: tuple[float, ...], seeds: int, protocol: str
+) -> list[Trial]:
+    probe = strict if protocol == "strict" else merl
     try:
-        trials = list(strict(x_MF, y_MK, split_M, fractions, seeds))
+        return list(probe(x_MF, task.y_MK, task.split_M, fractions, seeds))
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
-    return cells(name, x_MF.shape[1], trials, y_MK[split_M == TEST], task.classes)
 
 
-def _counts(task: Task, features: Features) -> Counts:
-    usable_M = _usable(task, features)
-    train, val, test = (int((usable_M & (task.split_M == part)).sum()) for part in SPLITS)
+def _counts(task: Task, found: Mapping[str, Features]) -> Counts:
+    train, val, test = (int((task.split_M == part).sum()) for part in SPLITS)
+    unreadable: dict[str, str] = {}
+    for features in found.values():
+        unreadable |= features.unreadable
     return Counts(
         train=train,
         val=val,
         test=test,
         unlabelled=task.unlabelled,
         missing=task.missing,
-        unreadable=features.unreadable,
+        unreadable=unreadable,
     )

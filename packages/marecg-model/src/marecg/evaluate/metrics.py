@@ -1,11 +1,14 @@
 """How well logits rank records, class by class. Pure functions on arrays.
 
-Shapes: M records, K classes.
+Shapes: M records, K classes, S seeds, R resamples, V distinct logits.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from sklearn.metrics import average_precision_score
 
 Floats = NDArray[np.float64]
 
@@ -39,3 +42,68 @@ def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
     """The mean AUC over the scorable classes; NaN where there is none."""
     auc_K = class_auc(y_MK, logits_MK)[scorable(y_MK)]
     return float(auc_K.mean()) if len(auc_K) else float("nan")
+
+
+def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
+    """Average precision of every class: float64 [K]; NaN where a class is not scorable."""
+    scores = [
+        average_precision_score(y_M, logits_M) if has_auc else np.nan
+        for y_M, logits_M, has_auc in zip(y_MK.T, logits_MK.T, scorable(y_MK), strict=True)
+    ]
+    return np.array(scores, np.float64)
+
+
+class Interval(NamedTuple):
+    """The 2.5th and the 97.5th percentile."""
+
+    low: float
+    high: float
+
+
+def interval(values_R: Floats) -> Interval:
+    """The central 95 % of resampled values, those without a value left out."""
+    low, high = np.nanpercentile(values_R, (2.5, 97.5))
+    return Interval(float(low), float(high))
+
+
+def resampled_macro_auc(
+    y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = 1000, seed: int = 0
+) -> Floats:
+    """Macro AUC, mean over seeds, on resamples of the records (the bootstrap): float64 [R].
+
+    The resamples depend on M, R and `seed` alone, so two methods on the same records can be compared pair
+    by pair. Classes that a resample leaves without positives or negatives take no part in it.
+    """
+    records = len(y_MK)
+    generator = np.random.default_rng(seed)
+    count_RM = generator.multinomial(records, np.full(records, 1 / records), size=resamples).astype(
+        np.float64
+    )
+    classes = np.flatnonzero(scorable(y_MK))
+    auc_SKR = [
+        [_weighted_auc(y_MK[:, k], logits_MK[:, k], count_RM) for k in classes] for logits_MK in logits_SMK
+    ]
+    return _mean_of_known(np.array(auc_SKR, np.float64).reshape(len(logits_SMK), len(classes), resamples))
+
+
+def _mean_of_known(auc_SKR: Floats) -> Floats:
+    """The mean over seeds and known classes, [R]; NaN where no class is known."""
+    known_SKR = np.isfinite(auc_SKR)
+    count_R = known_SKR.sum(axis=(0, 1))
+    mean_R = np.full(auc_SKR.shape[2], np.nan)
+    np.divide(np.where(known_SKR, auc_SKR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
+    return mean_R
+
+
+def _weighted_auc(y_M: NDArray[np.uint8], logits_M: Floats, count_RM: Floats) -> Floats:
+    """The AUC [R] of one class when record m occurs count_RM[r, m] times; NaN where it has none."""
+    order = np.argsort(logits_M, kind="stable")
+    _, first = np.unique(logits_M[order], return_index=True)
+    positive_RV = np.add.reduceat(count_RM[:, order] * y_M[order], first, axis=1)
+    negative_RV = np.add.reduceat(count_RM[:, order] * (1 - y_M[order].astype(np.int64)), first, axis=1)
+    below_RV = np.cumsum(negative_RV, axis=1) - negative_RV / 2
+    ordered_R = (positive_RV * below_RV).sum(axis=1)
+    pairs_R = positive_RV.sum(axis=1) * negative_RV.sum(axis=1)
+    auc_R = np.full(len(count_RM), np.nan)
+    np.divide(ordered_R, pairs_R, out=auc_R, where=pairs_R > 0)
+    return auc_R

@@ -3,7 +3,9 @@
 Shapes: M records, K classes, F features, G dimensions of their span, S strengths.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +29,21 @@ class Part:
     y_MK: NDArray[np.uint8]
 
 
+class Scorer(Protocol):
+    """Anything that gives logits for features."""
+
+    def logits(self, x_MF: Floats) -> Floats:
+        """Features [M, F] → logits [M, K]."""
+
+
 @dataclass
 class SealedTest:
-    """The test part, which is handed over once, to a probe whose strength has been chosen."""
+    """The test part, which is handed over once, to a probe that has been chosen."""
 
     _part: Part
     _open: bool = field(default=False, init=False)
 
-    def score(self, probe: "Probe") -> Floats:
+    def score(self, probe: "Scorer") -> Floats:
         """The probe's logits [M, K] on the test records; a second call is a mistake in the protocol."""
         assert not self._open, "the test part was already scored"
         self._open = True
@@ -63,7 +72,7 @@ class Probe:
         return np.asarray(self._scaler.transform(x_MF) @ self._weight_FK + self._bias_K)
 
 
-def choose(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
+def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
     """Standardise on train, fit on train at every strength, and keep the one with the best macro AUC on val.
 
     One strength serves all classes; of equal ones the strongest is kept.
@@ -87,6 +96,10 @@ def choose(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> 
     best = int(np.argmax(auc_S))
     untrained = tuple(int(k) for k in np.flatnonzero(~known_K))
     return Probe(strengths[best], auc_S[best], untrained, scaler, weight_SFK[best], bias_SK[best])
+
+
+Choose = Callable[[Part, Part], Probe]
+"""Fits on the first part and chooses on the second; the test part is out of its reach."""
 
 
 def _fit_path(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.errors import InputError
 from marecg.evaluate.metrics import Floats
-from marecg.evaluate.probe import Part, SealedTest, choose
+from marecg.evaluate.probe import Choose, Part, SealedTest, choose_logistic
 from marecg.evaluate.tasks import SPLITS, TEST, TRAIN, VAL
 
 
@@ -25,8 +25,8 @@ class Trial:
         fraction: the share of the training part.
         seed: the seed of the draw.
         train: int64, the training records by number.
-        strength: the chosen C.
-        val_auc: the macro AUC on val.
+        chosen: what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge; None if nothing was.
+        val_auc: the macro AUC on val of what was chosen.
         untrained: classes (by number) that the drawn records don't show.
         logits_MK: on the test records.
     """
@@ -34,8 +34,8 @@ class Trial:
     fraction: float
     seed: int
     train: NDArray[np.int64]
-    strength: float
-    val_auc: float
+    chosen: float | None
+    val_auc: float | None
     untrained: tuple[int, ...]
     logits_MK: Floats
 
@@ -46,16 +46,14 @@ def strict(
     split_M: NDArray[np.str_],
     fractions: tuple[float, ...],
     seeds: int,
+    choose: Choose = choose_logistic,
 ) -> Iterator[Trial]:
     """Probe one method's features; the whole training part is probed once, as every seed draws the same.
 
     Raises:
         InputError: a part has no records.
     """
-    part = {name: np.flatnonzero(split_M == name) for name in SPLITS}
-    empty = [name for name in SPLITS if not len(part[name])]
-    if empty:
-        raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
+    part = parts_of(split_M)
     val = Part(x_MF[part[VAL]], y_MK[part[VAL]])
     for fraction in fractions:
         for seed in range(seeds if fraction < 1 else 1):
@@ -66,11 +64,24 @@ def strict(
                 fraction=fraction,
                 seed=seed,
                 train=train,
-                strength=probe.strength,
+                chosen=probe.strength,
                 val_auc=probe.val_auc,
                 untrained=probe.untrained,
                 logits_MK=test.score(probe),
             )
+
+
+def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
+    """The record numbers of every part.
+
+    Raises:
+        InputError: a part has no records.
+    """
+    part = {name: np.flatnonzero(split_M == name) for name in SPLITS}
+    empty = [name for name in SPLITS if not len(part[name])]
+    if empty:
+        raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
+    return part
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class when one of its SCP statements,
 at whatever likelihood, is of the task's kind and belongs to that class; records without a class take no
 part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `scp_statements.csv` (`NST_` is
-`NST`), as in MERL's tables.
+`NST`), as in MERL's tables, which say the same.
 """
 
 import csv
@@ -17,7 +17,19 @@ from marecg.data.datasets import ptbxl
 from marecg.data.datasets.ptbxl import Entry, Statement
 from marecg.data.signal import resample
 from marecg.errors import CorpusError
-from marecg.evaluate.tasks import FS, TEST, TRAIN, VAL, Recordings, Task, files_sha256, multi_hot
+from marecg.evaluate.split_tables import read_split_tables
+from marecg.evaluate.tasks import (
+    FS,
+    TEST,
+    TRAIN,
+    VAL,
+    LabelTable,
+    Recordings,
+    Task,
+    assemble,
+    files_sha256,
+    multi_hot,
+)
 
 SECONDS = 10
 FOLDS = "PTB-XL strat_fold: train 1–8, val 9, test 10"
@@ -28,15 +40,44 @@ CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
     "ptbxl-rhythm": lambda statement: statement.name if statement.rhythm else None,
 }
 """Per task, the class that a statement belongs to, if any."""
+TABLES = {
+    "ptbxl-super": "super_class",
+    "ptbxl-sub": "sub_class",
+    "ptbxl-form": "form",
+    "ptbxl-rhythm": "rhythm",
+}
+"""Per task, its name in MERL's tables."""
 
 
-def ptbxl_task(name: str, root: Path) -> Task:
-    """Build one of the four tasks from `ptbxl_database.csv` and `scp_statements.csv` under `root`.
+def ptbxl_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
+    """Build one of the four tasks on the records under `root`.
+
+    Args:
+        name: a key of `CLASS_OF`.
+        root: the folder of `ptbxl_database.csv` and `scp_statements.csv`, whose rules make the labels.
+        splits: MERL's tables, to take labels and split from instead.
+        by_position: see `read_split_tables`.
 
     Raises:
         CorpusError: a table is missing or damaged, or no record of the task is on disk.
     """
     entries = ptbxl.entries(root)
+    recordings = _recordings(root, entries)
+    if splits is None:
+        task = assemble(name, recordings, _by_rule(name, root, entries), FOLDS, _missing(root, entries))
+    else:
+        stem = f"ptbxl_{TABLES[name]}"
+        folder = splits / "ptbxl" / TABLES[name]
+        table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
+        task = assemble(name, recordings, table, f"the tables {stem}_*.csv")
+    if not len(task.row_M):
+        raise CorpusError(
+            f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
+        )
+    return task
+
+
+def _by_rule(name: str, root: Path, entries: list[Entry]) -> LabelTable:
     class_of = {
         statement.name: found.strip("_")
         for statement in ptbxl.statements(root).values()
@@ -44,26 +85,13 @@ def ptbxl_task(name: str, root: Path) -> Task:
     }
     classes = tuple(sorted(set(class_of.values())))
     labels = [{class_of[code] for code in entry.scp if code in class_of} for entry in entries]
-    labelled = [row for row, present in enumerate(labels) if present]
-    if not labelled:
-        raise CorpusError(
-            f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
-        )
-    return Task(
-        name=name,
+    labelled = [(entry, present) for entry, present in zip(entries, labels, strict=True) if present]
+    return LabelTable(
         classes=classes,
-        recordings=_recordings(root, entries),
-        row_M=np.array(labelled, np.int64),
-        y_MK=multi_hot((labels[row] for row in labelled), classes),
-        split_M=np.array([_split(entries[row].fold) for row in labelled]),
-        folds=FOLDS,
-        missing=_missing(root, entries),
-        unlabelled=len(entries) - len(labelled),
+        ids=tuple(str(entry.ecg_id) for entry, _ in labelled),
+        y_MK=multi_hot((present for _, present in labelled), classes),
+        split_M=np.array([{9: VAL, 10: TEST}.get(entry.fold, TRAIN) for entry, _ in labelled]),
     )
-
-
-def _split(fold: int) -> str:
-    return {9: VAL, 10: TEST}.get(fold, TRAIN)
 
 
 def _recordings(root: Path, entries: list[Entry]) -> Recordings:

@@ -1,17 +1,6 @@
-"""What a probe reports, in the form in which it is printed as JSON and kept in the run folder.
+"""What a probe reports, in the form in which it is printed as JSON and kept in the run folder."""
 
-Shapes: M records, K classes.
-"""
-
-from collections.abc import Sequence
-from itertools import groupby
-
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
-
-from marecg.evaluate.metrics import class_auc, scorable
-from marecg.evaluate.protocol import Trial
 
 
 class Frozen(BaseModel):
@@ -27,29 +16,46 @@ class Spread(Frozen):
     sd: float | None
 
 
+class Range(Frozen):
+    """A 95 % bootstrap interval over the test records."""
+
+    low: float
+    high: float
+
+
+class Difference(Range):
+    """A method's macro AUC minus the encoder's on the same records, with its paired interval."""
+
+    mean: float
+
+
 class ClassScore(Frozen):
     """One class on the test records; `support` counts its positives there."""
 
     name: str
     support: int
     auc: Spread
+    ap: Spread
 
 
 class Cell(Frozen):
     """One method at one share of the training records.
 
     Attributes:
-        method: whose features.
+        method: whose features; `zero-shot` reads the concept prototypes instead.
         dimension: how many features.
-        fraction: the share.
+        fraction: the share; 0 for zero-shot.
         records: how many records it is.
         seeds: how many draws.
         macro_auc: over the classes in `classes`.
-        val_macro_auc: of the chosen strength, on val.
-        strengths: the chosen C per seed.
+        interval: of the macro AUC, averaged over seeds.
+        versus_encoder: None for the encoder itself, and where it was not probed at this share.
+        val_macro_auc: of what was chosen, on val; None for zero-shot.
+        chosen: per seed what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge.
         classes: every class that has positives and negatives in test.
         left_out: the classes that have not.
-        untrained: per seed, the classes that the drawn records don't show; their test AUC counts as ½.
+        untrained: per seed, the classes that the drawn records don't show (or no concept stands for);
+            their test AUC counts as ½.
     """
 
     method: str
@@ -58,8 +64,10 @@ class Cell(Frozen):
     records: int
     seeds: int
     macro_auc: Spread
-    val_macro_auc: Spread
-    strengths: tuple[float, ...]
+    interval: Range
+    versus_encoder: Difference | None
+    val_macro_auc: Spread | None
+    chosen: tuple[float, ...]
     classes: tuple[ClassScore, ...]
     left_out: tuple[str, ...]
     untrained: tuple[tuple[str, ...], ...]
@@ -81,6 +89,7 @@ class Report(Frozen):
 
     task: str
     protocol: str
+    notes: tuple[str, ...]
     folds: str
     window: str
     classes: tuple[str, ...]
@@ -91,52 +100,3 @@ class Report(Frozen):
     data_sha256: str
     task_sha256: str
     cells: tuple[Cell, ...]
-
-
-def cells(
-    method: str,
-    dimension: int,
-    trials: Sequence[Trial],
-    y_MK: NDArray[np.uint8],
-    classes: tuple[str, ...],
-) -> tuple[Cell, ...]:
-    """Summarise one method's trials on the test labels uint8 [M, K], one cell per fraction in their order."""
-    return tuple(
-        _cell(method, dimension, list(group), y_MK, classes)
-        for _, group in groupby(trials, key=lambda trial: trial.fraction)
-    )
-
-
-def _cell(
-    method: str, dimension: int, trials: list[Trial], y_MK: NDArray[np.uint8], classes: tuple[str, ...]
-) -> Cell:
-    has_auc_K = scorable(y_MK)
-    auc_SK = np.array([class_auc(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
-    scored = [name for name, has_auc in zip(classes, has_auc_K, strict=True) if has_auc]
-    support_K = y_MK[:, has_auc_K].sum(axis=0, dtype=np.int64)
-    return Cell(
-        method=method,
-        dimension=dimension,
-        fraction=trials[0].fraction,
-        records=len(trials[0].train),
-        seeds=len(trials),
-        macro_auc=spread(auc_SK.mean(axis=1)),
-        val_macro_auc=spread(np.array([trial.val_auc for trial in trials])),
-        strengths=tuple(trial.strength for trial in trials),
-        classes=tuple(
-            ClassScore(name=name, support=int(support), auc=spread(auc_S))
-            for name, support, auc_S in zip(scored, support_K, auc_SK.T, strict=True)
-        ),
-        left_out=tuple(name for name in classes if name not in scored),
-        untrained=tuple(tuple(classes[k] for k in trial.untrained) for trial in trials),
-    )
-
-
-def spread(values: NDArray[np.float64]) -> Spread:
-    """Mean and sample standard deviation of one value per seed.
-
-    Example:
-        >>> spread(np.array([0.5, 0.7]))
-        Spread(mean=0.6, sd=0.14142135623730948)
-    """
-    return Spread(mean=float(values.mean()), sd=float(values.std(ddof=1)) if len(values) > 1 else None)

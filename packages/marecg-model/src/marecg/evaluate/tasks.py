@@ -5,7 +5,7 @@ Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 
 import hashlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,16 @@ class Recordings:
 
 
 @dataclass(frozen=True)
+class LabelTable:
+    """Who has what, and which part it belongs to: K `classes`, M `ids`, `y_MK` uint8, M names of `SPLITS`."""
+
+    classes: tuple[str, ...]
+    ids: tuple[str, ...]
+    y_MK: NDArray[np.uint8]
+    split_M: NDArray[np.str_]
+
+
+@dataclass(frozen=True)
 class Task:
     """One multi-label classification on some recordings.
 
@@ -62,6 +72,10 @@ class Task:
     missing: tuple[str, ...]
     unlabelled: int
 
+    def only(self, keep_M: NDArray[np.bool_]) -> "Task":
+        """The same task on some of its records."""
+        return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
+
     @property
     def sha256(self) -> str:
         """What was asked: equal for two tasks with the same records, labels and split."""
@@ -69,6 +83,34 @@ class Task:
         for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
             digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
         return digest.hexdigest()
+
+
+def assemble(
+    name: str, recordings: Recordings, table: LabelTable, folds: str, absent: tuple[str, ...] = ()
+) -> Task:
+    """Match a label table to recordings by id; what the table names and the recordings lack is missing.
+
+    Args:
+        name: the task.
+        recordings: the signals; those that the table doesn't name take no part.
+        table: the labels, in the order in which the task keeps them.
+        folds: how the split came about, in words.
+        absent: further records known to be missing.
+    """
+    number = {record: row for row, record in enumerate(recordings.ids)}
+    here = [place for place, record in enumerate(table.ids) if record in number]
+    missing = [record for record in table.ids if record not in number]
+    return Task(
+        name=name,
+        classes=table.classes,
+        recordings=recordings,
+        row_M=np.array([number[table.ids[place]] for place in here], np.int64),
+        y_MK=table.y_MK[here],
+        split_M=table.split_M[here],
+        folds=folds,
+        missing=(*missing, *absent),
+        unlabelled=len(recordings.ids) - len(here),
+    )
 
 
 def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDArray[np.uint8]:
@@ -90,3 +132,14 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
         state = file.stat()
         digest.update(f"{file.relative_to(root)} {state.st_size} {state.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+def split_of(record: str) -> str:
+    """The part that a record falls into by a hash of its name, whatever other records there are.
+
+    Example:
+        >>> split_of("georgia/E00001")
+        'train'
+    """
+    share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
+    return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST

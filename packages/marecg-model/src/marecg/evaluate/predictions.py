@@ -1,0 +1,100 @@
+"""Every probe's logits on the test records, so that anything can be computed again, and two runs compared.
+
+Shapes: M test records, K classes, S seeds.
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.files import replacing
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.metrics import Floats, resampled_macro_auc
+from marecg.evaluate.protocol import Trial
+from marecg.evaluate.results import Difference
+from marecg.evaluate.summary import REFERENCE, difference
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a report's numbers were computed from.
+
+    Attributes:
+        ids: the M test records.
+        classes: K names.
+        y_MK: uint8, their labels.
+        logits: by method and fraction, [S, M, K].
+    """
+
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    y_MK: NDArray[np.uint8]
+    logits: dict[tuple[str, float], Floats]
+
+
+def predictions(
+    ids: tuple[str, ...],
+    classes: tuple[str, ...],
+    y_MK: NDArray[np.uint8],
+    trials: Mapping[str, Sequence[Trial]],
+) -> Predictions:
+    """Collect every trial's logits; the seeds stand in the order in which they were drawn."""
+    logits: dict[tuple[str, float], list[Floats]] = {}
+    for method, drawn in trials.items():
+        for trial in drawn:
+            logits.setdefault((method, trial.fraction), []).append(trial.logits_MK)
+    return Predictions(ids, classes, y_MK, {cell: np.stack(found) for cell, found in logits.items()})
+
+
+def save(path: Path, found: Predictions) -> None:
+    """Write an `.npz`: `ids`, `classes`, `y`, and one array `METHOD @ FRACTION` per cell."""
+    arrays: dict[str, Any] = {
+        f"{method} @ {fraction:g}": logits for (method, fraction), logits in found.logits.items()
+    }
+    with replacing(path) as temporary:
+        np.savez_compressed(
+            temporary, ids=np.array(found.ids), classes=np.array(found.classes), y=found.y_MK, **arrays
+        )
+
+
+def load(path: Path) -> Predictions:
+    """Read what `save` wrote.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            cells = [name.rpartition(" @ ") for name in kept.files if " @ " in name]
+            return Predictions(
+                ids=tuple(kept["ids"].tolist()),
+                classes=tuple(kept["classes"].tolist()),
+                y_MK=kept["y"],
+                logits={(method, float(share)): kept[f"{method} @ {share}"] for method, _, share in cells},
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
+
+
+def compare(one: Predictions, other: Predictions, method: str = REFERENCE) -> dict[float, Difference]:
+    """By fraction, the macro AUC of `one` minus that of `other`, with the paired 95 % bootstrap interval.
+
+    Raises:
+        UsageError: the two were not measured on the same records, classes and labels, or share no fraction.
+    """
+    same = one.ids == other.ids and one.classes == other.classes and np.array_equal(one.y_MK, other.y_MK)
+    shares = [share for name, share in one.logits if name == method and (name, share) in other.logits]
+    if not same or not shares:
+        problem = (
+            "have no fraction in common" if same else "were measured on different test records or labels"
+        )
+        raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
+    return {
+        share: difference(*(resampled_macro_auc(one.y_MK, run.logits[method, share]) for run in (one, other)))
+        for share in shares
+    }

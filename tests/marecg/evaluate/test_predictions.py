@@ -1,0 +1,52 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.metrics import macro_auc
+from marecg.evaluate.predictions import Predictions, compare, load, save
+
+
+def made(seed: int = 0, quality: float = 1.0) -> Predictions:
+    y = (np.random.default_rng(0).random((60, 3)) < 0.4).astype(np.uint8)
+    noise = np.random.default_rng(seed).normal(size=(2, 60, 3))
+    ids = tuple(f"r{i}" for i in range(60))
+    return Predictions(ids, ("CD", "MI", "STTC"), y, {("encoder", 0.1): quality * y + noise})
+
+
+def test_what_is_saved_is_loaded_again(tmp_path):
+    found = made()
+    save(tmp_path / "p.npz", found)
+    kept = load(tmp_path / "p.npz")
+    assert (kept.ids, kept.classes) == (found.ids, found.classes)
+    np.testing.assert_array_equal(kept.y_MK, found.y_MK)
+    np.testing.assert_array_equal(kept.logits["encoder", 0.1], found.logits["encoder", 0.1])
+
+
+def test_two_runs_are_compared_on_the_same_resamples():
+    good, bad = made(1, quality=2.0), made(2, quality=0.5)
+    found = compare(good, bad)[0.1]
+    aucs = [np.mean([macro_auc(run.y_MK, x) for x in run.logits["encoder", 0.1]]) for run in (good, bad)]
+    assert found.low < found.mean < found.high
+    assert found.mean == pytest.approx(aucs[0] - aucs[1], abs=0.01)
+    assert found.low > 0
+
+
+def test_a_run_does_not_differ_from_itself():
+    found = compare(made(), made())[0.1]
+    assert (found.low, found.mean, found.high) == (0, 0, 0)
+
+
+def test_runs_on_other_records_or_with_other_fractions_are_not_compared():
+    one = made()
+    with pytest.raises(UsageError, match="different test records"):
+        compare(one, replace(one, ids=one.ids[::-1]))
+    with pytest.raises(UsageError, match="no fraction in common"):
+        compare(one, replace(one, logits={("encoder", 1.0): one.logits["encoder", 0.1]}))
+
+
+def test_damaged_predictions_are_named(tmp_path):
+    (tmp_path / "p.npz").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"p\.npz"):
+        load(tmp_path / "p.npz")
