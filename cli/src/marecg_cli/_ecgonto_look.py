@@ -32,7 +32,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     else:
         for answer in routes:
             result(_as_text(onto, answer))
-    _exit_if_unknown(routes)
+    exit_if_unknown(routes)
 
 
 def target(
@@ -64,7 +64,7 @@ def target(
         result(f"primary  {_names(onto, [primary])} by {rule}\ntarget")
         for index in sorted(range(len(onto)), key=lambda i: (-soft[i], i)):
             result(f"  {soft[index]:.4f}  {index:>3}  {onto.nodes[index].abbr}")
-    _exit_if_unknown(routes)
+    exit_if_unknown(routes)
 
 
 def distance(
@@ -152,7 +152,8 @@ def _names(onto: Ontology, indices: tuple[int, ...] | list[int]) -> str:
     return ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in indices)
 
 
-def _exit_if_unknown(routes: tuple[Route, ...]) -> None:
+def exit_if_unknown(routes: tuple[Route, ...]) -> None:
+    """End with exit code 1 when a code is unknown or malformed, naming it on stderr."""
     strange = [repr(r.code) for r in routes if r.status in (Status.unknown, Status.invalid)]
     if strange:
         message(f"unknown or malformed: {', '.join(strange)}")

@@ -94,6 +94,26 @@ class Lock(Frozen):
     place: str = ""
 
 
+class Erratum(Frozen):
+    """A place where the paper contradicts itself or its sources.
+
+    Attributes:
+        id: ``E01``, ``E02``, …
+        source: where in the paper.
+        printed: what it says.
+        found: what contradicts it.
+        decision: what is done here.
+        test: the test that holds the decision, as ``file::function``.
+    """
+
+    id: str
+    source: str
+    printed: str
+    found: str
+    decision: str
+    test: str
+
+
 class Draft(Frozen):
     """Everything that the sources state.
 
@@ -104,6 +124,7 @@ class Draft(Frozen):
         mappings: the rows of all routing tables.
         official: label of every code of the official map that the base table must cover.
         lock: the frozen enumeration, where the sources bring one.
+        errata: what the paper the graph comes from contradicts.
     """
 
     header: Header
@@ -112,6 +133,7 @@ class Draft(Frozen):
     mappings: tuple[Mapping, ...] = ()
     official: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
+    errata: tuple[Erratum, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ecg_ontology.concepts import Finding
-from ecg_ontology.drafts import Draft, read_bundle
+from ecg_ontology.drafts import Draft, Erratum, read_bundle
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
@@ -61,3 +61,17 @@ def read_draft(source: str | Path | None) -> Draft:
     from ecg_ontology.sources import read_source
 
     return read_source(path)
+
+
+def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
+    """Return where the paper contradicts itself or its sources, what was decided, and the test that holds it.
+
+    Args:
+        source: as for `load`.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.errata()[0].id
+        'E01'
+    """
+    return read_draft(source).errata

@@ -2,11 +2,20 @@
 
 import json
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree
 
-from ecg_ontology.checks.every import RULES
+from ecg_ontology.checks.catalogue import Chapter, Rule
+from ecg_ontology.checks.every import CHAPTERS
 from ecg_ontology.concepts import Finding, Severity
 from ecg_ontology.errors import UsageError
+from ecg_ontology.owl import REASONER
+from ecg_ontology.snomed import SNOMED
+
+CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, REASONER)
+"""Every chapter, whatever its rules look at."""
+
+RULES: dict[str, Rule[Any]] = {rule.id: rule for chapter in CATALOGUE for rule in chapter.rules}
 
 _LEVELS = {Severity.error: "error", Severity.warn: "warning", Severity.info: "note"}
 _RANK = {Severity.info: 0, Severity.warn: 1, Severity.error: 2}

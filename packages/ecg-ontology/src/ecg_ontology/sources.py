@@ -15,6 +15,7 @@ from ecg_ontology.drafts import (
     Draft,
     DraftConcept,
     DraftRelation,
+    Erratum,
     Header,
     Lock,
     read_bundle,
@@ -26,9 +27,10 @@ from ecg_ontology.turtle import SCHEMA, turtle_text
 
 CCG = rdflib.Namespace(SCHEMA)
 LOCK = "enumeration.lock"
+ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
 _FORMATS = {".ttl": "turtle", ".owl": "xml", ".rdf": "xml", ".nt": "nt"}
-_COMPANIONS = {"shapes.ttl", "errata.ttl"}
+_COMPANIONS = {"shapes.ttl", ERRATA}
 
 
 def read_source(source: Path) -> Draft:
@@ -71,6 +73,7 @@ def _read_folder(folder: Path) -> Draft:
             "mappings": tuple(row for path in _tables(folder) for row in read_sssom(path, _table_name(path))),
             "official": _read_official(folder / OFFICIAL),
             "lock": _read_lock(folder / LOCK),
+            "errata": _read_errata(folder / ERRATA),
         }
     )
 
@@ -95,6 +98,23 @@ def _read_official(path: Path) -> dict[str, str]:
 
 def _read_lock(path: Path) -> Lock | None:
     return parse_lock(path.read_text(encoding="utf-8"), path.name) if path.exists() else None
+
+
+def _read_errata(path: Path) -> tuple[Erratum, ...]:
+    if not path.exists():
+        return ()
+    graph = _parse(path)
+    entries = (
+        Erratum(
+            id=_text(graph, entry, DCTERMS.identifier),
+            **{
+                name: _text(graph, entry, CCG[name])
+                for name in ("source", "printed", "found", "decision", "test")
+            },
+        )
+        for entry in graph.subjects(RDF.type, CCG.Erratum)
+    )
+    return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
 def _read_graph(path: Path) -> Draft:

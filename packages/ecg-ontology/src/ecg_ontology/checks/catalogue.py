@@ -1,10 +1,15 @@
-"""What a check is: a rule with an id and a severity, and a function that finds its breaches."""
+"""What a check is: a rule with an id and a severity, and a function that finds its breaches in a subject.
+
+The subject is a draft; for the rules about a SNOMED CT release, the draft and the release.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ecg_ontology.concepts import Finding, Severity
-from ecg_ontology.drafts import Draft
+
+Subject = TypeVar("Subject")
 
 
 @dataclass(frozen=True)
@@ -16,11 +21,8 @@ class Breach:
     where: str = ""
 
 
-Finder = Callable[[Draft], Iterator[Breach]]
-
-
 @dataclass(frozen=True)
-class Rule:
+class Rule(Generic[Subject]):
     """One entry of the catalogue.
 
     Attributes:
@@ -28,23 +30,23 @@ class Rule:
         title: the rule as a sentence that holds when all is well.
         why: what goes wrong when it is broken.
         fix: what to do about a breach.
-        find: yields the breaches of a draft.
+        find: yields the breaches in a subject.
     """
 
     id: str
     title: str
     why: str
     fix: str
-    find: Finder
+    find: Callable[[Subject], Iterator[Breach]]
 
     @property
     def severity(self) -> Severity:
         """ERROR, WARN or INFO, as the letter of the id says."""
         return {"E": Severity.error, "W": Severity.warn, "I": Severity.info}[self.id[4]]
 
-    def findings(self, draft: Draft) -> Iterator[Finding]:
-        """Yield the breaches of `draft` as findings."""
-        for breach in self.find(draft):
+    def findings(self, subject: Subject) -> Iterator[Finding]:
+        """Yield the breaches in `subject` as findings."""
+        for breach in self.find(subject):
             yield Finding(
                 id=self.id,
                 severity=self.severity,
@@ -55,23 +57,27 @@ class Rule:
             )
 
 
-class Chapter:
+class Chapter(Generic[Subject]):
     """A group of rules, in the order in which they are written."""
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.rules: list[Rule] = []
+        self.rules: list[Rule[Subject]] = []
 
-    def rule(self, rule_id: str, title: str, *, why: str, fix: str) -> Callable[[Finder], Finder]:
+    def rule(
+        self, rule_id: str, title: str, *, why: str, fix: str
+    ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
         """Enter the decorated function into the chapter as the finder of a rule."""
 
-        def enter(find: Finder) -> Finder:
+        def enter(
+            find: Callable[[Subject], Iterator[Breach]],
+        ) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))
             return find
 
         return enter
 
-    def findings(self, draft: Draft) -> Iterator[Finding]:
+    def findings(self, subject: Subject) -> Iterator[Finding]:
         """Yield the findings of every rule of the chapter."""
         for rule in self.rules:
-            yield from rule.findings(draft)
+            yield from rule.findings(subject)

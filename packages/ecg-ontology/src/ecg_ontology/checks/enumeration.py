@@ -7,7 +7,7 @@ from ecg_ontology.drafts import Draft, Lock
 from ecg_ontology.enumeration import enumeration_difference, sha256_of
 from ecg_ontology.resolve import draft_lines
 
-ENUMERATION = Chapter("Enumeration")
+ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
 
 
 @ENUMERATION.rule(

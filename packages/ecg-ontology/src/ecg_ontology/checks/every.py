@@ -8,8 +8,8 @@ from ecg_ontology.checks.texts import TEXTS
 from ecg_ontology.concepts import Finding
 from ecg_ontology.drafts import Draft
 
-CHAPTERS: tuple[Chapter, ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
-RULES: dict[str, Rule] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
+CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
+RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
 
 
 def findings(draft: Draft, profile: str = "paper") -> tuple[Finding, ...]:

@@ -8,7 +8,7 @@ from ecg_ontology.concepts import Kind, Regime, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, Mapping
 from ecg_ontology.routing import malformation
 
-ROUTING = Chapter("Routing")
+ROUTING: Chapter[Draft] = Chapter("Routing")
 PROFILE_DIFFERENCE = "CCG-W310"
 
 Rows = list[Mapping]

@@ -7,7 +7,7 @@ from ecg_ontology.checks.catalogue import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
 
-STRUCTURE = Chapter("Structure")
+STRUCTURE: Chapter[Draft] = Chapter("Structure")
 
 _ENDS = {
     Kind.family: (Tier.leaf, Tier.root),

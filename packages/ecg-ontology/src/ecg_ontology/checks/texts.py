@@ -9,7 +9,7 @@ from ecg_ontology.drafts import Draft
 VARIANTS_PER_CONCEPT = 3
 """K_var of the paper (appendix, "Notation values")."""
 
-TEXTS = Chapter("Text variants")
+TEXTS: Chapter[Draft] = Chapter("Text variants")
 
 
 @TEXTS.rule(

@@ -1,0 +1,145 @@
+"""Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ecg_ontology
+from marecg_cli._ecgonto_look import As, Codes, Profile, Source, exit_if_unknown
+from marecg_cli._output import Format, result, result_json
+
+Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
+Rule = Annotated[str, typer.Option(help="How c* is chosen: max-index or most-specific.")]
+
+
+def explain(
+    codes: Codes,
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png.")
+    ] = None,
+    form: As = Format.text,
+) -> None:
+    """Explain the supervision of a record: routes, leaves, both selection rules, the soft target as bars.
+
+    Exits 1 when a code is unknown or malformed.
+
+    Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
+    """
+    from ecg_ontology.explain import as_text
+
+    onto = ecg_ontology.load(ontology, profile)
+    why = ecg_ontology.explain_codes(onto, codes, sigma, rule)
+    if picture is not None:
+        ecg_ontology.draw_graph(onto, picture, why)
+    if form is Format.json:
+        result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
+    else:
+        result(as_text(onto, why))
+    exit_if_unknown(why.routes)
+
+
+def coverage(
+    corpus: Annotated[
+        Path, typer.Argument(help="A folder of .hea files, a prepared corpus, or a .csv of counts.")
+    ],
+    sources: Annotated[
+        list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
+    ] = None,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """Show what the codes of a corpus hit and miss.
+
+    Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    found = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(corpus, sources or ()), rule)
+    if form is Format.json:
+        result_json(found.model_dump(mode="json"))
+        return
+    over = f" ({' + '.join(found.sources)})" if found.sources else ""
+    by_status = ", ".join(f"{n} {status}" for status, n in found.by_status.items() if n)
+    result(f"{found.corpus}{over}: {len(found.codes)} codes ({by_status})")
+    for code in found.codes:
+        where = " ".join(code.leaves) or ("root only" if code.status == "routed" else code.status)
+        result(f"{code.records:>8}  {code.code:<16}  {code.label:<48.48}  {where}")
+    result(f"leaves without support: {', '.join(found.unsupported) or 'none'}")
+    if (use := found.records) is not None:
+        result(f"records: {use.records}; {use.without_leaf} without a leaf")
+        result(f"records whose c* is normal although a pathology is coded: {use.normal_primary}")
+        histogram = ", ".join(f"{length}: {n}" for length, n in use.codes_per_record.items())
+        result(f"records by number of codes: {histogram}")
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
+    new: Annotated[str, typer.Argument(help="The revision of it.")],
+    corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    form: As = Format.text,
+) -> None:
+    """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
+
+    Example: ecgonto diff before/ontology ontology --corpus prepared
+    """
+    before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
+    records = None if corpus is None else ecg_ontology.read_corpus(corpus)
+    found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
+    if form is Format.json:
+        result_json(found.model_dump(mode="json"))
+        return
+    if found.empty:
+        result("no difference in supervision")
+    for line in found.enumeration:
+        result(line)
+    for pair in found.moved:
+        result(f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}")
+    if found.rows:
+        result(f"changed rows of D: {', '.join(found.rows)}")
+    if found.routes:
+        result(f"changed routes: {', '.join(found.routes)}")
+    for code in found.codes:
+        y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
+        primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
+        result(f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}")
+    if found.records is not None:
+        result(
+            f"records: {found.records.changed} of {found.records.records} have another target, "
+            f"{found.records.primary_changed} another c*; total variation "
+            f"mean {found.records.mean_total_variation:.4f}, max {found.records.max_total_variation:.4f}"
+        )
+
+
+def draw(
+    out: Annotated[Path, typer.Argument(help=".svg, .png or .pdf")],
+    distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
+    target: Annotated[
+        list[str] | None, typer.Option(metavar="CODE", help="Draw this record's target.")
+    ] = None,
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+) -> None:
+    """Draw the graph, its distance matrix, or a soft target on the graph.
+
+    Example: ecgonto draw target.svg --target 54329005
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    if distances:
+        result(str(ecg_ontology.draw_distances(onto, out)))
+        return
+    why = ecg_ontology.explain_codes(onto, target, sigma, rule) if target else None
+    result(str(ecg_ontology.draw_graph(onto, out, why)))
+
+
+COMMANDS = (explain, coverage, diff, draw)

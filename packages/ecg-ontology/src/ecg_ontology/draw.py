@@ -1,0 +1,241 @@
+"""Pictures: the graph, D_tree, and a soft target on the graph. SVG or PNG, by the file's ending.
+
+Families have the colours of Okabe and Ito, which colour-blind readers tell apart, and shapes of their own as
+well; kinds of edge differ in stroke. The same ontology gives the same SVG bytes.
+"""
+
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.concepts import Kind
+from ecg_ontology.errors import UsageError
+from ecg_ontology.explain import Explanation
+from ecg_ontology.files import replacing
+from ecg_ontology.ontology import Ontology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
+SHAPES = "osDh^v<>"
+STROKES: dict[Kind, Any] = {
+    Kind.family: "solid",
+    Kind.subtype_of: (0, (6, 1)),
+    Kind.manifestation_of: "dashdot",
+    Kind.sibling: "dotted",
+    Kind.ring: "solid",
+}
+Places = dict[int, tuple[float, float]]
+"""Where each concept stands, by index."""
+
+ENDINGS = (".svg", ".png", ".pdf")
+
+
+def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
+    """Draw the graph; with an explanation, the soft target on it: a node's area is its mass.
+
+    Args:
+        onto: the ontology.
+        out: where the picture goes: .svg, .png or .pdf.
+        why: from `ecg_ontology.explain_codes`.
+
+    Raises:
+        UsageError: the ending is no picture's, or matplotlib is not installed.
+        OutputError: the file can't be written.
+    """
+    figure = _figure(13.33, 7.5)
+    axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
+    places = _places(onto)
+    _draw_edges(onto, axes, places)
+    _draw_nodes(onto, axes, places, why)
+    _legend(onto, axes)
+    if why is None:
+        title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
+    else:
+        codes = " + ".join(route.label or route.code for route in why.routes)
+        title = f"Soft target of {codes}: c* = {why.primary[why.rule] or 'none'}, σ = {why.sigma:g}"
+    figure.suptitle("\n".join(wrap(title, 90)), fontsize=16)
+    return _save(figure, out)
+
+
+def draw_distances(onto: Ontology, out: str | Path) -> Path:
+    """Draw D_tree as a heatmap, concepts grouped by family.
+
+    Raises:
+        UsageError: the ending is no picture's, or matplotlib is not installed.
+        OutputError: the file can't be written.
+    """
+    figure = _figure(10, 9)
+    axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
+    order = sorted(range(len(onto)), key=lambda i: (_family(onto)[i], not onto.nodes[i].root, i))
+    names = [onto.nodes[i].abbr for i in order]
+    from matplotlib import colormaps
+
+    steps = int(onto.distances.max()) + 1
+    image = axes.imshow(onto.distances[np.ix_(order, order)], cmap=colormaps["cividis_r"].resampled(steps))
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_title(f"{onto.header.title}: D_tree, edges on a shortest path", fontsize=14)
+    bar = figure.colorbar(image, ax=axes, fraction=0.04, ticks=range(steps))
+    image.set_clim(-0.5, steps - 0.5)
+    bar.ax.tick_params(labelsize=10)
+    return _save(figure, out)
+
+
+def _figure(width: float, height: float) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("drawing needs matplotlib", remedy='pip install "ecg-ontology[draw]"') from error
+    return Figure(figsize=(width, height))
+
+
+def _save(figure: "Figure", out: str | Path) -> Path:
+    out = Path(out)
+    if out.suffix not in ENDINGS:
+        raise UsageError("is no picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
+    from matplotlib import rc_context
+
+    with replacing(out) as temporary, rc_context({"svg.hashsalt": "ccg", "svg.fonttype": "none"}):
+        stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(out.suffix)  # left out: same picture, same bytes
+        metadata: dict[str, Any] = {stamp: None} if stamp else {}
+        figure.savefig(temporary, dpi=150, metadata=metadata)
+    return out
+
+
+def _family(onto: Ontology) -> list[int]:
+    """The root of each concept; a root is its own."""
+    families = list(range(len(onto)))
+    for edge in onto.relations:
+        if edge.kind is Kind.family:
+            families[edge.source] = edge.target
+    return families
+
+
+def _places(onto: Ontology) -> Places:
+    """Roots on an inner ellipse in ring order, each family's leaves fanned out beyond its root."""
+    families = _family(onto)
+    ring = _ring_order(onto)
+    members = {
+        root: _neighbourly([leaf for leaf in onto.leaves if families[leaf] == root], onto) for root in ring
+    }
+    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
+    share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
+    widths = share / share.sum() * 2 * np.pi
+    places: Places = {}
+    for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
+        middle = end - width / 2
+        places[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
+        for place, leaf in enumerate(members[root], start=1):
+            angle = end - width * (1 - place / (len(members[root]) + 1))
+            radius = 0.84 if place % 2 else 1.0
+            places[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
+    return places
+
+
+def _neighbourly(leaves: list[int], onto: Ontology) -> list[int]:
+    """The leaves of a family in an order that keeps joined ones together."""
+    joined = nx.Graph()
+    joined.add_nodes_from(leaves)
+    joined.add_edges_from((e.source, e.target) for e in onto.relations if {e.source, e.target} <= set(leaves))
+    return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
+
+
+def _ring_order(onto: Ontology) -> list[int]:
+    """Roots in the order of the ring, where it is one cycle; else by index."""
+    ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
+    is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
+    if is_cycle and set(ring) == set(onto.roots):
+        return [int(node) for node in nx.dfs_preorder_nodes(ring, min(ring))]
+    return list(onto.roots)
+
+
+def _draw_edges(onto: Ontology, axes: "Axes", places: Places) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    for edge in onto.relations:
+        style: dict[str, Any] = {
+            "linestyle": STROKES[edge.kind],
+            "linewidth": 1.0,
+            "color": "#B0B0B0",
+            "capstyle": "butt",
+        }
+        bend = 0.0
+        if edge.kind is Kind.ring:
+            style |= {"linewidth": 3.5, "color": "#555555"}
+        elif edge.kind is not Kind.family:
+            style |= {"linewidth": 1.8, "color": "#222222"}
+            bend = 0.25  # so that edges over several leaves do not run through those between
+        line = FancyArrowPatch(
+            places[edge.source],
+            places[edge.target],
+            arrowstyle="-",
+            connectionstyle=f"arc3,rad={bend}",
+            zorder=1,
+            **style,
+        )
+        axes.add_patch(line)
+
+
+def _draw_nodes(onto: Ontology, axes: "Axes", places: Places, why: Explanation | None) -> None:
+    from matplotlib.patheffects import withStroke
+
+    families, roots = _family(onto), onto.roots
+    sizes = _sizes(onto, why)
+    active = set() if why is None else set(why.leaves)
+    for node in onto.nodes:
+        which = roots.index(families[node.index])
+        chosen = node.abbr in active
+        axes.scatter(
+            *places[node.index],
+            s=sizes[node.index],
+            c=COLOURS[which % len(COLOURS)],
+            marker=SHAPES[which % len(SHAPES)],
+            edgecolors="black",
+            linewidths=3.0 if chosen else 1.0,
+            zorder=2,
+        )
+        axes.annotate(
+            node.abbr,
+            places[node.index],
+            xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=11,
+            weight="bold" if node.root or chosen else "normal",
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+            zorder=3,
+        )
+    axes.set_axis_off()
+    axes.margins(0.05, 0.08)
+
+
+def _sizes(onto: Ontology, why: Explanation | None) -> NDArray[np.float64]:
+    """Areas in points²: by tier, or by mass in the target."""
+    if why is None or not why.target:
+        return np.array([700.0 if node.root else 320.0 for node in onto.nodes])
+    sizes = np.zeros(len(onto))
+    for part in why.target:
+        sizes[part.index] = 20 + 1800 * part.mass / why.target[0].mass
+    return sizes
+
+
+def _legend(onto: Ontology, axes: "Axes") -> None:
+    from matplotlib.lines import Line2D
+
+    kinds = [kind for kind in Kind if any(edge.kind is kind for edge in onto.relations)]
+    names = {Kind.subtype_of: "subtype of", Kind.manifestation_of: "manifestation of"}
+    strokes = [
+        Line2D([], [], linestyle=STROKES[kind], color="#333333", linewidth=3.5 if kind is Kind.ring else 1.8)
+        for kind in kinds
+    ]
+    axes.legend(
+        strokes, [names.get(kind, kind.value) for kind in kinds], loc="center", frameon=False, fontsize=11
+    )

@@ -1,0 +1,99 @@
+"""The ontology as an owlready2 world, and its consistency by a reasoner. Needs the extra ``owl``.
+
+Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``; the relations are object properties that work from
+both sides where they are symmetric.
+"""
+
+import io
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.concepts import Finding
+from ecg_ontology.errors import UsageError
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.sources import rdf_text
+from ecg_ontology.turtle import SCHEMA, concept_namespace
+
+
+def world(onto: Ontology) -> Any:
+    """Return a fresh `owlready2.World` that holds `onto`; nothing is read from or written to disk or network.
+
+    Raises:
+        UsageError: owlready2 is not installed.
+
+    Example:
+        >>> import ecg_ontology
+        >>> from ecg_ontology.owl import individual, world
+        >>> heart = world(ecg_ontology.load())
+        >>> [str(leaf) for leaf in individual(heart, ecg_ontology.load(), "AF").sibling]
+        ['cardiac.AFL']
+    """
+    owlready2 = _owlready2()
+    fresh = owlready2.World()
+    # owlready2 reads no Turtle: N-Triples in memory, loaded under the ontology's own IRI.
+    triples = io.BytesIO(rdf_text(onto.draft, ".nt").encode())
+    fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=triples)
+    return fresh
+
+
+def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
+    """Return the individual of the concept with this index or abbreviation.
+
+    Raises:
+        UnknownConceptError: there is none.
+    """
+    return heart[onto.node(name).iri]
+
+
+def leaves(heart: Any) -> list[Any]:
+    """Return the individuals of ``ccg:Leaf``."""
+    return list(heart[f"{SCHEMA}Leaf"].instances())
+
+
+REASONER: Chapter[Ontology] = Chapter("Reasoner")
+
+
+@REASONER.rule(
+    "CCG-E501",
+    "The ontology does not contradict itself",
+    why="From a contradiction a reasoner concludes anything: no answer of it means anything any more.",
+    fix="Look for a concept of two tiers, or a relation whose ends are of the wrong tier",
+)
+def contradiction(onto: Ontology) -> Iterator[Breach]:
+    """The reasoner finds a contradiction."""
+    owlready2 = _owlready2()
+    heart = world(onto)
+    try:
+        owlready2.sync_reasoner(heart, debug=0)
+    except owlready2.OwlReadyInconsistentOntologyError:
+        yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
+        return
+    for name in heart.inconsistent_classes():
+        yield Breach(str(name), f"{name} can have no member")
+
+
+def consistency(onto: Ontology) -> tuple[Finding, ...]:
+    """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself.
+
+    Returns:
+        () when it is consistent.
+
+    Raises:
+        UsageError: owlready2 is not installed, or there is no Java to run the reasoner.
+    """
+    if shutil.which("java") is None:
+        raise UsageError(
+            "the reasoner needs Java, and there is none on the path",
+            remedy="Install a Java runtime, or leave out --reasoner",
+        )
+    return tuple(REASONER.findings(onto))
+
+
+def _owlready2() -> Any:
+    try:
+        import owlready2
+    except ImportError as error:
+        raise UsageError("the OWL view needs owlready2", remedy='pip install "ecg-ontology[owl]"') from error
+    return owlready2

@@ -1,0 +1,146 @@
+"""Routing checked against a SNOMED CT release of the user's own (chapter 4 of the findings catalogue)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.concepts import Finding, Route
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.release import Release, read_release
+
+_SMALL_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "by",
+        "ecg",
+        "electrocardiogram",
+        "electrocardiographic",
+        "for",
+        "in",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "with",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What the rules of this chapter look at: an ontology and what a release says about its codes."""
+
+    onto: Ontology
+    release: Release
+
+    @property
+    def routes(self) -> list[Route]:
+        """Routes of the SNOMED CT codes that reach a node."""
+        return [
+            route for route in map(self.onto.route, self.onto.codes) if route.nodes and route.code.isdecimal()
+        ]
+
+    def known(self) -> Iterator[Route]:
+        """Those whose concept is in the release and active."""
+        return (route for route in self.routes if self.release.active.get(route.code))
+
+
+SNOMED: Chapter[Reviewed] = Chapter("SNOMED CT release")
+
+
+@SNOMED.rule(
+    "CCG-E401",
+    "Every routed code exists",
+    why="A code that no release has is a typing error that happens to fit its check digit.",
+    fix="Look the code up, and correct or remove its row",
+)
+def missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
+    """A routed code is not in the release."""
+    for route in reviewed.routes:
+        if route.code not in reviewed.release.active:
+            yield Breach(route.code, f"{route.code} ({route.label}) is not in the release")
+
+
+@SNOMED.rule(
+    "CCG-W402",
+    "Every routed code is active",
+    why="Hospitals stop sending inactive codes: the leaf loses its support silently.",
+    fix="Route the code that replaces it as well; keep this one for old records",
+)
+def inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
+    """A routed code is inactive in the release."""
+    for route in reviewed.routes:
+        if reviewed.release.active.get(route.code) is False:
+            yield Breach(route.code, f"{route.code} ({route.label}) is inactive in the release")
+
+
+@SNOMED.rule(
+    "CCG-W403",
+    "Labels say what the release says",
+    why="A label that shares no word with any term of its code names something else.",
+    fix="Compare the official label with the release, and review where the code is routed",
+)
+def foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
+    """No active term of the code shares a word with its label."""
+    for route in reviewed.known():
+        words = _words(route.label)
+        terms = reviewed.release.terms.get(route.code, set())
+        if words and not any(words & _words(term) for term in terms):
+            yield Breach(
+                route.code, f"{route.code} is labelled {route.label!r}; no term of the release says so"
+            )
+
+
+@SNOMED.rule(
+    "CCG-W404",
+    "A code is not routed past the leaf that it lies under",
+    why="If a code is a subtype of another leaf's own code, a record with it misses that leaf.",
+    fix="Route the code to that leaf, or to one of its subtypes, as well",
+)
+def lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
+    """The release places a code under one that names a single leaf, and the code does not reach that leaf."""
+    named = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
+    above = _generalisations(reviewed.onto)
+    for route in reviewed.known():
+        reached = {leaf for own in route.leaves for leaf in above[own]}
+        for code in sorted(reviewed.release.ancestors(route.code) & named.keys()):
+            if named[code] not in reached:
+                leaf = reviewed.onto.nodes[named[code]].abbr
+                message = f"{route.code} ({route.label}) lies under {code}, which is routed to {leaf}"
+                yield Breach(route.code, message)
+
+
+def _generalisations(onto: Ontology) -> dict[int, set[int]]:
+    """Each leaf with everything that it is a subtype of."""
+    above = {leaf: {leaf} for leaf in onto.leaves}
+    for _ in onto.leaves:  # as often as the longest possible path
+        for edge in onto.relations:
+            if edge.kind == "subtypeOf":
+                above[edge.source] |= above[edge.target]
+    return above
+
+
+def _words(text: str) -> set[str]:
+    """Words in lower case, British and American spelling, plural and singular taken as one."""
+    plain = re.sub(r"\([^)]*\)$", "", text.casefold()).replace("ae", "e").replace("oe", "e")
+    words = re.findall(r"[a-z0-9]+", plain)
+    return {word.removesuffix("s") for word in words} - _SMALL_WORDS
+
+
+def review(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
+    """Check the routing of `onto` against the release at `path`.
+
+    Args:
+        onto: the ontology, with the profile whose routes are to be checked.
+        path: an RF2 zip or folder, or a Global Patient Set file. You need your own licence for it.
+
+    Raises:
+        InputError: the path is not there or is no release.
+    """
+    codes = [code for code in onto.codes if code.isdecimal()]
+    return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))
