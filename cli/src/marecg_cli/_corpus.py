@@ -21,6 +21,13 @@ class Profile(StrEnum):
     curated = "curated"
 
 
+class Selection(StrEnum):
+    """Which of the records found are wanted."""
+
+    all = "all"
+    paper = "paper"
+
+
 def synth(
     out: Annotated[Path, typer.Argument(help="A new folder, or an older synthetic corpus to replace.")],
     records: Annotated[int, typer.Option(help="How many good records.")] = 100,
@@ -68,6 +75,9 @@ def prepare(
     ],
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
     profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
+    corpus: Annotated[
+        Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
+    ] = Selection.all,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
@@ -79,13 +89,22 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.data.corpus import prepare
+    from marecg.data.paper_corpus import COLLECTIONS, reconcile
+    from marecg.data.statistics import statistics
 
+    only = COLLECTIONS if corpus is Selection.paper else ()
     with _progress() as watch:
-        account = prepare(sources, out, profile=profile.value, jobs=jobs, cluster=cluster, watch=watch)
+        account = prepare(
+            sources, out, profile=profile.value, only=only, jobs=jobs, cluster=cluster, watch=watch
+        )
+    compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:
-        result_json(account)
+        result_json(account | ({"reconciliation": compared} if compared else {}))
         return
     _print_accounts(account)
+    if compared:
+        rows = {row["what"]: (row["paper"], row["found"], row["why"]) for row in compared}
+        _print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
     for entry in account["records"][:20]:
         message(f"quarantined: {entry['root']}/{entry['path']}: {entry['reason']}: {entry['message']}")
     if len(account["records"]) > 20:
@@ -194,7 +213,8 @@ def _print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple
 
     table = Table(title=title, title_justify="left")
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+        words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
+        table.add_column(heading, justify="left" if words else "right")
     for name, values in rows.items():
         table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
     Console(width=None if Console().is_terminal else 200).print(table)

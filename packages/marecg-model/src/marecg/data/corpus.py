@@ -8,7 +8,7 @@ Shapes: C leads, L samples, n records.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ def prepare(
     out: str | Path,
     config: CorpusConfig | None = None,
     profile: str = "paper",
+    only: Collection[str] = (),
     jobs: int = -1,
     cluster: str | None = None,
     watch: Watch | None = None,
@@ -56,6 +57,7 @@ def prepare(
         out: the corpus folder, new or begun by the same call.
         config: how records are prepared.
         profile: the routing profile of the labels.
+        only: the collections wanted, such as `georgia`; all of them by default.
         jobs: processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
             under the same paths.
@@ -75,7 +77,7 @@ def prepare(
     """
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
-    candidates = find([Path(source).resolve() for source in sources])
+    candidates = find([Path(source).resolve() for source in sources], only)
     plan = Plan.of(Path(out), candidates, config, ontology)
     with held(plan.out):
         if not plan.begin():

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +32,10 @@ class Candidate:
         return ptbxl.read(self.root, self.entry, seconds)
 
 
-def find(roots: Sequence[Path]) -> list[Candidate]:
+def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
     """Find every record below the given folders, each once, ordered by folder name and path.
+
+    `only` names the sources wanted, such as `georgia`; without it all are.
 
     A folder that holds `ptbxl_database.csv`, at any depth, is read as PTB-XL; headers elsewhere are read in
     the style of the CinC Challenges.
@@ -46,11 +48,15 @@ def find(roots: Sequence[Path]) -> list[Candidate]:
         if not root.is_dir():
             raise CorpusError("is not a folder", where=root, remedy="Give a folder of WFDB records or PTB-XL")
         for candidate in _below(root):
-            found.setdefault(candidate.header.resolve(), candidate)
+            if not only or candidate.source in only:
+                found.setdefault(candidate.header.resolve(), candidate)
     if not found:
         places = ", ".join(map(str, roots))
+        what = f" of {', '.join(only)}" if only else ""
         raise CorpusError(
-            "no WFDB header (.hea) in it", where=places, remedy="Give a folder of WFDB records or PTB-XL"
+            f"no WFDB header (.hea){what} in it",
+            where=places,
+            remedy="Give a folder of WFDB records or PTB-XL",
         )
     return sorted(found.values(), key=lambda each: (each.root.name, each.path, str(each.root)))
 

@@ -111,10 +111,10 @@ def _channel(line: str, path: Path) -> Channel:
     fields = line.split(None, 8)
     layout = _FORMAT.fullmatch(fields[1]) if len(fields) > 1 else None
     if layout is None:
-        raise RecordError(Reason.header, f"has a signal line without a format: {line!r}", where=path)
+        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}", where=path)
     if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
         raise RecordError(
-            Reason.signal_format, f"has skewed or unequally sampled signals: {line!r}", where=path
+            Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}", where=path
         )
     name = fields[8].strip() if len(fields) == 9 else ""
     scale = _GAIN.fullmatch(fields[2]) if len(fields) > 2 else None

@@ -153,11 +153,15 @@ def _checked_length(header: Header, rows: list[int], root: Path) -> int:
 
 def _signal_file(header: Path, name: str, root: Path) -> Path:
     path = header.parent / name
-    if Path(name).name != name or not path.resolve().is_relative_to(root.resolve()):
-        raise RecordError(
-            Reason.path, f"names the signal file {name!r}, outside its own folder", where=header
-        )
-    if not path.is_file():
+    try:
+        inside = Path(name).name == name and path.resolve().is_relative_to(root.resolve())
+        exists = inside and path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        inside = exists = False
+    if not inside:
+        problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
+        raise RecordError(Reason.path, problem, where=header)
+    if not exists:
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing", where=header)
     return path
 

@@ -1,0 +1,71 @@
+"""The paper's pretraining corpus, and how a prepared one compares with it.
+
+Source: §Pretraining Corpus, tab:pretrain-corpus and tab:pretrain-code-histogram. The paper names its quality
+rules but not their thresholds, so the counts can't come out equal; `reconcile` says by how much they differ
+and what is known of why.
+"""
+
+from typing import Any
+
+COLLECTIONS = ("ningbo", "georgia", "ptb")
+"""The three sources; all others, PTB-XL and CPSC2018 above all, are held out."""
+
+KEPT = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
+"""Records in tab:pretrain-corpus."""
+PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
+"""Records in the CinC Challenge 2021's training set (v1.0.3)."""
+HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
+"""Records by number of codes, in tab:pretrain-code-histogram."""
+UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
+
+
+def reconcile(statistics: dict[str, Any]) -> list[dict[str, Any]]:
+    """Set a corpus beside the paper's, line by line.
+
+    Args:
+        statistics: from `statistics.statistics`.
+
+    Returns:
+        Rows of `what`, `paper`, `found` and `why` (empty where both agree or nothing is known).
+    """
+    sources = [_source(name, statistics["sources"].get(name)) for name in COLLECTIONS]
+    total = _row("records, total", sum(KEPT.values()), statistics["kept"], "")
+    per_record = statistics["codes_per_record"]
+    histogram = _grouped(per_record["histogram"])
+    return [
+        *sources,
+        total,
+        *(_row(f"records with {n} codes", count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
+        *(_row(f"records with {n} codes", 0, count, "the paper has none") for n, count in histogram.items()),
+        _row("unique codes", UNIQUE_CODES, statistics["codes"]["unique"], _UNIQUE),
+        _row("codes per record, mean", MEAN_CODES, round(per_record.get("mean", 0), 2), ""),
+        _row("codes per record, median", MEDIAN_CODES, per_record.get("median", 0), ""),
+    ]
+
+
+_UNIQUE = "the official Dx map has 133 codes, of which 110 occur in these three sources"
+
+
+def _source(name: str, account: dict[str, Any] | None) -> dict[str, Any]:
+    found, kept = (account["found"], account["kept"]) if account else (0, 0)
+    reasons = []
+    if found < PUBLISHED[name]:
+        reasons.append(f"{PUBLISHED[name] - found} of the {PUBLISHED[name]} published records are not here")
+    if account and account["quarantined"]:
+        counts = ", ".join(f"{n} {reason}" for reason, n in account["quarantined"].items())
+        reasons.append(f"quarantined: {counts}")
+    reasons.append(f"the paper kept {KEPT[name] / PUBLISHED[name]:.0%} by thresholds that it does not give")
+    return _row(f"records, {name}", KEPT[name], kept, "; ".join(reasons))
+
+
+def _row(what: str, paper: float, found: float, why: str) -> dict[str, Any]:
+    return {"what": what, "paper": paper, "found": found, "why": "" if paper == found else why}
+
+
+def _grouped(histogram: dict[str, int]) -> dict[str, int]:
+    """The paper's classes: 1 to 6, 7–12; whatever else there is keeps its number."""
+    grouped: dict[str, int] = {}
+    for codes, records in histogram.items():
+        name = "7–12" if 7 <= int(codes) <= 12 else codes
+        grouped[name] = grouped.get(name, 0) + records
+    return grouped
