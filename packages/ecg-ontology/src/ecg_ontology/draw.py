@@ -184,8 +184,6 @@ def _draw_edges(onto: Ontology, axes: "Axes", places: Places) -> None:
 
 
 def _draw_nodes(onto: Ontology, axes: "Axes", places: Places, why: Explanation | None) -> None:
-    from matplotlib.patheffects import withStroke
-
     families, roots = _family(onto), onto.roots
     sizes = _sizes(onto, why)
     active = set() if why is None else set(why.leaves)
@@ -210,7 +208,7 @@ def _draw_nodes(onto: Ontology, axes: "Axes", places: Places, why: Explanation |
             va="top",
             fontsize=11,
             weight="bold" if node.root or chosen else "normal",
-            path_effects=[withStroke(linewidth=3, foreground="white")],
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             zorder=3,
         )
     axes.set_axis_off()

@@ -16,6 +16,9 @@ from ecg_ontology.ontology import Ontology
 from ecg_ontology.sources import rdf_text
 from ecg_ontology.turtle import SCHEMA, concept_namespace
 
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_INDIVIDUAL = "http://www.w3.org/2002/07/owl#NamedIndividual"
+
 
 def world(onto: Ontology) -> Any:
     """Return a fresh `owlready2.World` that holds `onto`; nothing is read from or written to disk or network.
@@ -33,8 +36,10 @@ def world(onto: Ontology) -> Any:
     owlready2 = _owlready2()
     fresh = owlready2.World()
     # owlready2 reads no Turtle: N-Triples in memory, loaded under the ontology's own IRI.
-    triples = io.BytesIO(rdf_text(onto.draft, ".nt").encode())
-    fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=triples)
+    triples = rdf_text(onto.draft, ".nt") + "".join(
+        f"<{node.iri}> <{_TYPE}> <{_INDIVIDUAL}> .\n" for node in onto.nodes
+    )
+    fresh.get_ontology(concept_namespace(onto.header)).load(fileobj=io.BytesIO(triples.encode()))
     return fresh
 
 

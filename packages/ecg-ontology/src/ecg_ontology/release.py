@@ -129,7 +129,7 @@ def _is_a(rows: Iterable[dict[str, str]]) -> NDArray[np.uint64]:
                 column.append(int(value))
     number, time, active, child, parent = (np.frombuffer(column, dtype=np.uint64) for column in columns)
     order = np.lexsort((time, number))
-    last = np.append(number[order][1:] != number[order][:-1], [True][: len(order)])
+    last = np.append(number[order][1:] != number[order][:-1], True)[: len(order)]
     current = order[last][active[order[last]] == 1]
     return np.stack([child[current], parent[current]], axis=1)
 

@@ -18,15 +18,21 @@ def _ends(domain: str, range_: str, *, symmetric: bool = False) -> tuple[str, ..
     return (*kinds, *parent, f"rdfs:domain ccg:{domain}", f"rdfs:range ccg:{range_}")
 
 
+_FUNCTIONAL = "a owl:FunctionalProperty"
+
 _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Concept", ("owl:Class", "rdfs:subClassOf skos:Concept"), "concept"),
     ("Root", ("owl:Class", "rdfs:subClassOf ccg:Concept", "owl:disjointWith ccg:Leaf"), "clinical family"),
     ("Leaf", ("owl:Class", "rdfs:subClassOf ccg:Concept"), "finding"),
-    ("index", ("owl:DatatypeProperty", "rdfs:range xsd:integer"), "index in the frozen enumeration"),
+    (
+        "index",
+        ("owl:DatatypeProperty", _FUNCTIONAL, "rdfs:range xsd:integer"),
+        "index in the frozen enumeration",
+    ),
     ("textVariant", ("owl:DatatypeProperty",), "text for a text encoder"),
     ("yields", ("owl:DatatypeProperty", "rdfs:range xsd:boolean"), "comes last under the rule most-specific"),
     ("related", _ends("Concept", "Concept"), "joined by an edge"),
-    ("family", _ends("Leaf", "Root"), "belongs to the family"),
+    ("family", (*_ends("Leaf", "Root"), _FUNCTIONAL), "belongs to the family"),
     ("subtypeOf", _ends("Leaf", "Leaf"), "is a subtype of"),
     ("manifestationOf", _ends("Leaf", "Leaf"), "is a manifestation of"),
     ("sibling", _ends("Leaf", "Leaf", symmetric=True), "co-occurs with or opposes"),

@@ -1,0 +1,116 @@
+"""Change control: what a revision changes in supervision, told exactly."""
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ecg_ontology
+from ecg_ontology import Corpus
+
+
+@pytest.fixture
+def revise(sources, tmp_path):
+    """Load a copy of the sources with these replacements made in one of its files."""
+
+    def load(file: str, *replacements: tuple[str, str]):
+        folder = Path(shutil.copytree(sources, tmp_path / "revision"))
+        text = (folder / file).read_text(encoding="utf-8")
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new, 1)
+        (folder / file).write_text(text, encoding="utf-8")
+        return ecg_ontology.load(folder)
+
+    return load
+
+
+@pytest.fixture
+def without_17_18(revise):
+    """The graph without the edge between second-degree and complete AV block."""
+    here, there = " ;\n    ccg:sibling :3AVB .", " ;\n    ccg:sibling :2AVB .\n\n:LongQT"
+    return revise("cardiac.ttl", (here, " ."), (there, " .\n\n:LongQT"))
+
+
+def test_an_ontology_does_not_differ_from_itself(onto):
+    found = ecg_ontology.compare(onto, onto)
+    assert found.empty
+    assert found.moved == found.rows == ()
+
+
+def test_deleting_edge_17_18_moves_one_leaf_pair_from_1_to_2_and_two_rows(onto, without_17_18):
+    found = ecg_ontology.compare(onto, without_17_18)
+    assert [(pair.a, pair.b, pair.old, pair.new) for pair in found.moved if pair.leaves] == [
+        ("2AVB", "3AVB", 1, 2)
+    ]
+    assert len(found.moved) == 1
+    assert found.rows == ("2AVB", "3AVB")
+    assert found.enumeration == ("- edge sibling 17 18",)
+    assert found.routes == ()
+
+
+def test_the_codes_whose_target_changes_are_those_whose_primary_is_in_a_changed_row(onto, without_17_18):
+    found = ecg_ontology.compare(onto, without_17_18)
+    y = onto.leaf_multi_hot([[code] for code in onto.codes])
+    at_blocks = {code for code, c in zip(onto.codes, onto.primary(y), strict=True) if c in (17, 18)}
+    inactive_pair = {code for code in at_blocks if len(onto.route(code).leaves) == 1}
+    assert {code.code for code in found.codes} == inactive_pair
+    assert all(code.y[0] == code.y[1] and code.primary[0] == code.primary[1] for code in found.codes)
+
+
+def test_the_total_variation_is_half_the_absolute_difference_of_the_two_targets(onto, without_17_18):
+    found = ecg_ontology.compare(onto, without_17_18)
+    y = onto.leaf_multi_hot([["195042002"]])
+    expected = np.abs(onto.soft_targets(y) - without_17_18.soft_targets(y)).sum() / 2
+    told = next(code.total_variation for code in found.codes if code.code == "195042002")
+    assert told == pytest.approx(expected)
+
+
+def test_the_records_of_a_corpus_that_change_are_counted(onto, without_17_18):
+    records = (("195042002",), ("164889003",), ("27885002", "426783006"), ())
+    found = ecg_ontology.compare(onto, without_17_18, Corpus(name="", counts={}, records=records)).records
+    assert (found.records, found.changed, found.primary_changed) == (4, 1, 0)
+    assert found.max_total_variation == pytest.approx(4 * found.mean_total_variation)
+
+
+def test_the_profiles_differ_in_four_routes_and_a_lost_target_is_a_whole_one(onto, curated):
+    found = ecg_ontology.compare(onto, curated)
+    assert found.enumeration == found.moved == ()
+    assert set(found.routes) == {"698252002", "233917008", "164931005", "413444003"}
+    changed = {code.code: code for code in found.codes}
+    assert changed["233917008"].primary == ("3AVB", "")
+    assert changed["233917008"].total_variation == pytest.approx(1.0)
+    assert changed["413444003"].y == ((), ("MyIsch",))
+    assert changed["164931005"].primary == ("AntMI", "STE")
+    assert "698252002" not in changed  # a root before, a root after: no target either way
+
+
+def test_a_renumbering_is_seen_through_the_names(onto, revise):
+    swapped = revise(
+        "cardiac.ttl",
+        (":AF a ccg:Leaf ;\n    ccg:index 5", ":AF a ccg:Leaf ;\n    ccg:index 39"),
+        (":IRBBB a ccg:Leaf ;\n    ccg:index 39", ":IRBBB a ccg:Leaf ;\n    ccg:index 5"),
+    )
+    records = (("164889003", "426783006"),)
+    found = ecg_ontology.compare(onto, swapped, Corpus(name="", counts={}, records=records))
+    assert found.moved == ()
+    assert found.routes == ()
+    assert found.codes == ()
+    assert sum(bool(re.match(r"[+-] node", line)) for line in found.enumeration) == 4
+    assert found.records.primary_changed == 1
+
+
+def test_a_new_leaf_is_compared_over_the_concepts_that_both_have(onto, revise):
+    leaf = (
+        '\n:New a ccg:Leaf ;\n    ccg:index 40 ;\n    skos:notation "New" ;\n'
+        '    skos:prefLabel "New"@en ;\n    ccg:family :Rhythm .\n'
+    )
+    grown = revise("cardiac.ttl", (":LowV a ccg:Leaf", f"{leaf.strip()}\n\n:LowV a ccg:Leaf"))
+    found = ecg_ontology.compare(onto, grown)
+    assert len(grown) == 41
+    assert [line.split()[:3] for line in found.enumeration if "node" in line] == [["+", "node", "40"]]
+    assert found.moved == ()
+    assert {code.y[0] == code.y[1] for code in found.codes} == {True}
+    assert "164889003" in {code.code for code in found.codes}  # its mass is shared with one node more

@@ -1,0 +1,65 @@
+"""Explanations and pictures."""
+
+import matplotlib.image
+import pytest
+
+import ecg_ontology
+from ecg_ontology import UsageError
+from ecg_ontology.explain import as_text
+
+
+def test_an_explanation_holds_routes_leaves_both_rules_and_the_target(onto):
+    why = ecg_ontology.explain_codes(onto, ["164889003", "426783006"])
+    assert [route.code for route in why.routes] == ["164889003", "426783006"]
+    assert why.leaves == ("AF", "NSR")
+    assert why.primary == {"max-index": "NSR", "most-specific": "AF"}
+    assert not why.rules_agree
+    soft = onto.soft_targets(onto.leaf_multi_hot([["164889003", "426783006"]]))[0]
+    assert {part.index: part.mass for part in why.target} == dict(enumerate(soft))
+    assert [part.mass for part in why.target] == sorted(soft, reverse=True)
+    assert {part.abbr for part in why.target if part.active} == {"AF", "NSR"}
+
+
+def test_the_text_names_every_node_once_and_says_where_the_rules_disagree(onto):
+    text = as_text(onto, ecg_ontology.explain_codes(onto, ["164889003", "426783006"]))
+    assert "the rules disagree" in text
+    target = text.partition("soft target")[2].split()
+    assert all(target.count(node.abbr) == 1 for node in onto.nodes)
+    assert "the rules disagree" not in as_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
+
+
+def test_a_record_without_a_leaf_is_explained_as_such(onto):
+    why = ecg_ontology.explain_codes(onto, ["6374002", "STE"])
+    assert why.target == ()
+    assert why.primary == {"max-index": "", "most-specific": ""}
+    assert "leaves the contrastive loss" in as_text(onto, why)
+
+
+def test_sigma_is_told_and_used(onto):
+    narrow = ecg_ontology.explain_codes(onto, ["164889003"], sigma=0.1)
+    assert narrow.target[0].mass > 0.999
+    assert "σ = 0.1" in as_text(onto, narrow)
+
+
+def test_the_graph_is_drawn_with_every_abbreviation_and_the_same_bytes_each_time(onto, tmp_path):
+    first = ecg_ontology.draw_graph(onto, tmp_path / "a.svg").read_bytes()
+    assert ecg_ontology.draw_graph(onto, tmp_path / "b.svg").read_bytes() == first
+    assert all(f">{node.abbr}<" in first.decode() for node in onto.nodes)
+
+
+def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
+    why = ecg_ontology.explain_codes(onto, ["54329005"])
+    svg = ecg_ontology.draw_graph(onto, tmp_path / "t.svg", why).read_text(encoding="utf-8")
+    assert "c* = AntMI" in svg
+
+
+def test_distances_are_drawn_at_slide_size(onto, tmp_path):
+    picture = matplotlib.image.imread(ecg_ontology.draw_distances(onto, tmp_path / "d.png"))
+    assert picture.shape[:2] == (1350, 1500)
+
+
+def test_a_picture_of_unknown_form_is_refused(onto, tmp_path):
+    for draw in (ecg_ontology.draw_graph, ecg_ontology.draw_distances):
+        with pytest.raises(UsageError, match=r"\.svg"):
+            draw(onto, tmp_path / "graph.bmp")
+    assert list(tmp_path.iterdir()) == []

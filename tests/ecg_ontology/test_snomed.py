@@ -1,0 +1,149 @@
+"""Routing against a release that the test makes itself, laid out as RF2 and as a Global Patient Set."""
+
+import shutil
+import tracemalloc
+import zipfile
+
+import pytest
+
+from ecg_ontology import InputError
+from ecg_ontology.release import read_release
+from ecg_ontology.snomed import review
+
+CONCEPT = "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId\n"
+DESCRIPTION = (
+    "id\teffectiveTime\tactive\tmoduleId\tconceptId\tlanguageCode\ttypeId\tterm\tcaseSignificanceId\n"
+)
+RELATIONSHIP = (
+    "id\teffectiveTime\tactive\tmoduleId\tsourceId\tdestinationId\trelationshipGroup\ttypeId\t"
+    "characteristicTypeId\tmodifierId\n"
+)
+IS_A = "116680003"
+
+
+def concept_rows(labels, inactive=()):
+    return CONCEPT + "".join(f"{code}\t20240101\t{int(code not in inactive)}\t0\t0\n" for code in labels)
+
+
+def description_rows(labels):
+    rows = (
+        f"{n}\t20240101\t1\t0\t{code}\ten\t0\t{term}\t0\n" for n, (code, term) in enumerate(labels.items())
+    )
+    return DESCRIPTION + "".join(rows)
+
+
+def relationship_rows(pairs, kind=IS_A):
+    rows = (f"{n}\t20240101\t1\t0\t{a}\t{b}\t0\t{kind}\t0\t0\n" for n, (a, b) in enumerate(pairs, start=1))
+    return RELATIONSHIP + "".join(rows)
+
+
+@pytest.fixture
+def labels(curated):
+    """A term for every routed code: its own label, as a release would word it."""
+    routes = [curated.route(code) for code in curated.codes if code.isdecimal()]
+    return {route.code: f"ECG: {route.label} (finding)" for route in routes if route.nodes}
+
+
+@pytest.fixture
+def release(tmp_path):
+    """Write a release of three RF2 files and return its folder."""
+
+    def write(concepts, descriptions, relationships=None, state="Snapshot"):
+        folder = tmp_path / "SnomedCT_Test" / state / "Terminology"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"sct2_Concept_{state}_INT_20240101.txt").write_text(concepts, encoding="utf-8")
+        (folder / f"sct2_Description_{state}-en_INT_20240101.txt").write_text(descriptions, encoding="utf-8")
+        if relationships is not None:
+            file = folder / f"sct2_Relationship_{state}_INT_20240101.txt"
+            file.write_text(relationships, encoding="utf-8")
+        return tmp_path / "SnomedCT_Test"
+
+    return write
+
+
+def ids(findings):
+    return {(finding.id, finding.subject) for finding in findings}
+
+
+def test_a_release_that_says_the_same_gives_no_finding(curated, labels, release):
+    path = release(concept_rows(labels), description_rows(labels), relationship_rows([]))
+    assert review(curated, path) == ()
+
+
+def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels, release):
+    there = {code: term for code, term in labels.items() if code != "164889003"}
+    concepts = concept_rows(there, inactive={"164890007"})
+    path = release(concepts, description_rows({**there, "270492004": "Fracture of femur (disorder)"}))
+    assert ids(review(curated, path)) == {
+        ("CCG-E401", "164889003"),
+        ("CCG-W402", "164890007"),
+        ("CCG-W403", "270492004"),
+    }
+
+
+def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(curated, labels, release):
+    pairs = [("164896001", "99999999"), ("99999999", "164895002"), ("54329005", "57054005")]
+    path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs))
+    found = review(curated, path)
+    assert ids(found) == {
+        ("CCG-W404", "164896001")
+    }  # fibrillation under tachycardia; anterior under acute MI is fine
+    assert "VT" in found[0].message
+
+
+def test_relations_of_other_types_do_not_count(curated, labels, release):
+    pairs = [("164896001", "164895002")]
+    path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs, kind="363698007"))
+    assert review(curated, path) == ()
+
+
+def test_of_a_full_release_the_latest_state_counts(curated, labels, release):
+    late = "164889003\t20250101\t0\t0\t0\n"
+    again = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
+    relations = relationship_rows([("164896001", "164895002")]) + again
+    path = release(concept_rows(labels) + late, description_rows(labels), relations, state="Full")
+    assert ids(review(curated, path)) == {("CCG-W402", "164889003")}
+
+
+def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
+    there = {code: term for code, term in labels.items() if code != "164889003"}
+    folder = release(concept_rows(there), description_rows(there), relationship_rows([]))
+    archive = shutil.make_archive(str(tmp_path / "release"), "zip", folder)
+    assert review(curated, archive) == review(curated, folder)
+
+
+def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_path):
+    rows = [f"{code}\t{term}\t{term[5:]}\tActive\n" for code, term in labels.items() if code != "164889003"]
+    path = tmp_path / "gps.txt"
+    path.write_text("Concept ID\tFSN\tPreferred Term\tStatus\n" + "".join(rows), encoding="utf-8")
+    assert ids(review(curated, path)) == {("CCG-E401", "164889003")}
+
+
+@pytest.mark.parametrize("text", ["", "a\tb\n1\t2\n", "Concept ID\n1\n"])
+def test_a_file_that_is_no_release_is_refused(curated, tmp_path, text):
+    path = tmp_path / "noise.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="is neither"):
+        review(curated, path)
+
+
+def test_a_folder_or_zip_without_rf2_files_and_a_path_that_is_not_there_are_refused(curated, tmp_path):
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    for path in (tmp_path, tmp_path / "empty.zip"):
+        with pytest.raises(InputError, match="is no RF2 release"):
+            review(curated, path)
+    with pytest.raises(InputError, match="is not there"):
+        review(curated, tmp_path / "nowhere")
+
+
+def test_a_long_relationship_file_is_read_in_bounded_memory(release):
+    n = 60_000
+    chain = relationship_rows([(1_000_000 + i, 1_000_001 + i) for i in range(n)])
+    path = release(concept_rows({"164889003": ""}), description_rows({"164889003": "x"}), chain)
+    tracemalloc.start()
+    found = read_release(path, ["164889003"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.parents == {}
+    assert peak < 200 * n  # bytes: five integers a row, and what sorting them needs; no row's text
