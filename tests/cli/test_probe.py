@@ -115,3 +115,44 @@ def test_the_help_of_the_command_loads_neither_torch_nor_scikit_learn():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "Example: marecg probe" in done.stdout
+
+
+def end_of(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0)
+
+
+def test_the_table_prints_published_and_measured_rows(folders, capsys):
+    run, root = folders
+    run_main(run, "--root", root, "--fraction", "1")
+    capsys.readouterr()
+    assert end_of("table", run) == 0
+    out = capsys.readouterr().out
+    assert "| published | MERL |" in out
+    assert f"| measured | {Path(run).name}: encoder |" in out
+    assert end_of("table", run, "--no-published", "--format", "csv") == 0
+    assert "published" not in capsys.readouterr().out
+
+
+def test_a_run_that_was_not_probed_has_no_row(tmp_path, capsys):
+    assert end_of("table", str(tmp_path)) == 2
+    assert "marecg probe" in capsys.readouterr().err
+
+
+def test_two_runs_are_compared_on_the_same_records(folders, capsys):
+    run, root = folders
+    run_main(run, "--root", root, "--fraction", "1")
+    capsys.readouterr()
+    assert end_of("compare", run, run) == 0
+    assert capsys.readouterr().out == "100 % of train: +0.00 [+0.00, +0.00]\n"
+    assert end_of("compare", run, run, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out) == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0}}
+
+
+def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys):
+    run, root = folders
+    np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
+    options = ("--fraction", "1", "--features", f"ECG-FM={tmp_path / 'other.npz'}")
+    assert run_main(run, "--root", root, *options) == 0
+    assert "ECG-FM (30)" in capsys.readouterr().out

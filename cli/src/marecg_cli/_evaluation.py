@@ -4,12 +4,21 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from marecg_cli._output import Format, message, result, result_json
+
+
+class TableFormat(StrEnum):
+    """How a table is printed."""
+
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
 
 
 def probe(
@@ -73,6 +82,53 @@ def probe(
         message(f"can't be used ({len(reasons)}): {_named(reasons)}")
 
 
+def table(
+    runs: Annotated[
+        list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders that were probed.")
+    ] = None,
+    output: Annotated[
+        TableFormat, typer.Option("--format", help="How the table is printed.")
+    ] = TableFormat.markdown,
+    protocol: Annotated[str, typer.Option(help="Whose reports are read.")] = "strict",
+    published: Annotated[
+        bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
+    ] = True,
+) -> None:
+    """Print the paper's table of linear probes with measured rows under the published ones.
+
+    Example: marecg table runs/c1 runs/c3 --format latex
+    """
+    from marecg.evaluate import table as tables
+
+    rows = tables.published() if published else []
+    rows += [row for run in runs or [] for row in tables.measured(run, protocol)]
+    result(tables.FORMATS[output](rows).rstrip())
+
+
+def compare(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that was probed.")],
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
+    task: Annotated[str, typer.Option(help="The task that both were probed on.")] = "ptbxl-super",
+    protocol: Annotated[str, typer.Option(help="The protocol of both.")] = "strict",
+    output: Annotated[
+        Format, typer.Option("--format", help="How the differences are printed.")
+    ] = Format.text,
+) -> None:
+    """Compare two runs' encoders on the same test records: macro AUC of RUN minus that of OTHER.
+
+    Example: marecg compare runs/c3 runs/c1 --task ptbxl-rhythm
+    """
+    from marecg.evaluate import predictions
+
+    name = f"probe/{task}-{protocol}.npz"
+    found = predictions.compare(predictions.load(run / name), predictions.load(other / name))
+    if output is Format.json:
+        result_json({f"{fraction:g}": difference.model_dump() for fraction, difference in found.items()})
+    for fraction, difference in found.items() if output is Format.text else ():
+        low, mean, high = (100 * value for value in (difference.low, difference.mean, difference.high))
+        result(f"{100 * fraction:g} % of train: {mean:+.2f} [{low:+.2f}, {high:+.2f}]")
+
+
 def _named_files(options: list[str]) -> dict[str, Path]:
     """`NAME=FILE`, or `FILE`, which is named after itself."""
     pairs = [option.rpartition("=") for option in options]
@@ -84,4 +140,4 @@ def _named(names: list[str] | tuple[str, ...], at_most: int = 5) -> str:
     return ", ".join(names[:at_most]) + rest
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (probe,)
+COMMANDS: tuple[Callable[..., None], ...] = (probe, table, compare)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.metrics import Floats, resampled_macro_auc
+from marecg.evaluate.metrics import Floats, macro_auc, resampled_macro_auc
 from marecg.evaluate.protocol import Trial
 from marecg.evaluate.results import Difference
 from marecg.evaluate.summary import REFERENCE, difference
@@ -95,6 +95,11 @@ def compare(one: Predictions, other: Predictions, method: str = REFERENCE) -> di
         )
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     return {
-        share: difference(*(resampled_macro_auc(one.y_MK, run.logits[method, share]) for run in (one, other)))
-        for share in shares
+        share: _compare(one.y_MK, one.logits[method, share], other.logits[method, share]) for share in shares
     }
+
+
+def _compare(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
+    one, other = (np.mean([macro_auc(y_MK, logits_MK) for logits_MK in run]) for run in (one_SMK, other_SMK))
+    resampled = (resampled_macro_auc(y_MK, run) for run in (one_SMK, other_SMK))
+    return difference(float(one - other), *resampled)

@@ -9,7 +9,16 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.evaluate.metrics import Floats, class_ap, class_auc, interval, resampled_macro_auc, scorable
+from marecg.evaluate.metrics import (
+    Floats,
+    Interval,
+    class_ap,
+    class_auc,
+    interval,
+    macro_auc,
+    resampled_macro_auc,
+    scorable,
+)
 from marecg.evaluate.protocol import Trial
 from marecg.evaluate.results import Cell, ClassScore, Difference, Range, Spread
 
@@ -25,16 +34,18 @@ def summarise(
 ) -> tuple[Cell, ...]:
     """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order."""
     cells: list[Cell] = []
-    reference: dict[float, Floats] = {}
+    reference: dict[float, tuple[float, Floats]] = {}
     for method in sorted(trials, key=lambda name: name != REFERENCE):
         for fraction, group in groupby(trials[method], key=lambda trial: trial.fraction):
             drawn = list(group)
             auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]))
             if method == REFERENCE:
-                reference[fraction] = auc_R
-            cells.append(
-                _cell(method, dimensions[method], drawn, y_MK, classes, auc_R, reference.get(fraction))
-            )
+                reference[fraction] = (_mean_auc(y_MK, drawn), auc_R)
+            versus = None
+            if method != REFERENCE and fraction in reference:
+                mean, reference_R = reference[fraction]
+                versus = difference(_mean_auc(y_MK, drawn) - mean, auc_R, reference_R)
+            cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, interval(auc_R), versus))
     return tuple(cells)
 
 
@@ -44,8 +55,8 @@ def _cell(
     trials: list[Trial],
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
-    auc_R: Floats,
-    reference_R: Floats | None,
+    within: Interval,
+    versus: Difference | None,
 ) -> Cell:
     has_auc_K = scorable(y_MK)
     auc_SK = np.array([class_auc(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
@@ -53,7 +64,6 @@ def _cell(
     scored = [name for name, has_auc in zip(classes, has_auc_K, strict=True) if has_auc]
     support_K = y_MK[:, has_auc_K].sum(axis=0, dtype=np.int64)
     val_auc = [trial.val_auc for trial in trials if trial.val_auc is not None]
-    low, high = interval(auc_R)
     return Cell(
         method=method,
         dimension=dimension,
@@ -61,8 +71,8 @@ def _cell(
         records=len(trials[0].train),
         seeds=len(trials),
         macro_auc=spread(auc_SK.mean(axis=1)),
-        interval=Range(low=low, high=high),
-        versus_encoder=None if method == REFERENCE or reference_R is None else difference(auc_R, reference_R),
+        interval=Range(low=within.low, high=within.high),
+        versus_encoder=versus,
         val_macro_auc=spread(np.array(val_auc)) if val_auc else None,
         chosen=tuple(trial.chosen for trial in trials if trial.chosen is not None),
         classes=tuple(
@@ -74,10 +84,14 @@ def _cell(
     )
 
 
-def difference(auc_R: Floats, reference_R: Floats) -> Difference:
-    """The paired difference of two methods' macro AUCs on the same resamples."""
+def _mean_auc(y_MK: NDArray[np.uint8], trials: Sequence[Trial]) -> float:
+    return float(np.mean([macro_auc(y_MK, trial.logits_MK) for trial in trials]))
+
+
+def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:
+    """A difference of two macro AUCs, with its interval from the same resamples of both."""
     low, high = interval(auc_R - reference_R)
-    return Difference(mean=float(np.nanmean(auc_R - reference_R)), low=low, high=high)
+    return Difference(mean=mean, low=low, high=high)
 
 
 def spread(values_S: Floats) -> Spread:

@@ -1,0 +1,93 @@
+import csv
+import io
+
+import pytest
+
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.table import Row, Value, columns, latex, long_csv, markdown, measured, published, ranks
+
+C = ("ptbxl-super", 1.0)
+
+
+def row(method: str, mean: float | None, source: str = "published", group: str = "g") -> Row:
+    return Row(source, group, method, {} if mean is None else {C: Value(mean)})
+
+
+def test_the_published_rows_are_the_papers():
+    rows = {row.method: row for row in published()}
+    assert len(rows) == 20
+    assert all(len(row.values) == 15 for row in rows.values())
+    assert rows["MERL"].values["ptbxl-super", 0.01].mean == 82.39
+    assert rows["MAR-ECG (C3)"].values["cpsc2018", 1.0].mean == 95.34
+    assert rows["MAR-ECG (C2')"].values["ptbxl-sub", 0.1].mean == 83.06
+
+
+def test_the_columns_are_the_papers_tasks_with_ascending_shares():
+    found = columns(published())
+    assert [task for task, _ in found[::3]] == [
+        "ptbxl-super",
+        "ptbxl-sub",
+        "ptbxl-form",
+        "ptbxl-rhythm",
+        "cpsc2018",
+    ]
+    assert [share for _, share in found[:3]] == [0.01, 0.1, 1.0]
+
+
+def test_best_and_second_best_are_ranked_within_each_source_and_equals_share_a_rank():
+    rows = [row("a", 90.0), row("b", 91.0), row("c", 91.0), row("d", 99.0, "measured"), row("e", None)]
+    assert ranks(rows, C) == {1: 1, 2: 1, 0: 2, 3: 1}
+
+
+def test_in_markdown_every_row_says_where_it_is_from():
+    text = markdown([row("MERL", 88.0), row("encoder", 70.0, "measured", "run-1")])
+    assert "| source | method | PTB-XL super 100% |" in text
+    assert "| published | MERL | **88.00** |" in text
+    assert "| measured | run-1: encoder | **70.00** |" in text
+    assert "copied from the paper" in text
+
+
+def test_in_latex_special_characters_are_escaped_and_the_sources_are_ruled_apart():
+    text = latex([row("MERL", 88.0), row("encoder", 70.0, "measured", "run_1")])
+    assert r"published & MERL & \textbf{88.00} \\" + "\n\\midrule" in text
+    assert r"measured & run\_1: encoder & \textbf{70.00} \\" in text
+    assert r"PTB-XL super 100\%" in text
+
+
+def test_the_csv_has_one_line_per_number():
+    rows = list(csv.DictReader(io.StringIO(long_csv(published()))))
+    assert len(rows) == 300
+    assert rows[0] == {
+        "source": "published",
+        "group": "Self-Supervised Learning",
+        "method": "SimCLR",
+        "task": "ptbxl-super",
+        "fraction": "0.01",
+        "macro_auc": "63.41",
+        "sd": "",
+        "low": "",
+        "high": "",
+        "test_records": "",
+    }
+
+
+def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
+    rows = measured(gscl_run)
+    assert [row.method for row in rows] == ["encoder", "random encoder", "hand-crafted", "zero-shot"]
+    value = rows[0].values["ptbxl-super", 0.5]
+    assert value.mean == pytest.approx(100 * report.cells[0].macro_auc.mean)
+    assert (value.records, value.sd) == (6, pytest.approx(100 * report.cells[0].macro_auc.sd))
+    assert "no labels" in markdown(rows)
+    assert f"± {value.sd:.2f}" in markdown(rows)
+    assert rf"$\pm$ {value.sd:.2f}" in latex(rows)
+
+
+def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="Run `marecg probe` on it first"):
+        measured(tmp_path)
+    (tmp_path / "probe").mkdir()
+    (tmp_path / "probe/ptbxl-super-strict.json").write_text("{}")
+    with pytest.raises(InputError, match="is no probe report"):
+        measured(tmp_path)
