@@ -7,7 +7,7 @@ from torch import Tensor
 
 from marecg.data.augment import AUGMENTATIONS, rhythm_safe, unconstrained
 from marecg.data.rpeaks import detect
-from marecg.data.synth import drawn_record
+from marecg.data.synth import record
 
 FS = 500
 
@@ -19,8 +19,11 @@ def generator(seed: int = 0) -> torch.Generator:
 @pytest.fixture(scope="module")
 def records() -> Tensor:
     """Sixteen synthetic records in mV."""
-    drawn = [drawn_record(np.random.default_rng([7, index])) for index in range(16)]
-    return torch.from_numpy(np.stack([record.x_CL for record in drawn])).float()[..., :4700]
+    drawn = [
+        record(name, rng=np.random.default_rng([7, index]))
+        for index, name in enumerate(("NSR", "AF", "SBrad", "STach", "LBBB", "PVC", "AntMI", "LVH") * 2)
+    ]
+    return torch.from_numpy(np.stack([one.leads_mv for one in drawn])).float()[..., :4700]
 
 
 def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
