@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+# Two workers share two cores: a second thread in each would only wait for the other's.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

@@ -1,6 +1,7 @@
 """Training: exact resume, skipped steps, run folders."""
 
 import csv
+import errno
 import json
 import os
 import signal
@@ -8,17 +9,31 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import lightning
 import pytest
 import torch
 
 import ecg_ontology
 from marecg.config import Config
+from marecg.data.dataset import Corpus
 from marecg.data.loader import Batch
-from marecg.errors import CheckpointError, OutputError, UsageError
+from marecg.errors import CheckpointError, DivergedError, OutputError, UsageError
 from marecg.model import MarEcg
-from marecg.pretrain import Pretraining
+from marecg.network import Network, Outcome
+from marecg.overrides import override
+from marecg.recipes import by_name
 from marecg.train import train
+
+SMALL = [
+    "model.width=16",
+    "model.depth=1",
+    "model.heads=2",
+    "train.batch_size=3",
+    "train.max_steps=4",
+    "train.checkpoint_every=2",
+]
 
 SCRIPT = """
 import sys
@@ -107,26 +122,94 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(
     assert rows(tmp_path / "other") != rows(unbroken)
 
 
+def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor]:
+    """Make the masked loss NaN in these micro-batches; return what the decoder was at each of them all."""
+    forward = Network.forward
+    weights: list[torch.Tensor] = []
+
+    def poisoned(self: Network, batch: Batch, *args: Any) -> Outcome:
+        weights.append(self.decoder.to_signal.weight.detach().clone())
+        outcome = forward(self, batch, *args)
+        if batch.number in numbers:
+            outcome.named["mask"] = outcome.named["mask"] * torch.nan
+        return outcome
+
+    monkeypatch.setattr(Network, "forward", poisoned)
+    return weights
+
+
 def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
     corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    losses = Pretraining.losses
-    weights = []
-
-    def poisoned(self: Pretraining, batch: Batch) -> dict[str, torch.Tensor]:
-        weights.append(self.decoder.to_signal.weight.detach().clone())
-        named = losses(self, batch)
-        if batch.number == 3:
-            named["mask"] = named["mask"] * torch.nan
-        return named
-
-    monkeypatch.setattr(Pretraining, "losses", poisoned)
+    weights = poison(monkeypatch, range(3, 4))
     run = train(micro, corpus_folder, tmp_path)
     assert (run.steps, run.skipped_steps) == (6, 1)
     # micro-batches 2 and 3 are step 2: it moves nothing, step 3 goes on
     assert torch.equal(weights[4], weights[2])
     assert not torch.equal(weights[6], weights[4])
     assert all(weight.isfinite().all() for weight in weights)
+
+
+def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(2, 1000))
+    config = override(micro, ["train.max_steps=20"])
+    with pytest.raises(
+        DivergedError, match=r"step 11: 10 steps in a row .* \(loss mask; records \S+"
+    ) as error:
+        train(config, corpus_folder, tmp_path)
+    ids = Corpus.open(corpus_folder).ids
+    assert any(record in str(error.value) for record in ids)
+
+
+def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.monitor_every=3"]), corpus_folder, tmp_path)
+    with (tmp_path / "monitors.csv").open(newline="") as file:
+        looks = list(csv.DictReader(file))
+    assert [look["step"] for look in looks] == ["3", "6"]
+    assert list(looks[0]) == ["step", "std", "rank", "entropy", "grad_recon", "grad_mask", "grad_gscl"]
+    assert all(float(look[name]) > 0 for look in looks for name in look)
+
+
+@pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
+def test_every_recipe_resumes_exactly(corpus_folder: Path, tmp_path: Path, recipe: str) -> None:
+    config = override(by_name(recipe), SMALL)
+    train(config, corpus_folder, tmp_path / "unbroken")
+    train(config, corpus_folder, tmp_path / "resumed")
+    newest = tmp_path / "resumed" / "checkpoints" / "step-00000004.ckpt"
+    newest.unlink()
+    train(config, corpus_folder, tmp_path / "resumed", resume=True)
+    assert rows(tmp_path / "resumed") == rows(tmp_path / "unbroken")
+    assert (tmp_path / "resumed/model/model.safetensors").read_bytes() == (
+        tmp_path / "unbroken/model/model.safetensors"
+    ).read_bytes()
+
+
+def test_recomputing_activations_changes_no_loss(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.checkpoint_activations=true"]), corpus_folder, tmp_path)
+    assert rows(tmp_path) == rows(unbroken)
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = lightning.Trainer.save_checkpoint
+
+    def full(self: lightning.Trainer, path: Path, **kwargs: Any) -> None:
+        if self.global_step > 2:
+            Path(path).write_bytes(b"half a checkpoint")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(self, path, **kwargs)
+
+    monkeypatch.setattr(lightning.Trainer, "save_checkpoint", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(micro, corpus_folder, tmp_path)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
 
 
 def test_a_run_is_not_overwritten(corpus_folder: Path, micro: Config, unbroken: Path) -> None:

@@ -2,6 +2,8 @@
 
 import csv
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +39,8 @@ class Metrics(lightning.Callback):
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Drop rows of steps that the checkpoint does not know."""
-        if trainer.is_global_zero and self.path.exists():
-            with self.path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))
-            with replacing(self.path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-                kept = [row for row in rows[1:] if row[0].isdigit() and int(row[0]) <= trainer.global_step]
-                csv.writer(file).writerows(rows[:1] + kept)
+        if trainer.is_global_zero:
+            _forget_after(self.path, trainer.global_step)
 
     def on_before_optimizer_step(
         self,
@@ -83,12 +81,56 @@ class Metrics(lightning.Callback):
             **means,
         }
         if trainer.is_global_zero:
-            new = not self.path.exists()
-            with self.path.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, fieldnames=list(self.latest))
-                if new:
-                    writer.writeheader()
-                writer.writerow(self.latest)
+            _append(self.path, self.latest)
+
+
+class Monitors(lightning.Callback):
+    """monitors.csv: the signs of collapse, one row per look at them (`marecg.monitors`)."""
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = every
+        self._written = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Drop rows of steps that the checkpoint does not know."""
+        if trainer.is_global_zero:
+            _forget_after(self.path, trainer.global_step)
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Write the row of a step that was looked at."""
+        assert isinstance(pl_module, Pretraining)
+        step = trainer.global_step
+        if trainer.is_global_zero and step % self.every == 0 and step > self._written:
+            self._written = step
+            _append(self.path, {"step": step, **pl_module.monitored})
+
+
+def _append(path: Path, row: Mapping[str, float]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def _forget_after(path: Path, step: int) -> None:
+    """Keep the rows up to a step; one that a crash cut short goes too, being later than any checkpoint."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        kept = [row for row in rows if row and row[0].isdigit() and int(row[0]) <= step]
+        csv.writer(file).writerows([head, *kept])
 
 
 class Checkpoints(Checkpoint):
@@ -117,8 +159,10 @@ class Checkpoints(Checkpoint):
         if not due or step == self._saved:
             return
         self._saved = step
-        with replacing(self.folder / f"step-{step:08d}.ckpt") as temporary:
-            trainer.save_checkpoint(temporary, weights_only=False)  # the whole state, not the weights alone
+        target = self.folder / f"step-{step:08d}.ckpt"
+        # Every rank takes part in collecting the state; rank 0 alone writes.
+        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
+            trainer.save_checkpoint(path, weights_only=False)
         if trainer.is_global_zero:
             for old in checkpoints(self.folder)[:-KEPT_CHECKPOINTS]:
                 old.unlink()

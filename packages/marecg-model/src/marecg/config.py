@@ -196,6 +196,12 @@ class TrainConfig(Settings):
     clip: float = paper(1.0, "§subsec:implementation: the gradient's norm", gt=0)
     seed: int = chosen(0, "every draw follows from it", ge=0)
     checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
+    monitor_every: int = chosen(100, "optimiser steps between looks at collapse", gt=0)
+    devices: int | Literal["auto"] = chosen("auto", "every GPU of the node, or one CPU process")
+    nodes: int = chosen(1, "machines that take part, under torchrun or SLURM", gt=0)
+    precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
+    compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
+    checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
 
 
 class Config(Settings):

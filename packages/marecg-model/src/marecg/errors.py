@@ -6,6 +6,7 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "CorpusError",
+    "DivergedError",
     "EcgError",
     "InputError",
     "OutputError",
@@ -24,6 +25,10 @@ class CorpusError(InputError):
 
 class CheckpointError(InputError):
     """A checkpoint or exported model is damaged, or belongs to another enumeration or architecture."""
+
+
+class DivergedError(EcgError):
+    """Training has come to gradients that stay infinite or undefined."""
 
 
 class RecordError(InputError):

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 import torch
@@ -18,13 +18,14 @@ from lightning.pytorch.utilities import rank_zero_only
 
 import ecg_ontology
 from ecg_ontology.files import replacing
-from marecg.callbacks import Checkpoints, Metrics, Progress, checkpoints
+from marecg.callbacks import Checkpoints, Metrics, Monitors, Progress, checkpoints
 from marecg.concept_text import shipped
 from marecg.config import LEADS, Config
 from marecg.data.dataset import Corpus
 from marecg.data.loader import BatchStream
 from marecg.data.supervision import Supervision
 from marecg.errors import CheckpointError, UsageError
+from marecg.network import Network
 from marecg.pretrain import Pretraining
 
 logger = logging.getLogger(__name__)
@@ -97,24 +98,9 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
         _claim(folder, identity, ontology, resume=resume)
 
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    trainer = lightning.Trainer(
-        max_epochs=1,  # the stream lays the epochs end to end
-        accumulate_grad_batches=config.train.accumulate,
-        gradient_clip_val=config.train.clip,
-        callbacks=[
-            metrics,
-            Progress(metrics),
-            Checkpoints(folder / "checkpoints", config.train.checkpoint_every),
-        ],
-        logger=False,
-        enable_model_summary=False,
-        enable_progress_bar=False,
-        use_distributed_sampler=False,
-        default_root_dir=folder,
-    )
+    trainer = _trainer(config, folder, metrics)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
-    variants_NVE = shipped(ontology) if config.mpct else None
-    module = Pretraining(config, torch.tensor(ontology.a_hat), steps, variants_NVE)
+    module = Pretraining(config, _network(config, ontology), steps)
     newest = checkpoints(folder / "checkpoints")[-1:] if resume else []
     with warnings.catch_warnings():
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
@@ -126,8 +112,44 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             weights_only=True,
         )
     if trainer.is_global_zero:
-        module.export().save_pretrained(folder / "model", ontology)
+        module.network.export().save_pretrained(folder / "model", ontology)
     return Run(folder, steps, module.skipped_steps)
+
+
+def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
+    """The network as the seed initialises it, leaving torch's own generator as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.train.seed)
+        network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+    network.model.encoder.checkpoint_activations = config.train.checkpoint_activations
+    if config.train.compile:
+        network.model.encoder.compile()
+    return network
+
+
+def _trainer(config: Config, folder: Path, metrics: Metrics) -> lightning.Trainer:
+    train = config.train
+    bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
+    return lightning.Trainer(
+        max_epochs=1,  # the stream lays the epochs end to end
+        devices=train.devices,
+        num_nodes=train.nodes,
+        precision=automatic if train.precision == "auto" else train.precision,
+        accumulate_grad_batches=train.accumulate,
+        gradient_clip_val=train.clip,
+        callbacks=[
+            metrics,
+            Monitors(folder / "monitors.csv", train.monitor_every),
+            Progress(metrics),
+            Checkpoints(folder / "checkpoints", train.checkpoint_every),
+        ],
+        logger=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        use_distributed_sampler=False,
+        default_root_dir=folder,
+    )
 
 
 def _total_steps(config: Config, records: int, world: int) -> int:

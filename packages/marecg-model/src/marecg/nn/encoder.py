@@ -3,7 +3,9 @@
 Shapes: B batch, T patches, C leads, D width.
 """
 
+import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
@@ -28,10 +30,14 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """`depth` blocks and a closing LayerNorm; at the paper's size 113 M parameters."""
+    """`depth` blocks and a closing LayerNorm; at the paper's size 113 M parameters.
+
+    With `checkpoint_activations` set, training keeps only the blocks' inputs and computes them again.
+    """
 
     def __init__(self, width: int, depth: int, heads: int, mlp_ratio: int) -> None:
         super().__init__()
+        self.checkpoint_activations = False
         self.blocks = nn.ModuleList(Block(width, heads, mlp_ratio) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
         self.apply(init_linear)
@@ -40,5 +46,8 @@ class Encoder(nn.Module):
         """Contextualise the tokens: H, with the shape of Z."""
         h_BTCD = z_BTCD
         for block in self.blocks:
-            h_BTCD = block(h_BTCD)
+            if self.checkpoint_activations and torch.is_grad_enabled():
+                h_BTCD = checkpoint(block, h_BTCD, use_reentrant=False, preserve_rng_state=False)
+            else:
+                h_BTCD = block(h_BTCD)
         return self.norm(h_BTCD)  # type: ignore[no-any-return]
