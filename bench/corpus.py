@@ -20,9 +20,10 @@ import wfdb
 from scipy.signal import resample_poly
 
 from marecg.config import LEADS, CorpusConfig
+from marecg.data.candidates import Candidate
 from marecg.data.corpus import prepare
 from marecg.data.dataset import Corpus
-from marecg.data.discovery import Candidate, find
+from marecg.data.discovery import find
 from marecg.data.preparation import prepare_block
 from marecg.data.synth import write_corpus
 
@@ -63,7 +64,7 @@ def preparing(source: Path, out: Path) -> None:
 
 def plain_way(candidate: Candidate) -> np.ndarray:
     """What a script would do: wfdb, then NeuroKit2's own pipeline for the peaks."""
-    record = wfdb.rdrecord(str(candidate.header.with_suffix("")))
+    record = wfdb.rdrecord(str(candidate.file.with_suffix("")))
     order = [record.sig_name.index(lead) for lead in LEADS]
     x_CL = record.p_signal.T[order]
     if record.fs != 500:

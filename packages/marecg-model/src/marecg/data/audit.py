@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from marecg.config import CorpusConfig
 from marecg.data import index
+from marecg.data.candidates import Candidate
 from marecg.data.dataset import Corpus
 from marecg.data.datasets import ptbxl
-from marecg.data.discovery import Candidate, find
+from marecg.data.discovery import find
 from marecg.data.preparation import signal_hash, windowed
 from marecg.errors import RecordError
 
@@ -122,7 +123,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
     codes = set[str]()
     for candidate in candidates:
         try:
-            record = candidate.read(config.window / config.fs + config.margin)
+            record = candidate.read(seconds=config.window / config.fs + config.margin)
         except RecordError:
             continue
         if not np.isfinite(record.x_CL).all():
@@ -140,7 +141,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
 
 def _ptbxl_patients(roots: Iterator[Path]) -> dict[str, str | None]:
     """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
-    rows = [row for root in roots if ptbxl.is_ptbxl(root) for row in ptbxl.database(root)]
+    rows = [row for root in roots if ptbxl.is_root(root) for row in ptbxl.database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": _patient(ptbxl.SOURCE, row.patient) for row in rows}
 
 

@@ -3,33 +3,19 @@
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.data.datasets import cinc2021, ptbxl
-from marecg.data.records import Record
+from marecg.data.candidates import Candidate
+from marecg.data.datasets import cinc2021, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
 from marecg.errors import CorpusError
 
-
-@dataclass(frozen=True)
-class Candidate:
-    """A record that was found but not yet read; `entry` is its row where PTB-XL's database names it."""
-
-    root: Path
-    header: Path
-    source: str
-    entry: ptbxl.Entry | None = None
-
-    @property
-    def path(self) -> str:
-        """The header's path relative to its root, with `/` between folders."""
-        return self.header.relative_to(self.root).as_posix()
-
-    def read(self, seconds: float | None = None) -> Record:
-        """Read the record. Raises `RecordError` when it can't be used."""
-        if self.entry is None:
-            return cinc2021.read(self.header, self.root, seconds)
-        return ptbxl.read(self.root, self.entry, seconds)
+DATASETS = (
+    (ptbxl.is_root, ptbxl.candidates),
+    (cpsc2018.is_root, cpsc2018.candidates),
+    (ptbdb.is_root, ptbdb.candidates),
+    (mimic_iv_ecg.is_root, mimic_iv_ecg.candidates),
+)
+"""Datasets with a layout of their own: whether a folder is the root of one, and the records in it."""
 
 
 def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
@@ -37,8 +23,8 @@ def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
 
     `only` names the sources wanted, such as `georgia`; without it all are.
 
-    A folder that holds `ptbxl_database.csv`, at any depth, is read as PTB-XL; headers elsewhere are read in
-    the style of the CinC Challenges.
+    A folder that one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read in the
+    style of the CinC Challenges.
 
     Raises:
         CorpusError: a folder is missing or can't be listed, or no record is found.
@@ -49,7 +35,7 @@ def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
             raise CorpusError("is not a folder", where=root, remedy="Give a folder of WFDB records or PTB-XL")
         for candidate in _below(root):
             if not only or candidate.source in only:
-                found.setdefault(candidate.header.resolve(), candidate)
+                found.setdefault(candidate.file.resolve(), candidate)
     if not found:
         places = ", ".join(map(str, roots))
         what = f" of {', '.join(only)}" if only else ""
@@ -72,13 +58,12 @@ def _below(root: Path) -> Iterator[Candidate]:
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
         below[:] = [each for each in below if not each.startswith(".")]
-        if ptbxl.is_ptbxl(folder):
+        own = next((candidates for is_root, candidates in DATASETS if is_root(folder)), None)
+        if own is not None:
             below.clear()
-            for entry in ptbxl.entries(folder):
-                yield Candidate(folder, ptbxl.header_of(folder, entry), ptbxl.SOURCE, entry)
+            yield from own(folder)
         else:
-            headers = [folder / each for each in files if each.endswith(".hea")]
-            yield from (Candidate(root, each, cinc2021.collection(each, root)) for each in headers)
+            yield from cinc2021.candidates(root, (folder / each for each in files if each.endswith(".hea")))
 
 
 def _unlistable(error: OSError) -> None:

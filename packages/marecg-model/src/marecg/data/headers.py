@@ -24,7 +24,7 @@ _FORMAT = re.compile(r"(?P<format>\d+)(x(?P<per_frame>\d+))?(:(?P<skew>\d+))?(\+
 _GAIN = re.compile(
     r"(?P<gain>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)(\((?P<baseline>-?\d+)\))?(/(?P<units>\S+))?", re.I
 )
-_COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z]+)\s*:\s*(?P<value>.*)")
+_COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
 _MILLIVOLTS = {"mv": 1.0, "uv": 1e-3, "µv": 1e-3, "μv": 1e-3, "v": 1e3, "nv": 1e-6}
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
-from marecg.data.discovery import Candidate, fingerprint
+from marecg.data.candidates import Candidate
+from marecg.data.discovery import fingerprint
 from marecg.data.folder import read_json, write_json
 from marecg.data.index import FORMAT
 from marecg.errors import CorpusError

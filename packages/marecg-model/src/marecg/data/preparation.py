@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
-from marecg.data.discovery import Candidate
+from marecg.data.candidates import Candidate
 from marecg.data.quality import measure, verdict
 from marecg.data.records import Record
 from marecg.data.rpeaks import detect
@@ -42,7 +42,7 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Bloc
     quarantined = []
     for candidate in candidates:
         try:
-            record = candidate.read(config.window / config.fs + config.margin)
+            record = candidate.read(seconds=config.window / config.fs + config.margin)
             row, signals[len(rows)] = prepare_record(record, config)
         except RecordError as error:
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})

@@ -1,12 +1,17 @@
 """The CinC Challenges 2020/2021, and any folder of WFDB records in their style.
 
 Eight collections, each a folder of headers that carry age, sex and SNOMED-CT codes as comments
-(Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687); on PhysioNet with a further level of folders.
+(Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687); on PhysioNet with a further level of folders. The
+Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in a tree of its own.
 """
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from marecg.data.candidates import Candidate
 from marecg.data.records import Record, read_record
 
 COLLECTIONS = (
@@ -19,15 +24,29 @@ COLLECTIONS = (
     "ptb-xl",
     "st_petersburg_incart",
 )
+_JS = re.compile(r"JS(\d{5})")
+
+
+CHAPMAN = 10_646
+"""The Chapman-Shaoxing and Ningbo database numbers its records through; Ningbo's come after this one."""
+
+
+def candidates(root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
+    """The records of some headers below `root`."""
+    for header in headers:
+        yield Candidate(root, header, collection(header, root), partial(read, root, header))
 
 
 def collection(header: Path, root: Path) -> str:
     """Which collection a header belongs to: a known one that its path names, or the folder below `root`."""
     folders = (root.name, *header.relative_to(root).parent.parts)
     known = [folder for folder in folders if folder in COLLECTIONS]
+    number = _JS.fullmatch(header.stem)
+    if number and not known:
+        return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
     return known[-1] if known else folders[min(1, len(folders) - 1)]
 
 
-def read(header: Path, root: Path, seconds: float | None = None) -> Record:
+def read(root: Path, header: Path, seconds: float | None = None) -> Record:
     """Read one record. Raises `RecordError` as `records.read_record` does."""
     return replace(read_record(header, root, seconds), source=collection(header, root))

@@ -8,8 +8,10 @@ import ast
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from marecg.data.candidates import Candidate
 from marecg.data.headers import read_header
 from marecg.data.records import Record, age_in_years, read_signal
 from marecg.errors import CorpusError
@@ -45,7 +47,7 @@ class Statement:
     subclass: str | None
 
 
-def is_ptbxl(folder: Path) -> bool:
+def is_root(folder: Path) -> bool:
     """Whether `folder` is the root of a PTB-XL release."""
     return (folder / DATABASE).is_file()
 
@@ -80,6 +82,12 @@ def statements(root: Path) -> dict[str, Statement]:
         )
         for row in table
     }
+
+
+def candidates(root: Path) -> Iterator[Candidate]:
+    """Every entry on disk. Raises `CorpusError` as `database` does."""
+    for entry in entries(root):
+        yield Candidate(root, header_of(root, entry), SOURCE, partial(read, root, entry))
 
 
 def header_of(root: Path, entry: Entry) -> Path:
