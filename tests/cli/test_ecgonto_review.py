@@ -133,6 +133,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("diff", SOURCES, revision),
         ("draw", tmp_path / "graph.svg"),
         ("errata",),
+        ("rules",),
         ("snomed", tmp_path / "gps.txt"),
         ("export", tmp_path / "graph.owl"),
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),

@@ -16,14 +16,26 @@ class Frozen(BaseModel):
 
 
 class Tier(StrEnum):
-    """The two tiers of the vocabulary."""
+    """The two tiers of the vocabulary.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [str(tier) for tier in ecg_ontology.Tier]
+        ['Root', 'Leaf']
+    """
 
     root = "Root"
     leaf = "Leaf"
 
 
 class Kind(StrEnum):
-    """Why two concepts are joined. All kinds count as one undirected edge of length 1."""
+    """Why two concepts are joined. All kinds count as one undirected edge of length 1.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [str(kind) for kind in ecg_ontology.Kind if kind.symmetric]
+        ['sibling', 'ring']
+    """
 
     family = "family"
     """leaf → its root"""
@@ -85,7 +97,13 @@ class Relation(Frozen):
 
 
 class Status(StrEnum):
-    """What became of a code."""
+    """What became of a code.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().route("39732003").status is ecg_ontology.Status.unrouted
+        True
+    """
 
     routed = "routed"
     """it reaches at least one node"""
@@ -98,7 +116,14 @@ class Status(StrEnum):
 
 
 class Regime(StrEnum):
-    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside."""
+    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside.
+
+    Example:
+        >>> import ecg_ontology
+        >>> rows = ecg_ontology.load().draft.mappings
+        >>> next(row.regime for row in rows if row.code == "54329005") is ecg_ontology.Regime.localised
+        True
+    """
 
     single = "single morphology"
     localised = "localised lesion"
@@ -132,7 +157,13 @@ class Route(Frozen):
 
 
 class Severity(StrEnum):
-    """How much a finding matters."""
+    """How much a finding matters.
+
+    Example:
+        >>> import ecg_ontology
+        >>> {finding.severity for finding in ecg_ontology.validate()} == {ecg_ontology.Severity.warn}
+        True
+    """
 
     error = "ERROR"
     """the ontology is wrong: it can't be built, or would supervise wrongly"""

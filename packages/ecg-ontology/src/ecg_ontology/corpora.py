@@ -23,6 +23,11 @@ class Corpus(Frozen):
         counts: number of records by code.
         records: the code list of each record; `None` where only counts are known.
         sources: the columns that a table of counts was summed over.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.Corpus(name="one record", counts={"164889003": 1}, records=(("164889003",),)).counts
+        {'164889003': 1}
     """
 
     name: str
@@ -32,7 +37,7 @@ class Corpus(Frozen):
 
 
 def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
-    """Read the codes of a corpus.
+    r"""Read the codes of a corpus.
 
     Args:
         path: a folder of WFDB headers, searched in depth; a prepared corpus (a folder whose ``index.parquet``
@@ -43,6 +48,13 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
     Raises:
         InputError: the path is not there or holds no codes.
         UsageError: the table has no such column.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "a.hea").write_text("a 12 500 5000\n#Dx: 164889003,426783006\n")
+        >>> ecg_ontology.read_corpus(folder).records
+        (('164889003', '426783006'),)
     """
     path = Path(path)
     if path.is_file():

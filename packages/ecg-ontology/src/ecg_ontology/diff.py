@@ -62,6 +62,12 @@ class Difference(Frozen):
         rows: concepts whose row of D changed: their soft target is another one.
         codes: codes whose y, c* or target changed.
         records: the same for a corpus, where one was given.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> ecg_ontology.compare(onto, onto).empty
+        True
     """
 
     enumeration: tuple[str, ...]

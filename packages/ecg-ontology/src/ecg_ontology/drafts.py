@@ -104,6 +104,11 @@ class Erratum(Frozen):
         found: what contradicts it.
         decision: what is done here.
         test: the test that holds the decision, as ``file::function``.
+
+    Example:
+        >>> import ecg_ontology
+        >>> print(ecg_ontology.errata()[0].printed)
+        Nine within-family sibling edges.
     """
 
     id: str

@@ -48,6 +48,12 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
     Raises:
         UsageError: the ending is no picture's, or matplotlib is not installed.
         OutputError: the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "graph.svg"
+        >>> ecg_ontology.draw_graph(ecg_ontology.load(), out).name
+        'graph.svg'
     """
     figure = _figure(13.33, 7.5)
     axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
@@ -70,6 +76,12 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     Raises:
         UsageError: the ending is no picture's, or matplotlib is not installed.
         OutputError: the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "distances.png"
+        >>> ecg_ontology.draw_distances(ecg_ontology.load(), out).name
+        'distances.png'
     """
     figure = _figure(10, 9)
     axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))

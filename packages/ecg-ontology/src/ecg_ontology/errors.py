@@ -12,6 +12,11 @@ class EcgError(ValueError):
         problem: what is wrong, without a full stop.
         where: the file, option or record concerned.
         remedy: what to do, as an imperative sentence without a full stop.
+
+    Example:
+        >>> import ecg_ontology
+        >>> print(ecg_ontology.EcgError("is empty", where="a.ttl", remedy="Add a concept"))
+        a.ttl: is empty. Add a concept.
     """
 
     def __init__(self, problem: str, *, where: object = "", remedy: str = "") -> None:
@@ -23,20 +28,65 @@ class EcgError(ValueError):
 
 
 class UsageError(EcgError):
-    """The request itself is wrong: an unknown name, key or option value."""
+    """The request itself is wrong: an unknown name, key or option value.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.load(profile="printed")
+        ... except ecg_ontology.UsageError as error:
+        ...     print(error.problem)
+        no routing profile is called 'printed'
+    """
 
 
 class InputError(EcgError):
-    """Something that should be read can't be."""
+    """Something that should be read can't be.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.read_corpus("nowhere")
+        ... except ecg_ontology.InputError as error:
+        ...     print(error.problem)
+        is not there
+    """
 
 
 class OutputError(EcgError):
-    """Something that should be written can't be."""
+    """Something that should be written can't be.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.export(ecg_ontology.load(), "/dev/null/graph.ttl")
+        ... except ecg_ontology.OutputError as error:
+        ...     print(error.where)
+        /dev/null/graph.ttl
+    """
 
 
 class SourceError(InputError):
-    """An ontology source is unreadable or does not describe a concept graph."""
+    """An ontology source is unreadable or does not describe a concept graph.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.load("nowhere.ttl")
+        ... except ecg_ontology.SourceError as error:
+        ...     print(error.problem)
+        is not there
+    """
 
 
 class UnknownConceptError(UsageError):
-    """No concept carries this index or abbreviation."""
+    """No concept carries this index or abbreviation.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.load().node("Heart")
+        ... except ecg_ontology.UnknownConceptError as error:
+        ...     print(error.problem)
+        no concept has the index or abbreviation 'Heart'
+    """

@@ -30,6 +30,11 @@ class Explanation(Frozen):
         rule: the rule of the target below.
         sigma: its temperature.
         target: all nodes by falling mass; () for a record without a leaf.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.explain_codes(ecg_ontology.load(), ["54329005"]).target[0].abbr
+        'AMI'
     """
 
     routes: tuple[Route, ...]

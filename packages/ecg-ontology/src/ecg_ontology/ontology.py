@@ -45,6 +45,11 @@ class Ontology:
     Raises:
         SourceError: the draft breaks a rule of structure; the message names the first breach.
         UsageError: there is no such profile.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load()
+        <Ontology Cardiac concept graph 1.0.0: 40 concepts, ...>
     """
 
     def __init__(self, draft: Draft, profile: str = "paper", *, where: object = "") -> None:
@@ -85,6 +90,11 @@ class Ontology:
         It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
         covers neither labels nor text variants nor routing nor the version number, so correcting those
         leaves checkpoints valid. Both profiles have the same one.
+
+        Example:
+            >>> import ecg_ontology
+            >>> len(ecg_ontology.load().sha256)
+            64
         """
         return enumeration.sha256_of(self.enumeration)
 
@@ -106,6 +116,13 @@ class Ontology:
 
         Raises:
             OutputError: the file can't be written.
+
+        Example:
+            >>> import ecg_ontology, tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "ontology.json"
+            >>> ecg_ontology.load().save(path)
+            >>> ecg_ontology.load(path).sha256 == ecg_ontology.load().sha256
+            True
         """
         write_bundle(self.draft, Path(path))
 
@@ -113,34 +130,71 @@ class Ontology:
 
     @cached_property
     def graph(self) -> "ConceptGraph":
-        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`."""
+        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().graph.path(25, 20)
+            [25, 20]
+        """
         from ecg_ontology.graph import ConceptGraph
 
         return ConceptGraph(len(self), self.relations)
 
     @property
     def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path."""
+        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path.
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> int(onto.distances[25, 19]), int(onto.distances[25, 24])
+            (1, 2)
+        """
         return self.graph.distances
 
     @property
     def adjacency(self) -> "NDArray[np.uint8]":
-        """A, uint8[N, N]: symmetric, 0/1, no self-loops."""
+        """A, uint8[N, N]: symmetric, 0/1, no self-loops.
+
+        Example:
+            >>> import ecg_ontology
+            >>> int(ecg_ontology.load().adjacency.sum()) // 2
+            57
+        """
         return self.graph.adjacency
 
     @property
     def a_hat(self) -> "NDArray[np.float64]":
-        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]."""
+        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N].
+
+        Example:
+            >>> import ecg_ontology
+            >>> print(f"{ecg_ontology.load().a_hat.trace():.4f}")
+            13.6417
+        """
         return self.graph.a_hat
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Indices of the roots."""
+        """Indices of the roots.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().roots
+            (0, 1, 2, 3, 4)
+        """
         return tuple(node.index for node in self.nodes if node.root)
 
     @property
     def leaves(self) -> tuple[int, ...]:
-        """Indices of the leaves."""
+        """Indices of the leaves.
+
+        Example:
+            >>> import ecg_ontology
+            >>> len(ecg_ontology.load().leaves)
+            35
+        """
         return tuple(node.index for node in self.nodes if not node.root)
 
     def node(self, name: int | str) -> Concept:
@@ -167,12 +221,24 @@ class Ontology:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the routing tables, routed or not."""
+        """Every code of the routing tables, routed or not.
+
+        Example:
+            >>> import ecg_ontology
+            >>> "scp:NORM" in ecg_ontology.load().codes
+            True
+        """
         return self._routing.codes
 
     @property
     def official(self) -> dict[str, str]:
-        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology)."""
+        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology).
+
+        Example:
+            >>> import ecg_ontology
+            >>> len(ecg_ontology.load().official)
+            133
+        """
         return dict(self.draft.official)
 
     def route(self, code: str) -> Route:
@@ -187,7 +253,13 @@ class Ontology:
         return self._routing.route(code)
 
     def routes(self, codes: Iterable[str]) -> tuple[Route, ...]:
-        """Return π of each code."""
+        """Return π of each code.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [route.leaves for route in ecg_ontology.load().routes(["164889003", "6374002"])]
+            [(5,), ()]
+        """
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str]) -> dict[Status, int]:

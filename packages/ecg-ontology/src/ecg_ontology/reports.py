@@ -99,3 +99,26 @@ def junit(findings: Sequence[Finding]) -> str:
             failure.text = f"{finding.where} {finding.message}. {finding.fix}.".strip()
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def catalogue_markdown() -> str:
+    """Return the findings catalogue as a page of the docs."""
+    lines = [
+        "# Findings",
+        "",
+        "Every rule that `ecgonto validate` and `ecgonto snomed` check. The letter of an id is its severity",
+        "(E error, W warning, I information), its first digit the chapter. Ids never change their meaning.",
+        "This page is the output of `ecgonto rules --format markdown`.",
+    ]
+    for chapter in CATALOGUE:
+        lines += ["", f"## {chapter.title}"]
+        for rule in chapter.rules:
+            lines += [
+                "",
+                f"### {rule.id}",
+                "",
+                f"**{rule.title}.** {rule.why}",
+                "",
+                f"*What to do:* {rule.fix}.",
+            ]
+    return "\n".join(lines)

@@ -19,7 +19,7 @@ NO_LEAF = -1
 
 
 def multi_hot(leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y, uint8[B, N], from the active leaves of each record.
+    """Return y (eq. y-multihot), uint8[B, N], from the active leaves of each record.
 
     Example:
         >>> multi_hot([[1], [], [0, 2]], 3).tolist()

@@ -1,0 +1,149 @@
+"""Commands that check an ontology, and that explain what is checked."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ecg_ontology
+from ecg_ontology import Finding, Severity
+from marecg_cli._ecgonto_look import As, Profile, Source
+from marecg_cli._output import EXIT_FINDINGS, Format, result, result_json
+
+
+class ReportFormat(StrEnum):
+    """How findings are printed."""
+
+    text = "text"
+    json = "json"
+    sarif = "sarif"
+    junit = "junit"
+
+
+class Threshold(StrEnum):
+    """How severe a finding must be to fail."""
+
+    error = "error"
+    warn = "warn"
+    info = "info"
+
+
+def validate(
+    source: Annotated[
+        str | None, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+    ] = None,
+    profile: Profile = "paper",
+    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
+    disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
+    reasoner: Annotated[bool, typer.Option("--reasoner", help="Also ask an OWL reasoner (Java).")] = False,
+    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = ReportFormat.text,
+) -> None:
+    """Check an ontology against the findings catalogue.
+
+    Exits 1 when there is an error (or what --fail-on says), 3 when the source can't be read.
+
+    Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
+    """
+    from ecg_ontology import reports
+
+    off = reports.known_rules(disable or [])
+    findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
+    if reasoner:
+        from ecg_ontology.owl import consistency
+
+        findings += consistency(ecg_ontology.load(source, profile))
+    failed = reports.fails(findings, Severity[fail_on])
+    _report(findings, failed, form)
+
+
+def snomed(
+    release: Annotated[Path, typer.Argument(help="RF2 zip or folder, or a Global Patient Set file.")],
+    profile: Profile = "curated",
+    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
+    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = ReportFormat.text,
+    ontology: Source = None,
+) -> None:
+    """Check the routing against your own SNOMED CT release: codes exist, are active, say the same, lie right.
+
+    You need a licence for the release; none is shipped or downloaded.
+
+    Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
+    """
+    from ecg_ontology import reports
+    from ecg_ontology.snomed import review
+
+    findings = review(ecg_ontology.load(ontology, profile), release)
+    _report(findings, reports.fails(findings, Severity[fail_on]), form)
+
+
+class CatalogueFormat(StrEnum):
+    """How rules are printed."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
+def rules(
+    rule: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Default: all rules.")] = None,
+    form: Annotated[CatalogueFormat, typer.Option("--format", help="How to print.")] = CatalogueFormat.text,
+) -> None:
+    """Explain the rules of the findings catalogue: what they say, why, and what to do.
+
+    Example: ecgonto rules CCG-E012
+    """
+    from ecg_ontology import reports
+
+    if form is CatalogueFormat.markdown:
+        result(reports.catalogue_markdown())
+        return
+    chosen = reports.known_rules(rule or list(reports.RULES))
+    entries = [entry for entry in reports.RULES.values() if entry.id in chosen]
+    if form is CatalogueFormat.json:
+        result_json(
+            [
+                {"id": r.id, "severity": r.severity, "title": r.title, "why": r.why, "fix": r.fix}
+                for r in entries
+            ]
+        )
+        return
+    for entry in entries:
+        result(f"{entry.id}  {entry.title}\n    {entry.why}\n    {entry.fix}")
+
+
+def errata(form: As = Format.text) -> None:
+    """List where the paper contradicts itself or its sources, what was decided, and the test that holds it.
+
+    Example: ecgonto errata --format json
+    """
+    entries = ecg_ontology.errata()
+    if form is Format.json:
+        result_json([entry.model_dump() for entry in entries])
+        return
+    for entry in entries:
+        result(f"{entry.id}  {entry.source}\n  paper     {entry.printed}\n  found     {entry.found}")
+        result(f"  decision  {entry.decision}\n  test      {entry.test}\n")
+
+
+COMMANDS = (validate, rules, snomed, errata)
+
+
+def _report(findings: Sequence[Finding], failed: bool, form: ReportFormat) -> None:
+    """Print findings, and end with exit code 1 when they fail."""
+    from ecg_ontology import reports
+
+    if form is ReportFormat.json:
+        result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
+    elif form is ReportFormat.sarif:
+        result(reports.sarif(findings))
+    elif form is ReportFormat.junit:
+        result(reports.junit(findings))
+    else:
+        for finding in findings:
+            place = f"{finding.where}: " if finding.where else ""
+            result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
+        result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
+    if failed:
+        raise typer.Exit(EXIT_FINDINGS)
