@@ -75,6 +75,12 @@ def prepare(
     ],
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
     profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Change one setting, such as zero_limit; may be repeated."
+        ),
+    ] = None,
     corpus: Annotated[
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
@@ -90,12 +96,14 @@ def prepare(
     """
     from marecg.data.corpus import prepare
     from marecg.data.paper_corpus import COLLECTIONS, reconcile
+    from marecg.data.settings import with_settings
     from marecg.data.statistics import statistics
 
+    config = with_settings(set_ or [])
     only = COLLECTIONS if corpus is Selection.paper else ()
     with _progress() as watch:
         account = prepare(
-            sources, out, profile=profile.value, only=only, jobs=jobs, cluster=cluster, watch=watch
+            sources, out, config, profile=profile.value, only=only, jobs=jobs, cluster=cluster, watch=watch
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:
@@ -149,6 +157,7 @@ def stats(
             ),
             "zero-padded records": (found["seconds"]["padded"],),
             "groups of identical signals": (found["duplicates"],),
+            **{f"noted: {note}": (n,) for note, n in found["notes"].items()},
         },
     )
 

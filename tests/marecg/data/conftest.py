@@ -21,7 +21,7 @@ def make_ecg(seconds: float = 10, fs: float = 500, seed: int = 0) -> NDArray[np.
     time = np.arange(round(seconds * fs)) / fs
     phase = time % BEAT - BEAT / 2
     beat = np.exp(-((phase / 0.012) ** 2)) + 0.25 * np.exp(-(((phase - 0.25) / 0.05) ** 2))
-    heights = np.array([1.0, 1.4, 0.5, -1.2, 0.3, 0.9, -0.6, 0.4, 0.8, 1.3, 1.2, 1.0])
+    heights = np.array([1.0, 1.4, 0.4, -1.2, 0.3, 0.9, -0.6, 0.4, 0.8, 1.3, 1.2, 1.0])
     noise = np.random.default_rng(seed).normal(0, 0.01, (12, len(time)))
     return heights[:, None] * beat + noise
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marecg.config import CorpusConfig
-from marecg.data.quality import measure, verdict
+from marecg.data.quality import measure, notes, verdict
 
 CONFIG = CorpusConfig()
 Ecg = Callable[..., np.ndarray]
@@ -69,3 +69,20 @@ def test_a_message_names_the_leads(ecg: Ecg) -> None:
     assert (
         verdict(measure(x_CL.astype(np.float32), 500, CONFIG), CONFIG)[0][1] == "V2, V4: flat within 0.01 mV"
     )
+
+
+@pytest.mark.parametrize("swapped", [(0, 1), (0, 2), (3, 4), (1, 5)])
+def test_limb_leads_that_contradict_one_another_are_noted_and_kept(
+    ecg: Ecg, swapped: tuple[int, int]
+) -> None:
+    x_CL = ecg().astype(np.float32)
+    assert notes(measure(x_CL, 500, CONFIG), CONFIG) == ()
+    x_CL[list(swapped)] = x_CL[list(reversed(swapped))]
+    assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
+    assert reasons(x_CL) == []
+
+
+def test_a_lead_with_another_gain_is_noted(ecg: Ecg) -> None:
+    x_CL = ecg().astype(np.float32)
+    x_CL[1] *= 2
+    assert notes(measure(x_CL, 500, CONFIG), CONFIG)

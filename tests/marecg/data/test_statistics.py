@@ -31,6 +31,12 @@ def test_the_tables_add_up(source: Path, tmp_path: Path, write_record: Callable[
     assert found["rpeaks"]["records_with"] == 6
     assert found["seconds"]["padded"] == 1
     assert found["duplicates"] == 1
+    assert found["notes"] == {
+        "an empty code": 1,
+        "code … given twice": 1,
+        "label … read as …": 1,
+        "malformed code … passed over": 1,
+    }
     json.dumps(found)
 
 

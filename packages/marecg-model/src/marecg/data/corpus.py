@@ -9,6 +9,7 @@ Shapes: C leads, L samples, n records.
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from joblib import Parallel, cpu_count, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.parallel import get_active_backend
 
 import ecg_ontology
 from ecg_ontology import Ontology
@@ -118,17 +120,25 @@ def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
         ) from error
 
 
-def _workers(plan: Plan, jobs: int, cluster: str | None) -> parallel_config:
+@contextmanager
+def _workers(plan: Plan, jobs: int, cluster: str | None) -> Iterator[None]:
     """Who does the work: this process, some beside it, or a cluster's."""
-    if cluster is not None:
+    if cluster is None:
+        enough = max(1, len(plan.candidates) // WORTH_A_PROCESS)
+        with parallel_config("loky", n_jobs=jobs if jobs != -1 else min(cpu_count(), enough)):
+            yield
+        return
+    try:
+        config = parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
+    except (ValueError, OSError) as error:
+        problem = f"no Dask scheduler answers ({error})"
+        remedy = "Start one with `dask scheduler`, and install `distributed` here"
+        raise CorpusError(problem, where=cluster, remedy=remedy) from error
+    with config:
         try:
-            return parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
-        except (ValueError, OSError) as error:
-            problem = f"no Dask scheduler answers ({error})"
-            remedy = "Start one with `dask scheduler`, and install `distributed` here"
-            raise CorpusError(problem, where=cluster, remedy=remedy) from error
-    enough = max(1, len(plan.candidates) // WORTH_A_PROCESS)
-    return parallel_config("loky", n_jobs=jobs if jobs != -1 else min(cpu_count(), enough))
+            yield
+        finally:
+            get_active_backend()[0].client.close()
 
 
 def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:

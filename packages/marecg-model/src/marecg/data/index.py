@@ -27,10 +27,11 @@ SCHEMA = pa.schema(
         ("age", pa.float64()),
         ("sex", pa.string()),
         ("patient", pa.string()),
-        ("amplitude_mv", pa.float32()),  # the four measures of quality.py, worst lead
+        ("amplitude_mv", pa.float32()),  # the measures of quality.py, worst lead
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),
         ("range_mv", pa.float32()),
+        ("montage", pa.float32()),
         ("signal_hash", pa.string()),  # of the int16 window: equal signals, equal hashes
         ("notes", pa.list_(pa.string())),
     ]

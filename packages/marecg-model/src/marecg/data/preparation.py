@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.data.candidates import Candidate
-from marecg.data.quality import measure, verdict
+from marecg.data.quality import measure, notes, verdict
 from marecg.data.records import Record
 from marecg.data.rpeaks import detect
 from marecg.data.signal import resample, to_microvolts, window
@@ -79,7 +79,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "sex": record.sex,
         "patient": record.patient,
         "signal_hash": signal_hash(d_CL),
-        "notes": list(record.notes),
+        "notes": [*record.notes, *notes(measures, config)],
     }
     return row | measures.worst(), d_CL
 

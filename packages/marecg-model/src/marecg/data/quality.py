@@ -26,6 +26,7 @@ class Measures:
         zero_C: share of samples that are exactly zero.
         clipped_C: share of samples that rest on the lead's largest or smallest value.
         nan_C: share of samples that are NaN or infinite.
+        montage: by how much the limb leads contradict Einthoven and Goldberger, relative to their own size.
     """
 
     seconds: float
@@ -34,6 +35,7 @@ class Measures:
     zero_C: NDArray[np.float64]
     clipped_C: NDArray[np.float64]
     nan_C: NDArray[np.float64]
+    montage: float
 
     def worst(self) -> dict[str, float]:
         """The measures of the worst lead, under the names of the corpus index."""
@@ -42,6 +44,7 @@ class Measures:
             "zero_fraction": float(self.zero_C.max()),
             "clipped_fraction": float(self.clipped_C.max()),
             "range_mv": float(self.range_C.min()),
+            "montage": self.montage,
         }
 
 
@@ -59,6 +62,7 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
         zero_C=((x_CL == 0) & finite_CL).mean(axis=1),
         clipped_C=rail_CL.mean(axis=1),
         nan_C=1 - finite_CL.mean(axis=1),
+        montage=_montage(x_CL),
     )
 
 
@@ -95,3 +99,21 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
             names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
             broken.append((reason, f"{names}: {problem}"))
     return broken
+
+
+def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
+    """What is worth knowing of a good recording, though no rule of the paper excludes it for that."""
+    if measures.montage > config.montage_limit:
+        return ("limb leads contradict one another: a wrong name, sign or gain?",)
+    return ()
+
+
+def _montage(x_CL: NDArray[np.float32]) -> float:
+    """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
+    limb_CL = x_CL[:6] - np.median(x_CL[:6], axis=1, keepdims=True)
+    one, two, three, right, left, foot = limb_CL
+    misfits = np.stack(
+        [three - two + one, right + (one + two) / 2, left - one + two / 2, foot - two + one / 2]
+    )
+    largest = np.sqrt(np.mean(np.square(misfits), axis=1)).max()
+    return float(largest / max(np.sqrt(np.mean(np.square(limb_CL))), 1e-6))

@@ -1,5 +1,6 @@
 """`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram, from a corpus."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,7 +15,8 @@ from marecg.data import index
 from marecg.data.dataset import read_about
 from marecg.data.folder import read_json
 
-COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks"]
+_PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
+COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 
 def statistics(folder: str | Path) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def statistics(folder: str | Path) -> dict[str, Any]:
     Returns:
         JSON-ready numbers: `found`, `kept`, `quarantined` {reason: n}, `sources` (each with its share and
         native rates), `codes_per_record` (histogram, mean, median, …), `codes` by routing status,
-        `leaves` {abbr: n}, `records_without_leaf`, `rpeaks`, `seconds` and `duplicates`.
+        `leaves` {abbr: n}, `records_without_leaf`, `rpeaks`, `seconds`, `duplicates`, and `notes` {note: n}.
 
     Raises:
         CorpusError: the folder is no finished corpus, or is damaged.
@@ -45,6 +47,7 @@ def statistics(folder: str | Path) -> dict[str, Any]:
         "rpeaks": _rpeaks(rows["rpeaks"].to_pylist()),
         "seconds": _seconds(rows, about["config"]),
         "duplicates": len(report["duplicates"]),
+        "notes": _notes(rows["notes"].to_pylist()),
     }
 
 
@@ -91,6 +94,12 @@ def _seconds(rows: pa.Table, config: dict[str, Any]) -> dict[str, Any]:
     seconds = [n / fs for n, fs in zip(rows["length"].to_pylist(), rows["fs"].to_pylist(), strict=True)]
     padded = sum(n < config["window"] for n in rows["n_valid"].to_pylist())
     return _spread(seconds) | {"window": config["window"] / config["fs"], "padded": padded}
+
+
+def _notes(notes: Iterable[list[str]]) -> dict[str, int]:
+    """Records per kind of note: codes and leads, which differ from record to record, become an ellipsis."""
+    kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in notes]
+    return dict(sorted(Counter(kind for record in kinds for kind in record).items()))
 
 
 def _histogram(values: Iterable[int]) -> dict[str, int]:
