@@ -98,6 +98,50 @@ def demo(
     result(f"pictures: {done.page.parent / 'pictures'}")
 
 
+def ablate(
+    data: Annotated[Path, typer.Option(help="The prepared corpus to train on.")],
+    out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
+    root: Annotated[Path, typer.Option(help="The probe's data.")],
+    recipe: Annotated[list[str] | None, typer.Option("--recipes", help="Recipes, one or several.")] = None,
+    more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
+    task: Annotated[str, typer.Option(help="The probe's task.")] = "ptbxl-super",
+    fraction: Annotated[float, typer.Option(help="The share of the probe's training records.")] = 1.0,
+    seeds: Annotated[int, typer.Option(help="Runs per recipe.", min=1)] = 1,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every recipe.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+) -> None:
+    """Train several recipes with several seeds, probe them all, and print one table.
+
+    Example: marecg ablate --recipes c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
+    """
+    from dataclasses import asdict
+
+    from marecg.ablate import ablate
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
+    rows = ablate(
+        names,
+        data,
+        out,
+        task=task,
+        root=root,
+        fractions=(fraction,),
+        seeds=seeds,
+        settings=set_ or [],
+        jobs=jobs,
+    )
+    if format_ is Format.json:
+        result_json([asdict(row) for row in rows])
+        return
+    for row in rows:
+        spread = "" if row.sd is None else f" ± {100 * row.sd:.2f}"
+        result(f"{row.method:<24} {100 * row.macro_auc:6.2f}{spread}   ({row.runs} runs)")
+
+
 def texts(
     check: Annotated[
         bool, typer.Option("--check", help="Compare with the shipped ones; write nothing.")
@@ -128,4 +172,4 @@ def _shown(values: object, key: str) -> str:
     return "–" if values is None else str(values)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, report, demo, texts)
+COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, ablate, report, demo, texts)

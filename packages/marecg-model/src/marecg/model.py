@@ -17,6 +17,7 @@ from ecg_ontology import Ontology
 from ecg_ontology.files import replacing
 from marecg.config import LEADS, ModelConfig
 from marecg.errors import CheckpointError, UsageError
+from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
 from marecg.nn.pooling import RhythmPool, lead_mean
@@ -50,7 +51,7 @@ class MarEcg(nn.Module):
         self.encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
         self.pool = RhythmPool(config.width, config.queries, config.eta)
         self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
-        nn.init.trunc_normal_(self.to_concepts.weight, std=0.02)
+        init_linear(self.to_concepts)
         self.register_buffer("prototypes", torch.zeros(config.concepts, config.concept_width))
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_C: Tensor | None = None) -> Features:

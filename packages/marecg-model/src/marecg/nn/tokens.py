@@ -6,6 +6,8 @@ Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
 import torch
 from torch import Tensor, nn
 
+from marecg.nn.attention import init_linear
+
 
 def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
     """Cut each lead into overlapping patches, x_BTCP: a view, nothing is copied."""
@@ -28,6 +30,7 @@ class Tokens(nn.Module):
     def __init__(self, leads: int, positions: int, patch: int, width: int) -> None:
         super().__init__()
         self.project = nn.Linear(patch, width, bias=False)
+        init_linear(self.project)
         self.lead = nn.Parameter(torch.empty(leads, width))
         self.position = nn.Parameter(torch.empty(positions, width))
         self.mask = nn.Parameter(torch.empty(width))

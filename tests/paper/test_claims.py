@@ -1,0 +1,59 @@
+"""The paper's claims and the code, held against each other both ways."""
+
+import ast
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from marecg import recipes
+from marecg.config import Config, sources
+
+TESTS = Path(__file__).parents[1]
+PACKAGES = TESTS.parent / "packages"
+MANIFEST = tomllib.loads((TESTS / "paper" / "claims.toml").read_text(encoding="utf-8"))
+CLAIMS: list[dict[str, Any]] = MANIFEST["claim"]
+VALUES: dict[str, Any] = MANIFEST["values"]
+C3 = recipes.c3().model_dump(mode="json")
+
+
+@cache
+def functions(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["id"])
+def test_every_claim_is_held_by_tests_that_exist(claim: dict[str, Any]) -> None:
+    assert claim["tests"]
+    for test in claim["tests"]:
+        file, _, name = test.partition("::")
+        assert name in functions(TESTS / file), f"{test} is gone"
+
+
+def test_no_claim_is_made_twice() -> None:
+    ids = [claim["id"] for claim in CLAIMS]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_equations_that_the_code_cites_are_those_that_are_claimed() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGES.rglob("src/**/*.py"))
+    cited = set(re.findall(r"eq\.\s+([a-z]+(?:-[a-z]+)+)", text))
+    claimed = {claim["id"].removeprefix("eq:") for claim in CLAIMS if claim["id"].startswith("eq:")}
+    assert cited == claimed
+
+
+@pytest.mark.parametrize("key", VALUES)
+def test_the_full_recipe_has_the_papers_value(key: str) -> None:
+    value: Any = C3
+    for part in key.split("."):
+        value = value[part]
+    assert value == VALUES[key]
+
+
+def test_what_a_config_calls_the_papers_is_claimed_and_the_other_way_round() -> None:
+    papers = {key for key, source in sources(Config) if source.startswith("paper ")}
+    assert papers == set(VALUES)
