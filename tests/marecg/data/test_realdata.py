@@ -7,6 +7,7 @@ import pytest
 from marecg.data.corpus import prepare
 from marecg.data.datasets import ptbxl
 from marecg.data.discovery import find
+from marecg.data.statistics import statistics
 
 pytestmark = pytest.mark.realdata
 
@@ -36,3 +37,9 @@ def test_every_ptbxl_record_is_read(realdata: Path) -> None:
     assert all(record.x_CL.shape == (12, 5000) and not record.notes for record in records)
     statements = ptbxl.statements(realdata / "ptbxl")
     assert {code.removeprefix("scp:") for record in records for code in record.codes} <= statements.keys()
+
+
+def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata: Path, tmp_path: Path) -> None:
+    prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
+    notes = statistics(tmp_path / "corpus")["notes"]
+    assert set(notes) == {"code … given twice", "label … read as …"}

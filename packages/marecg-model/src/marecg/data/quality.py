@@ -110,7 +110,7 @@ def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
 
 def _montage(x_CL: NDArray[np.float32]) -> float:
     """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
-    limb_CL = x_CL[:6] - np.median(x_CL[:6], axis=1, keepdims=True)
+    limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
     one, two, three, right, left, foot = limb_CL
     misfits = np.stack(
         [three - two + one, right + (one + two) / 2, left - one + two / 2, foot - two + one / 2]
