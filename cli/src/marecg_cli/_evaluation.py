@@ -47,6 +47,9 @@ def probe(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Another model's features: an .npz with ids and features."),
     ] = None,
+    baseline: Annotated[
+        list[str] | None, typer.Option(help="A further baseline, which takes longer: minirocket, resnet1d.")
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
 ) -> None:
     """Judge a frozen encoder by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
@@ -68,6 +71,7 @@ def probe(
         protocol=protocol,
         splits=splits,
         features=_named_files(features or []),
+        baselines=baseline or (),
         watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
     )
     if output is Format.json:

@@ -36,13 +36,13 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
     alone = {strength: choose_logistic(train, val, (strength,)).val_auc for strength in STRENGTHS}
     probe = choose_logistic(train, val)
     assert probe.val_auc == pytest.approx(max(alone.values()), abs=1e-3)
-    assert alone[probe.strength] == pytest.approx(probe.val_auc, abs=1e-3)
+    assert alone[probe.chosen] == pytest.approx(probe.val_auc, abs=1e-3)
 
 
 def test_of_equally_good_strengths_the_strongest_is_kept():
     x_MF = np.array([[0.0], [0.0], [1.0], [1.0]])
     easy = Part(x_MF, np.array([[0], [0], [1], [1]], np.uint8))
-    assert choose_logistic(easy, easy).strength == STRENGTHS[0]
+    assert choose_logistic(easy, easy).chosen == STRENGTHS[0]
 
 
 def test_units_and_offsets_of_features_do_not_matter():

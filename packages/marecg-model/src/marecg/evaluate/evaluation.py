@@ -3,7 +3,8 @@
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +17,22 @@ from marecg.errors import InputError, UsageError
 from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.encoders import encoder, random_encoder, weights_sha256
 from marecg.evaluate.external import read_features
-from marecg.evaluate.features import Features, Watch, extract
+from marecg.evaluate.features import Features, Method, Watch, extract
 from marecg.evaluate.handcrafted import handcrafted
 from marecg.evaluate.merl import DIFFERENCES, POSITIONAL, merl, merl_view
+from marecg.evaluate.minirocket import minirocket
 from marecg.evaluate.predictions import predictions, save
+from marecg.evaluate.probe import choose_logistic
 from marecg.evaluate.protocol import Trial, strict
+from marecg.evaluate.resnet import resnet
 from marecg.evaluate.results import Counts, Report
 from marecg.evaluate.summary import REFERENCE, summarise
 from marecg.evaluate.tasks import SPLITS, TEST, Task
 from marecg.evaluate.zeroshot import zero_shot
 from marecg.model import MarEcg
 
+BASELINES: dict[str, Callable[[Task], Method]] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
+"""The baselines that take longer, and so are measured when asked for."""
 PROTOCOLS = {"strict": (), "merl": DIFFERENCES, "merl-positional": (POSITIONAL, *DIFFERENCES)}
 """Every protocol, and what its report must say of it."""
 
@@ -41,6 +47,7 @@ def evaluate(
     protocol: str = "strict",
     splits: Path | None = None,
     features: Mapping[str, Path] | None = None,
+    baselines: Collection[str] = (),
     watch: Watch = iter,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
@@ -56,6 +63,7 @@ def evaluate(
         protocol: a key of `PROTOCOLS`.
         splits: MERL's split tables, if labels and split shall come from there.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
+        baselines: keys of `BASELINES`, beside those that are always there.
         watch: sees each batch go by while features are computed.
 
     Raises:
@@ -63,7 +71,7 @@ def evaluate(
         CheckpointError: the run's model can't be loaded.
         InputError: the data can't be used.
     """
-    shares = _check_request(fractions, seeds, protocol, splits)
+    shares = _check_request(fractions, seeds, protocol, splits, baselines)
     asked = open_task(task, root, splits, by_position=protocol == "merl-positional")
     recordings = asked.recordings if protocol == "strict" else merl_view(asked.recordings)
     folder = run / "model"
@@ -75,12 +83,18 @@ def evaluate(
         encoder(REFERENCE, model),
         encoder("random encoder", random_encoder(model.config).to(device)),
         handcrafted(),
+        *(BASELINES[name](asked) for name in baselines),
     )
     found = extract(recordings, methods, run / "features", watch)
     found |= {name: read_features(path, recordings) for name, path in (features or {}).items()}
     usable = _restrict(asked, found)
-    x = {name: method.x_RF[usable.row_M].astype(np.float64) for name, method in found.items()}
-    trials = {name: _probe(x_MF, usable, shares, seeds, protocol) for name, x_MF in x.items()}
+    x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
+    choose = {method.name: method.choose for method in methods}
+    ways = {name: partial(strict, choose=choose.get(name, choose_logistic)) for name in x}
+    trials = {
+        name: _probe(ways[name] if protocol == "strict" else merl, x_MF, usable, shares, seeds)
+        for name, x_MF in x.items()
+    }
     if model.prototypes.any():
         trials["zero-shot"] = [zero_shot(model, x[REFERENCE][usable.split_M == TEST], usable, onto)]
     assert weights_sha256(model) == sha256, "the probe changed the encoder"
@@ -110,7 +124,11 @@ def evaluate(
 
 
 def _check_request(
-    fractions: tuple[float, ...], seeds: int, protocol: str, splits: Path | None
+    fractions: tuple[float, ...],
+    seeds: int,
+    protocol: str,
+    splits: Path | None,
+    baselines: Collection[str],
 ) -> tuple[float, ...]:
     """The fractions in ascending order, each once."""
     if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
@@ -125,6 +143,13 @@ def _check_request(
         raise UsageError(f"there is no protocol {protocol!r}", remedy=f"Choose one of {', '.join(PROTOCOLS)}")
     if protocol == "merl-positional" and splits is None:
         raise UsageError("merl-positional reads MERL's split tables", remedy="Name their folder as --splits")
+    for name in baselines:
+        if name not in BASELINES:
+            raise UsageError(f"there is no baseline {name!r}", remedy=f"Choose one of {', '.join(BASELINES)}")
+    if baselines and protocol != "strict":
+        raise UsageError(
+            f"{', '.join(baselines)}: not measured by protocol {protocol}", remedy="Leave out --baseline"
+        )
     return tuple(sorted(set(fractions)))
 
 
@@ -135,11 +160,14 @@ def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
 
 
 def _probe(
-    x_MF: NDArray[np.float64], task: Task, fractions: tuple[float, ...], seeds: int, protocol: str
+    protocol: Callable[..., Iterator[Trial]],
+    x_MF: NDArray[np.float32],
+    task: Task,
+    fractions: tuple[float, ...],
+    seeds: int,
 ) -> list[Trial]:
-    probe = strict if protocol == "strict" else merl
     try:
-        return list(probe(x_MF, task.y_MK, task.split_M, fractions, seeds))
+        return list(protocol(x_MF, task.y_MK, task.split_M, fractions, seeds))
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 

@@ -4,6 +4,7 @@ Shapes: R recordings, B batch, F features, C leads, L samples.
 """
 
 import logging
+import re
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, RecordError
+from marecg.evaluate.probe import Choose, choose_logistic
 from marecg.evaluate.tasks import Recordings
 
 logger = logging.getLogger(__name__)
@@ -33,11 +35,13 @@ class Method:
         name: such as `encoder`.
         sha256: changes when the features would.
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
+        choose: the classifier that protocol `strict` puts on the features.
     """
 
     name: str
     sha256: str
     compute: Callable[[Signals], NDArray[np.floating]]
+    choose: Choose = choose_logistic
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dic
         signals: Signals = []
         for row in range(first, min(first + BATCH, len(recordings.ids))):
             try:
-                signals.append(_finite(recordings.read(row)))
+                signals.append(finite(recordings.read(row)))
                 usable.append(row)
             except RecordError as error:
                 unreadable[recordings.ids[row]] = error.reason
@@ -84,7 +88,8 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dic
     return {method: _scattered(blocks[method], usable, recordings, unreadable) for method in methods}
 
 
-def _finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The signal itself, if every sample has a value. Raises `RecordError` (`nan`) otherwise."""
     if not np.isfinite(x_CL).all():
         raise RecordError("nan", "has samples without a value")
     return x_CL
@@ -108,7 +113,7 @@ def _scattered(
 
 
 def _place(folder: Path, recordings: Recordings, method: Method) -> Path:
-    name = f"{recordings.name}-{method.name}".replace(" ", "-")
+    name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
     return folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}.npz"
 
 

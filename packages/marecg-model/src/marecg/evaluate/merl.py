@@ -47,14 +47,18 @@ POSITIONAL = (
 class LinearHead(nn.Linear):
     """A linear layer that can stand where a `Probe` stands."""
 
-    def logits(self, x_MF: Floats) -> Floats:
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Logits [M, K] of any records."""
         with torch.no_grad():
             return self(torch.from_numpy(x_MF).float()).double().numpy()  # type: ignore[no-any-return]
 
 
 def merl(
-    x_MF: Floats, y_MK: NDArray[np.uint8], split_M: NDArray[np.str_], fractions: tuple[float, ...], seeds: int
+    x_MF: NDArray[np.floating],
+    y_MK: NDArray[np.uint8],
+    split_M: NDArray[np.str_],
+    fractions: tuple[float, ...],
+    seeds: int,
 ) -> Iterator[Trial]:
     """Probe one method's features; `seeds` is not used, as every share is drawn once, with the seed 42.
 

@@ -23,17 +23,37 @@ NEVER = -1e3
 
 @dataclass(frozen=True)
 class Part:
-    """The features [M, F] and labels uint8 [M, K] of one part of a task."""
+    """The features (float) [M, F] and labels uint8 [M, K] of one part of a task."""
 
-    x_MF: Floats
+    x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
 
 
 class Scorer(Protocol):
     """Anything that gives logits for features."""
 
-    def logits(self, x_MF: Floats) -> Floats:
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Features [M, F] → logits [M, K]."""
+
+
+class Chosen(Scorer, Protocol):
+    """A scorer, what was chosen for it, how good that was on val, and what it never saw."""
+
+    @property
+    def chosen(self) -> float:
+        """The chosen value."""
+
+    @property
+    def val_auc(self) -> float:
+        """The macro AUC on val, by which it was chosen."""
+
+    @property
+    def untrained(self) -> tuple[int, ...]:
+        """The classes (by number) without positives or negatives in train."""
+
+
+Choose = Callable[[Part, Part], Chosen]
+"""Fits on the first part and chooses on the second; the test part is out of its reach."""
 
 
 @dataclass
@@ -55,21 +75,21 @@ class Probe:
     """A fitted probe.
 
     Attributes:
-        strength: the chosen C.
+        chosen: C, or α for ridge.
         val_auc: the macro AUC on val, by which it was chosen.
         untrained: the classes (by number) without positives or negatives in train.
     """
 
-    strength: float
+    chosen: float
     val_auc: float
     untrained: tuple[int, ...]
     _scaler: StandardScaler
     _weight_FK: Floats
     _bias_K: Floats
 
-    def logits(self, x_MF: Floats) -> Floats:
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Logits [M, K] of any records."""
-        return np.asarray(self._scaler.transform(x_MF) @ self._weight_FK + self._bias_K)
+        return np.asarray(self._scaler.transform(x_MF.astype(np.float64)) @ self._weight_FK + self._bias_K)
 
 
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
@@ -80,14 +100,10 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     Raises:
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
-    if not scorable(val.y_MK).any():
-        raise InputError(
-            f"none of the {len(val.y_MK)} validation records tells two classes apart",
-            remedy="Give more records of the validation part",
-        )
-    scaler = StandardScaler().fit(train.x_MF)
-    x_MF = scaler.transform(train.x_MF)
-    val_x_MF = scaler.transform(val.x_MF)
+    check_val(val)
+    scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
+    x_MF = scaler.transform(train.x_MF.astype(np.float64))
+    val_x_MF = scaler.transform(val.x_MF.astype(np.float64))
     known_K = scorable(train.y_MK)
     weight_SFK, bias_SK = _fit_path(x_MF, train.y_MK, np.flatnonzero(known_K), strengths)
     auc_S = [
@@ -98,8 +114,17 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     return Probe(strengths[best], auc_S[best], untrained, scaler, weight_SFK[best], bias_SK[best])
 
 
-Choose = Callable[[Part, Part], Probe]
-"""Fits on the first part and chooses on the second; the test part is out of its reach."""
+def check_val(val: Part) -> None:
+    """See that something can be chosen on val.
+
+    Raises:
+        InputError: no class has both positives and negatives there.
+    """
+    if not scorable(val.y_MK).any():
+        raise InputError(
+            f"none of the {len(val.y_MK)} validation records tells two classes apart",
+            remedy="Give more records of the validation part",
+        )
 
 
 def _fit_path(

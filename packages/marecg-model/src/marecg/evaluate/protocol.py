@@ -41,7 +41,7 @@ class Trial:
 
 
 def strict(
-    x_MF: Floats,
+    x_MF: NDArray[np.floating],
     y_MK: NDArray[np.uint8],
     split_M: NDArray[np.str_],
     fractions: tuple[float, ...],
@@ -64,7 +64,7 @@ def strict(
                 fraction=fraction,
                 seed=seed,
                 train=train,
-                chosen=probe.strength,
+                chosen=probe.chosen,
                 val_auc=probe.val_auc,
                 untrained=probe.untrained,
                 logits_MK=test.score(probe),
