@@ -3,8 +3,8 @@
     python -m bench.probe [RECORDS] [FEATURES] [CLASSES]
 
 Prints, for synthetic features of PTB-XL's size or the size given: seconds for the whole strict choice (eight
-strengths, chosen on val), for one strength, and for 100 epochs of Adam at that strength; the training loss at which
-each ends; and milliseconds per hand-crafted record.
+strengths, chosen on val), for one strength, and for 100 epochs of Adam at that strength; the training loss
+at which each ends; and milliseconds per hand-crafted record.
 """
 
 import sys
