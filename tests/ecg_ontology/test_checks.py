@@ -144,7 +144,7 @@ def test_findings_become_sarif_and_junit():
     assert [result["ruleId"] for result in run["results"]] == ["CCG-W310"] * 4
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["CCG-W310"]
     suite = ElementTree.fromstring(reports.junit(found))  # noqa: S314 — our own text
-    assert suite.get("tests") == str(len(RULES))
+    assert suite.get("tests") == str(len(reports.RULES))
     assert suite.get("failures") == "1"
     assert len(suite.findall("testcase/failure")) == 4
 
