@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml cli/pyproject.toml
 
-.PHONY: install demo test lint wheels bench clean
+.PHONY: install demo test lint wheels bench docs clean
 
 install: .venv/.installed
 
@@ -32,8 +32,13 @@ lint: install
 wheels: install
 	.ci/wheels
 
+# Ratios against named baselines, on a machine that does nothing else.
 bench: install
-	$(BIN)/python -m bench
+	@for script in bench/*.py; do echo "== $$script"; PYTHONPATH=. $(BIN)/python $$script || exit 1; done
+
+docs: install
+	$(BIN)/pip install --quiet -c constraints.txt --group docs
+	$(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

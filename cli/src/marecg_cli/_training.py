@@ -61,6 +61,7 @@ def recipes(
     for key, source in sources(Config):
         table.add_row(key, *(_shown(values, key) for values in built.values()), source)
     Console(width=None if Console().is_terminal else 200).print(table)
+    message("The sources are those of the full-size values; what differs in tiny… fits two CPU cores.")
 
 
 def report(
@@ -81,7 +82,7 @@ def report(
 def demo(
     out: Annotated[Path, typer.Argument(help="Where everything goes.")] = Path("marecg-demo"),
     records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=100)] = 480,
-    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 150,
+    steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
 ) -> None:
     """Go the whole path on synthetic ECGs: synthesise, prepare, train, probe, report.

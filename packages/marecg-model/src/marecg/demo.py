@@ -13,6 +13,10 @@ from marecg.report import write_report
 from marecg.train import train
 
 
+DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
+"""Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""
+
+
 @dataclass(frozen=True)
 class Demo:
     """Where the demo left what."""
@@ -22,7 +26,7 @@ class Demo:
     page: Path
 
 
-def demo(out: str | Path, records: int = 480, steps: int = 150, seed: int = 0) -> Demo:
+def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
     """Train `tiny` on a synthetic corpus and probe it on another one that it never saw.
 
     Args:
@@ -35,7 +39,7 @@ def demo(out: str | Path, records: int = 480, steps: int = 150, seed: int = 0) -
     corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}
     for name, (count, own_seed) in corpora.items():
         if not (out / name / "corpus.json").exists():
-            write_corpus(out / f"{name}-wfdb", count, own_seed)
+            write_corpus(out / f"{name}-wfdb", count, own_seed, diagnoses=DIAGNOSES)
             prepare([out / f"{name}-wfdb"], out / name)
     run = out / "run"
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
