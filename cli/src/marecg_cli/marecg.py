@@ -2,7 +2,7 @@
 
 import typer
 
-from marecg_cli import _corpus, _evaluation, _training
+from marecg_cli import _corpus, _evaluation, _inference, _training
 from marecg_cli._output import run
 
 app = typer.Typer(
@@ -12,7 +12,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for module in (_corpus, _training, _evaluation):
+for module in (_corpus, _training, _evaluation, _inference):
     for command in module.COMMANDS:
         app.command()(command)
 

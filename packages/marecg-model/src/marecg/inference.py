@@ -76,6 +76,23 @@ def embed(
     return Embeddings(rhythm_BD, patch_BTD / seen_T[:, None])
 
 
+@torch.no_grad()
+def predict(
+    model: MarEcg, signals: ArrayLike, *, fs: float, leads: Sequence[str] = LEADS, batch_size: int = 32
+) -> NDArray[np.float32]:
+    """Return q over the N concepts of each record (eq. gscl-pred), float32 [B, N], without any probe.
+
+    Args: as for `embed`.
+
+    Raises:
+        UsageError: as for `embed`, or the model was trained without GSCL.
+    """
+    rhythm_BD = embed(model, signals, fs=fs, leads=leads, batch_size=batch_size).rhythm
+    logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes.device))
+    q_BN: NDArray[np.float32] = logits_BN.softmax(-1).cpu().numpy()
+    return q_BN
+
+
 def _arrange(
     x_BCL: NDArray[np.float32], leads: Sequence[str]
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
