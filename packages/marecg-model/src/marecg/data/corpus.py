@@ -9,16 +9,14 @@ Shapes: C leads, L samples, n records.
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from joblib.parallel import get_active_backend
 
 import ecg_ontology
 from ecg_ontology import Ontology
@@ -30,13 +28,11 @@ from marecg.data.discovery import find
 from marecg.data.folder import held, read_json, write_json
 from marecg.data.plan import Plan
 from marecg.data.preparation import Block, prepare_block
+from marecg.data.workers import workers
 from marecg.errors import CorpusError
 
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
-
-WORTH_A_PROCESS = 256
-"""Records: what one process prepares in the seconds that another spends on its imports."""
 
 Watch = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
@@ -83,7 +79,7 @@ def prepare(
     plan = Plan.of(Path(out), candidates, config, ontology)
     with held(plan.out):
         if not plan.begin():
-            with _workers(plan, jobs, cluster):
+            with workers(len(candidates), jobs, cluster):
                 _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
             _complete(plan)
         shutil.rmtree(plan.building, ignore_errors=True)
@@ -118,27 +114,6 @@ def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
         raise CorpusError(
             problem, where=plan.out, remedy="Run the same command again, with fewer --jobs"
         ) from error
-
-
-@contextmanager
-def _workers(plan: Plan, jobs: int, cluster: str | None) -> Iterator[None]:
-    """Who does the work: this process, some beside it, or a cluster's."""
-    if cluster is None:
-        enough = max(1, len(plan.candidates) // WORTH_A_PROCESS)
-        with parallel_config("loky", n_jobs=jobs if jobs != -1 else min(cpu_count(), enough)):
-            yield
-        return
-    try:
-        config = parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
-    except (ValueError, OSError) as error:
-        problem = f"no Dask scheduler answers ({error})"
-        remedy = "Start one with `dask scheduler`, and install `distributed` here"
-        raise CorpusError(problem, where=cluster, remedy=remedy) from error
-    with config:
-        try:
-            yield
-        finally:
-            get_active_backend()[0].client.close()
 
 
 def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
