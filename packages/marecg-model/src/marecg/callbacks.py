@@ -1,7 +1,8 @@
-"""What a run writes while it goes on: metrics.csv, checkpoints, and a progress bar with the named losses."""
+"""What a run writes while it goes on: metrics.csv, monitors.csv, checkpoints, and a progress bar."""
 
 import csv
 import sys
+from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import lightning
 import torch
 from lightning.pytorch.callbacks import Checkpoint
+from torch import Tensor
 from tqdm import tqdm
 
 from ecg_ontology.files import replacing
@@ -19,22 +21,46 @@ from marecg.pretrain import Pretraining
 KEPT_CHECKPOINTS = 2
 
 
-class Metrics(lightning.Callback):
+class AfterStep(lightning.Callback):
+    """Does something once per optimiser step, after its last micro-batch."""
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Look whether the micro-batch was the step's last."""
+        assert isinstance(pl_module, Pretraining)
+        self.after_batch(trainer, outputs)
+        if (batch.number + 1) % trainer.accumulate_grad_batches == 0:
+            self.after_step(trainer, pl_module, batch)
+
+    def after_batch(self, trainer: lightning.Trainer, outputs: Mapping[str, Tensor]) -> None:
+        """Take note of a micro-batch; most callbacks need not."""
+
+    @abstractmethod
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """React to a step; `batch` is its last micro-batch."""
+
+
+class Metrics(AfterStep):
     """metrics.csv: one row per optimiser step, `step,epoch,loss,lr,<named losses…>`.
 
     A loss is the mean over the step's micro-batches and ranks. On resuming, rows after the checkpoint go.
 
     Args:
         path: the file.
-        batches_per_epoch: micro-batches of one rank that make an epoch, a fraction perhaps, times ranks.
+        batches_per_epoch: micro-batches that make an epoch, over all ranks; a fraction perhaps.
     """
 
     def __init__(self, path: Path, batches_per_epoch: float) -> None:
         self.path = path
         self.batches_per_epoch = batches_per_epoch
         self.latest: dict[str, float] = {}
-        self._sums: dict[str, torch.Tensor] = {}
-        self._batches = 0
+        self._batches: list[dict[str, Tensor]] = []
         self._lr = 0.0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -51,28 +77,22 @@ class Metrics(lightning.Callback):
         """Note the learning rate that this step is taken with."""
         self._lr = optimizer.param_groups[0]["lr"]
 
-    def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
-    ) -> None:
-        """Add a micro-batch; at the end of a step, write its row."""
-        accumulate = trainer.accumulate_grad_batches
-        for name, value in outputs.items():
-            # Lightning hands `loss` back divided by the number of micro-batches.
-            whole = value * accumulate if name == "loss" else value
-            self._sums[name] = self._sums.get(name, 0.0) + whole.detach().double()
-        self._batches += 1
-        if self._batches < accumulate:
-            return
+    def after_batch(self, trainer: lightning.Trainer, outputs: Mapping[str, Tensor]) -> None:
+        """Keep the losses; Lightning hands `loss` back divided by the number of micro-batches."""
+        whole = outputs["loss"] * trainer.accumulate_grad_batches
+        self._batches.append({**outputs, "loss": whole.detach()})
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Write the step's row."""
         means = {
-            name: float(trainer.strategy.reduce(value / self._batches, reduce_op="mean"))
-            for name, value in self._sums.items()
+            name: float(
+                trainer.strategy.reduce(
+                    torch.stack([losses[name].double() for losses in self._batches]).mean(), reduce_op="mean"
+                )
+            )
+            for name in self._batches[0]
         }
-        self._sums, self._batches = {}, 0
+        self._batches = []
         self.latest = {
             "step": trainer.global_step,
             "epoch": (batch.number + 1) * trainer.world_size / self.batches_per_epoch,
@@ -84,33 +104,84 @@ class Metrics(lightning.Callback):
             _append(self.path, self.latest)
 
 
-class Monitors(lightning.Callback):
+class Monitors(AfterStep):
     """monitors.csv: the signs of collapse, one row per look at them (`marecg.monitors`)."""
 
     def __init__(self, path: Path, every: int) -> None:
         self.path = path
         self.every = every
-        self._written = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Drop rows of steps that the checkpoint does not know."""
         if trainer.is_global_zero:
             _forget_after(self.path, trainer.global_step)
 
-    def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
-    ) -> None:
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the row of a step that was looked at."""
-        assert isinstance(pl_module, Pretraining)
+        if trainer.is_global_zero and trainer.global_step % self.every == 0:
+            _append(self.path, {"step": trainer.global_step, **module.monitored})
+
+
+class Checkpoints(AfterStep, Checkpoint):
+    """A checkpoint every so many optimiser steps and after the last; the newest two stay.
+
+    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
+    """
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.folder = folder
+        self.every = every
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Save after the step that is due."""
         step = trainer.global_step
-        if trainer.is_global_zero and step % self.every == 0 and step > self._written:
-            self._written = step
-            _append(self.path, {"step": step, **pl_module.monitored})
+        if step % self.every and step != module.total_steps:
+            return
+        target = self.folder / f"step-{step:08d}.ckpt"
+        # Every rank takes part in collecting the state; rank 0 alone writes.
+        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
+            trainer.save_checkpoint(path, weights_only=False)  # all of it, not the weights alone
+        if trainer.is_global_zero:
+            for old in checkpoints(self.folder)[:-KEPT_CHECKPOINTS]:
+                old.unlink()
+
+
+class Progress(AfterStep):
+    """A bar on stderr that counts optimiser steps and shows the latest row of metrics.csv."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.bar: tqdm[Any] | None = None
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Begin at the step that the run is at."""
+        assert isinstance(pl_module, Pretraining)
+        if trainer.is_global_zero:
+            self.bar = tqdm(
+                total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
+            )
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Advance; name the losses, and the skipped steps if there are any."""
+        if self.bar is None:
+            return
+        shown = {
+            name: f"{value:.3f}" for name, value in self.metrics.latest.items() if name not in {"step", "lr"}
+        }
+        if module.skipped_steps:
+            shown["skipped"] = str(module.skipped_steps)
+        self.bar.set_postfix(shown, refresh=False)
+        self.bar.update()
+
+    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        """Leave the bar as it is, finished or not."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The complete checkpoints of a run, oldest first."""
+    return sorted(folder.glob("step-*.ckpt"))
 
 
 def _append(path: Path, row: Mapping[str, float]) -> None:
@@ -131,84 +202,3 @@ def _forget_after(path: Path, step: int) -> None:
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         kept = [row for row in rows if row and row[0].isdigit() and int(row[0]) <= step]
         csv.writer(file).writerows([head, *kept])
-
-
-class Checkpoints(Checkpoint):
-    """A checkpoint every so many optimiser steps and after the last; the newest two stay.
-
-    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
-    """
-
-    def __init__(self, folder: Path, every: int) -> None:
-        self.folder = folder
-        self.every = every
-        self._saved = 0
-
-    def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
-    ) -> None:
-        """Save after the step that is due."""
-        assert isinstance(pl_module, Pretraining)
-        step = trainer.global_step
-        due = step % self.every == 0 or step == pl_module.total_steps
-        if not due or step == self._saved:
-            return
-        self._saved = step
-        target = self.folder / f"step-{step:08d}.ckpt"
-        # Every rank takes part in collecting the state; rank 0 alone writes.
-        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
-            trainer.save_checkpoint(path, weights_only=False)
-        if trainer.is_global_zero:
-            for old in checkpoints(self.folder)[:-KEPT_CHECKPOINTS]:
-                old.unlink()
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    """The complete checkpoints of a run, oldest first."""
-    return sorted(folder.glob("step-*.ckpt"))
-
-
-class Progress(lightning.Callback):
-    """A bar on stderr that counts optimiser steps and shows the latest row of metrics.csv."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self.metrics = metrics
-        self.bar: tqdm[Any] | None = None
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Begin at the step that the run is at."""
-        assert isinstance(pl_module, Pretraining)
-        if trainer.is_global_zero:
-            self.bar = tqdm(
-                total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
-            )
-
-    def on_train_batch_end(
-        self,
-        trainer: lightning.Trainer,
-        pl_module: lightning.LightningModule,
-        outputs: Any,
-        batch: Batch,
-        batch_idx: int,
-    ) -> None:
-        """Advance with the optimiser; name the losses, and the skipped steps if there are any."""
-        assert isinstance(pl_module, Pretraining)
-        if self.bar is None or self.bar.n == trainer.global_step:
-            return
-        shown = {
-            name: f"{value:.3f}" for name, value in self.metrics.latest.items() if name not in {"step", "lr"}
-        }
-        if pl_module.skipped_steps:
-            shown["skipped"] = str(pl_module.skipped_steps)
-        self.bar.set_postfix(shown, refresh=False)
-        self.bar.update(trainer.global_step - self.bar.n)
-
-    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Leave the finished bar."""
-        if self.bar is not None:
-            self.bar.close()
