@@ -234,3 +234,26 @@ def test_a_bundle_without_concepts_cannot_be_loaded(onto, tmp_path):
     assert read_bundle(path).concepts == ()
     with pytest.raises(SourceError, match="no concept at all"):
         ecg_ontology.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("enumeration.lock", b"version\t1\nsha256\tx\nnode\t5\n", "line 3 is damaged"),
+        ("challenge.tsv", b"a\tb\n1\t2\n", "has no columns code and label"),
+        ("challenge.tsv", b"code\tlabel\n1\t\xff\n", "is not UTF-8"),
+        ("routing.sssom.tsv", b"\xff", "is not UTF-8"),
+        ("errata.ttl", b"no turtle", "is not RDF"),
+    ],
+)
+def test_a_damaged_companion_of_the_graph_is_refused_by_name(copy, name, content, says):
+    (copy / name).write_bytes(content)
+    with pytest.raises(SourceError, match=says) as caught:
+        ecg_ontology.load(copy)
+    assert name in str(caught.value)
+
+
+def test_a_wide_gap_of_indices_is_one_finding(copy):
+    edit(copy / "cardiac.ttl", "ccg:index 39 ;", "ccg:index 900000 ;")
+    gaps = [finding for finding in ecg_ontology.validate(copy) if finding.id == "CCG-E002"]
+    assert [finding.subject for finding in gaps] == ["indices 39 to 899999"]

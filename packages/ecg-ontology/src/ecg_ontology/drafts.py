@@ -6,6 +6,7 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 """
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -85,12 +86,16 @@ class Mapping(Frozen):
     place: str = ""
 
 
+LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+"
+"""What a line of the frozen enumeration looks like."""
+
+
 class Lock(Frozen):
     """The frozen enumeration: a version, the lines that it froze, and the hash written above them."""
 
     version: str
     sha256: str
-    lines: tuple[str, ...]
+    lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
     place: str = ""
 
 

@@ -6,10 +6,11 @@ not in them: a model stays valid when those are corrected.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 
 from ecg_ontology.concepts import Concept, Relation, Tier
-from ecg_ontology.drafts import Lock
+from ecg_ontology.drafts import LOCK_LINE, Lock
 from ecg_ontology.errors import SourceError
 
 
@@ -67,12 +68,16 @@ def parse_lock(text: str, place: str) -> Lock:
     """
     fields: dict[str, str] = {}
     lines: list[str] = []
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), start=1):
         key, _, rest = line.partition("\t")
-        if key in ("node", "edge"):
-            lines.append(line)
-        elif key in ("version", "sha256"):
+        if key in ("version", "sha256"):
             fields[key] = rest
+        elif re.fullmatch(LOCK_LINE, line):
+            lines.append(line)
+        elif line and not line.startswith("#"):
+            raise SourceError(
+                f"line {number} is damaged", where=place, remedy="Restore it from version control"
+            )
     if fields.keys() != {"version", "sha256"}:
         raise SourceError(
             "is no enumeration lock: it names no version and sha256",

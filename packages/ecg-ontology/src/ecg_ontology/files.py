@@ -1,4 +1,4 @@
-"""Files appear whole or not at all: written under a temporary name beside the target, then renamed."""
+"""Files appear whole or not at all, and one that can't be read says so in one line."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ecg_ontology.errors import OutputError
+from ecg_ontology.errors import OutputError, SourceError
 
 
 @contextmanager
@@ -46,3 +46,19 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             with suppress(OSError):  # gone already, or never there: the error above is the one to report
                 temporary.unlink()
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a source, which is UTF-8.
+
+    Raises:
+        SourceError: the file can't be read or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"is not UTF-8 (byte {error.start})", where=path, remedy="Save it as UTF-8"
+        ) from error
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error

@@ -22,6 +22,7 @@ from ecg_ontology.drafts import (
 )
 from ecg_ontology.enumeration import parse_lock
 from ecg_ontology.errors import SourceError
+from ecg_ontology.files import read_text
 from ecg_ontology.sssom import read_sssom
 from ecg_ontology.turtle import SCHEMA, turtle_text
 
@@ -92,12 +93,14 @@ def _table_name(path: Path) -> str:
 def _read_official(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        return {row["code"]: row["label"] for row in csv.DictReader(file, delimiter="\t")}
+    rows = list(csv.DictReader(read_text(path).splitlines(), delimiter="\t", restval=""))
+    if rows and not {"code", "label"} <= rows[0].keys():
+        raise SourceError("has no columns code and label", where=path)
+    return {row["code"]: row["label"] for row in rows}
 
 
 def _read_lock(path: Path) -> Lock | None:
-    return parse_lock(path.read_text(encoding="utf-8"), path.name) if path.exists() else None
+    return parse_lock(read_text(path), path.name) if path.exists() else None
 
 
 def _read_errata(path: Path) -> tuple[Erratum, ...]:
@@ -205,7 +208,7 @@ class _Places:
         self._name = path.name
         self._lines: dict[tuple[str, str], int] = {}
         if path.suffix == ".ttl":
-            self._scan(path.read_text(encoding="utf-8"))
+            self._scan(read_text(path))
 
     def _scan(self, text: str) -> None:
         prefixes = dict(re.findall(r"(?m)^@prefix\s+([\w-]*):\s*<([^>]*)>", text))

@@ -13,6 +13,7 @@ from pathlib import Path
 from ecg_ontology.concepts import Regime
 from ecg_ontology.drafts import Mapping
 from ecg_ontology.errors import SourceError
+from ecg_ontology.files import read_text
 
 SNOMED = "snomedct"
 """Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
@@ -41,10 +42,7 @@ def read_sssom(path: Path, table: str) -> tuple[Mapping, ...]:
     Raises:
         SourceError: it can't be read or is no SSSOM table of this form; the message names the line.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SourceError(f"cannot be read ({error})", where=path) from error
+    lines = read_text(path).splitlines()
     prefixes = _curie_map(lines)
     body = [(number, line) for number, line in enumerate(lines, start=1) if line and not line.startswith("#")]
     header = body[0][1].split("\t") if body else []

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ecg_ontology.checks.catalogue import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
@@ -65,8 +66,11 @@ def index_gap(draft: Draft) -> Iterator[Breach]:
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
     if len(indices) < len(draft.concepts):
         return  # an index that is missing at its concept, or twice, is E003's or E001's business
-    for missing in sorted(set(range(max(indices, default=-1) + 1)) - indices):
-        yield Breach(f"index {missing}", f"no concept carries index {missing}, but higher indices are taken")
+    ordered = sorted(index for index in indices if index >= 0)
+    for before, after in pairwise([-1, *ordered]):
+        if after - before > 1:
+            name = f"index {before + 1}" if after - before == 2 else f"indices {before + 1} to {after - 1}"
+            yield Breach(name, f"no concept carries {name}, but higher indices are taken")
     for index in sorted(index for index in indices if index < 0):
         yield Breach(f"index {index}", f"index {index} is negative")
 
