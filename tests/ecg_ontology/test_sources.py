@@ -178,7 +178,7 @@ def test_a_broken_routing_table_is_refused_by_line(copy, old, new, says):
 
 
 def test_a_lock_that_is_no_lock_is_refused(copy):
-    (copy / "enumeration.lock").write_text("nothing\n", encoding="utf-8")
+    (copy / "enumeration.lock").write_text("# nothing\n", encoding="utf-8")
     with pytest.raises(SourceError, match="is no enumeration lock"):
         ecg_ontology.load(copy)
 
