@@ -21,8 +21,8 @@ from marecg.evaluate.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.probe import Part, check_val
 from marecg.evaluate.slow_signals import SAMPLES, slow_signals
 
-WIDTHS = (32, 64, 128, 128)
-EPOCHS = 40
+WIDTHS = (16, 32, 64, 64)
+EPOCHS = 30
 BATCH = 32
 LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 1e-2
