@@ -49,3 +49,20 @@ def test_an_empty_corpus_has_tables_too(tmp_path: Path, write_record: Callable[.
 def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="not a prepared corpus"):
         statistics(tmp_path)
+
+
+def test_labels_of_another_ontology_are_not_counted_under_this_ones_names(
+    source: Path, tmp_path: Path
+) -> None:
+    prepare([source], tmp_path / "corpus", jobs=1)
+    about = json.loads((tmp_path / "corpus" / "corpus.json").read_text())
+    (tmp_path / "corpus" / "corpus.json").write_text(json.dumps(about | {"ontology_sha256": "0"}))
+    with pytest.raises(CorpusError, match="another enumeration"):
+        statistics(tmp_path / "corpus")
+
+
+def test_a_damaged_index_is_one_clear_error(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "corpus", jobs=1)
+    (tmp_path / "corpus" / "index.parquet").write_bytes(b"x" * 100)
+    with pytest.raises(CorpusError, match=r"index\.parquet"):
+        statistics(tmp_path / "corpus")

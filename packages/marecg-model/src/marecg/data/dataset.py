@@ -74,11 +74,12 @@ class Corpus:
                 _mapped(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
             profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
+            y = _multi_hot(rows["leaves"].combine_chunks())
         except ValidationError as error:
             names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
             raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
-        except (OSError, EOFError, KeyError, ValueError, pa.ArrowException) as error:
+        except (OSError, EOFError, KeyError, IndexError, AttributeError, ValueError) as error:
             raise _damaged(folder, str(error)) from error
         sizes = np.bincount(column(rows, "shard"), minlength=len(shards))
         if sizes.tolist() != [len(shard) for shard in shards]:
@@ -90,7 +91,7 @@ class Corpus:
             ontology_sha256=ontology,
             ids=rows["id"].to_pylist(),
             sources=rows["source"].to_pylist(),
-            y=_multi_hot(rows["leaves"].combine_chunks()),
+            y=y,
             primary=column(rows, "primary"),
             n_valid=column(rows, "n_valid"),
             rpeaks=_lists(rows["rpeaks"].combine_chunks()),

@@ -6,6 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from marecg.errors import CorpusError
+
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""
 
@@ -49,5 +51,9 @@ def write(rows: pa.Table, path: Path) -> None:
 
 
 def read(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read an index file, or some of its columns."""
-    return pq.read_table(path, columns=columns, memory_map=False)
+    """Read an index file, or some of its columns. Raises `CorpusError` when it is missing or damaged."""
+    try:
+        return pq.read_table(path, columns=columns)
+    except (OSError, pa.ArrowException) as error:
+        problem = f"can't be read ({str(error).splitlines()[0]})"
+        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error

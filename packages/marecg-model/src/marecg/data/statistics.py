@@ -14,6 +14,7 @@ from ecg_ontology import Ontology
 from marecg.data import index
 from marecg.data.dataset import read_about
 from marecg.data.folder import read_json
+from marecg.errors import CorpusError
 
 _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
@@ -28,11 +29,14 @@ def statistics(folder: str | Path) -> dict[str, Any]:
         `leaves` {abbr: n}, `records_without_leaf`, `rpeaks`, `seconds`, `duplicates`, and `notes` {note: n}.
 
     Raises:
-        CorpusError: the folder is no finished corpus, or is damaged.
+        CorpusError: the folder is no finished corpus, is damaged, or has the labels of another ontology.
     """
     folder = Path(folder)
     about, report = read_about(folder), read_json(folder / "report.json")
     ontology = ecg_ontology.load(profile=about["profile"])
+    if ontology.sha256 != about["ontology_sha256"]:
+        problem = "was labelled with another enumeration of concepts"
+        raise CorpusError(problem, where=folder, remedy="Prepare it again with this version")
     rows = index.read(folder / "index.parquet", COLUMNS)
     codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
     return {
