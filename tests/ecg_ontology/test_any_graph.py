@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ecg_ontology
@@ -66,6 +66,7 @@ def lungs(draw):
     return lung(families, leaves, extra)
 
 
+@settings(max_examples=15)  # RDF/XML is slow to parse
 @given(lungs())
 def test_turtle_rdf_xml_and_n_triples_give_back_what_was_written(draft):
     # A temporary folder of its own: hypothesis calls this many times within one test.

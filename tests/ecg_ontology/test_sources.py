@@ -12,6 +12,7 @@ from ecg_ontology import OutputError, SourceError, UsageError
 from ecg_ontology.building import built_files, stale
 from ecg_ontology.drafts import read_bundle
 from ecg_ontology.sources import read_source
+from ecg_ontology.sssom import read_sssom, sssom_text
 from ecg_ontology.turtle import turtle_text
 
 AF = ":AF a ccg:Leaf ;\n    ccg:index 5 ;"
@@ -47,6 +48,20 @@ def test_turtle_read_and_written_is_the_same_bytes(sources):
     assert turtle_text(read_source(sources / "cardiac.ttl")) == (sources / "cardiac.ttl").read_text(
         encoding="utf-8"
     )
+
+
+@pytest.mark.parametrize("table", ["routing", "routing.paper", "routing.scp"])
+def test_a_routing_table_read_and_written_is_the_same_bytes(onto, sources, table):
+    path = sources / f"{table}.sssom.tsv"
+    text = path.read_text(encoding="utf-8")
+    slots, _, prefixes = text.partition("#curie_map:\n")
+    again = sssom_text(
+        read_sssom(path, table),
+        metadata=dict(re.findall(r"(?m)^#(\w+): (.*)$", slots)),
+        prefixes=dict(re.findall(r'(?m)^#  (\w+): "(.*)"$', prefixes)),
+        labels={node.iri: node.label for node in onto.nodes},
+    )
+    assert again == text
 
 
 @pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt"])

@@ -85,6 +85,12 @@ class Mapping(Frozen):
     table: str = BASE_TABLE
     place: str = ""
 
+    @property
+    def where(self) -> str:
+        """File and line; the file alone for a row that comes from a bundle."""
+        name = "routing" if self.table == BASE_TABLE else f"routing.{self.table}"
+        return self.place or f"{name}.sssom.tsv"
+
 
 LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+"
 """What a line of the frozen enumeration looks like."""

@@ -138,7 +138,6 @@ def sssom_text(
 
 
 def _shorten(iri: str, prefixes: Table[str, str]) -> str:
-    for prefix, base in prefixes.items():
-        if iri.startswith(base):
-            return f"{prefix}:{iri.removeprefix(base)}"
-    return iri
+    fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
+    prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
+    return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -32,7 +32,7 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
     """A code is malformed or its check digit does not fit."""
     for (_, code), rows in _by_code(draft).items():
         if problem := malformation(code):
-            yield Breach(code, f"{code!r} is no code: {problem}", rows[0].place)
+            yield Breach(code, f"{code!r} is no code: {problem}", rows[0].where)
 
 
 @ROUTING.rule(
@@ -46,7 +46,7 @@ def unknown_node(draft: Draft) -> Iterator[Breach]:
     known = {concept.iri for concept in draft.concepts}
     for row in draft.mappings:
         if row.node is not None and row.node not in known:
-            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.place)
+            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
 
 
 @ROUTING.rule(
@@ -66,7 +66,7 @@ def family_closure(draft: Draft) -> Iterator[Breach]:
         if wanted and roots != wanted:
             given, due = _names(draft, sorted(roots)), _names(draft, sorted(wanted))
             message = f"{code} names the families {given}; its leaves belong to {due}"
-            yield Breach(code, message, rows[0].place)
+            yield Breach(code, message, rows[0].where)
 
 
 @ROUTING.rule(
@@ -77,10 +77,12 @@ def family_closure(draft: Draft) -> Iterator[Breach]:
 )
 def contradicting_rows(draft: Draft) -> Iterator[Breach]:
     """Rows of one code contradict each other."""
-    leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
+    tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for (_, code), rows in _by_code(draft).items():
         nodes = [row.node for row in rows]
-        count = sum(node in leaves for node in nodes)
+        if not {node for node in nodes if node is not None} <= tiers.keys():
+            continue  # E302's business: without its node nothing can be said about a row
+        count = sum(node is not None and tiers[node] is Tier.leaf for node in nodes)
         if None in nodes and len(nodes) > 1:
             problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
         elif len(set(nodes)) < len(nodes):
@@ -91,7 +93,7 @@ def contradicting_rows(draft: Draft) -> Iterator[Breach]:
             problem = f"should be of the regime {regime.value!r}"
         else:
             continue
-        yield Breach(code, f"{code} {problem}", rows[-1].place)
+        yield Breach(code, f"{code} {problem}", rows[-1].where)
 
 
 def _regime(nodes: list[str | None], leaves: int) -> Regime:
@@ -112,7 +114,7 @@ def wrong_label(draft: Draft) -> Iterator[Breach]:
         official = draft.official.get(code)
         if table == BASE_TABLE and official is not None and rows[0].label != official:
             yield Breach(
-                code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].place
+                code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].where
             )
 
 
@@ -140,7 +142,7 @@ def unexplained_code(draft: Draft) -> Iterator[Breach]:
     """An unrouted code has no reason."""
     for row in draft.mappings:
         if row.node is None and not row.reason:
-            yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.place)
+            yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.where)
 
 
 @ROUTING.rule(
@@ -163,7 +165,7 @@ def printed_otherwise(draft: Draft) -> Iterator[Breach]:
                 f"the paper prints {code} as {rows[0].label!r} → {names[0]}; "
                 f"officially it is {label!r}, curated as {names[1]}"
             )
-            yield Breach(code, message, rows[0].place)
+            yield Breach(code, message, rows[0].where)
 
 
 def _names(draft: Draft, iris: Iterable[str]) -> str:
