@@ -72,3 +72,33 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_3(
         assert captured.out == ""
         assert captured.err.startswith("error: ")
         assert captured.err.count("\n") == 1
+
+
+def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source: Path, tmp_path: Path) -> None:
+    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
+    code, out, err = run("audit", tmp_path / "corpus", "--against", source)
+    assert code == 1
+    assert "bit-identical signals" in out
+    assert "leaking: georgia/E00001.hea" in err
+    code, out, _ = run("audit", tmp_path / "corpus", "--against", source, "--format", "json")
+    assert (code, json.loads(out)["leaking"]) == (1, ["georgia/E00001.hea"])
+
+
+def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(
+        "prepare", source, "--out", tmp_path / "a", "--set", "amplitude_limit=1", "--format", "json"
+    )
+    assert json.loads(out)["quarantined"]["extreme-amplitude"] == 1
+    with pytest.raises(SystemExit) as ended:
+        main(["prepare", str(source), "--out", str(tmp_path / "b"), "--set", "amplitude=1"])
+    assert ended.value.code == 2
+    assert "no setting named 'amplitude'" in capsys.readouterr().err
+
+
+def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path) -> None:
+    code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--corpus", "paper")
+    assert code == 0
+    assert "8,296" in out
+    assert "the paper kept 80% by thresholds that it does not give" in out

@@ -189,6 +189,23 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Pa
     with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
         prepare([source], tmp_path, jobs=1)
     assert (tmp_path / "thesis.tex").exists()
+    mine = tmp_path / "mine" / "building"
+    mine.mkdir(parents=True)
+    (mine / "plan.dwg").write_text("x")
+    with pytest.raises(CorpusError, match=r"not empty \(plan.dwg"):
+        prepare([source], mine.parent, jobs=1)
+    assert (mine / "plan.dwg").exists()
+
+
+def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert in_child(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    for name in (".gitignore", ".00001-0123abcd.npy"):
+        (out / "shards" / name).write_text("x")
+    prepare([source], out, SMALL, jobs=1)
+    assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
 
 
 def test_a_source_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:

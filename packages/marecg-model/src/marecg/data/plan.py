@@ -9,6 +9,7 @@ building/        only while it is being prepared: the plan, and each finished sh
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ from marecg.data.discovery import fingerprint
 from marecg.data.folder import read_json, write_json
 from marecg.data.index import FORMAT
 from marecg.errors import CorpusError
+
+_LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
+"""What `replacing` leaves behind where a process was killed while it wrote."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +97,8 @@ class Plan:
             (path for path in (self.out / "corpus.json", self.building / "plan.json") if path.is_file()), None
         )
         if known is None:
-            others = [
-                path.name for path in self.out.iterdir() if not _is_temporary(path) and path != self.building
-            ]
+            others = [path.name for path in self.out.iterdir() if path != self.building]
+            others += [path.name for path in self.building.glob("*") if not _LEFT_OVER.fullmatch(path.name)]
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
@@ -109,12 +112,9 @@ class Plan:
             )
         for folder in (self.out, self.building, self.out / "shards"):
             for path in folder.glob(".*"):
-                path.unlink()  # left by a process that was killed while it wrote
+                if _LEFT_OVER.fullmatch(path.name):
+                    path.unlink()
         return known.name == "corpus.json"
-
-
-def _is_temporary(path: Path) -> bool:
-    return path.name.startswith(".")
 
 
 def _routing_sha256(ontology: Ontology) -> str:
