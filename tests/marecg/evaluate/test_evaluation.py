@@ -155,3 +155,9 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
 def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match=words):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, protocol=protocol)
+
+
+@pytest.mark.parametrize("name", ["encoder", "zero-shot"])
+def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl_root, tmp_path):
+    with pytest.raises(UsageError, match="is taken"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})

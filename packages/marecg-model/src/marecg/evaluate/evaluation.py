@@ -4,6 +4,7 @@ Shapes: R recordings, M labelled records, K classes, F features.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +22,7 @@ from marecg.evaluate.features import Features, Method, Watch, extract
 from marecg.evaluate.handcrafted import handcrafted
 from marecg.evaluate.merl import DIFFERENCES, POSITIONAL, merl, merl_view
 from marecg.evaluate.minirocket import minirocket
-from marecg.evaluate.predictions import predictions, save
-from marecg.evaluate.probe import choose_logistic
+from marecg.evaluate.predictions import Predictions, predictions, save
 from marecg.evaluate.protocol import Trial, strict
 from marecg.evaluate.resnet import resnet
 from marecg.evaluate.results import Counts, Report
@@ -73,54 +73,65 @@ def evaluate(
     """
     shares = _check_request(fractions, seeds, protocol, splits, baselines)
     asked = open_task(task, root, splits, by_position=protocol == "merl-positional")
-    recordings = asked.recordings if protocol == "strict" else merl_view(asked.recordings)
+    if protocol != "strict":
+        asked = replace(asked, recordings=merl_view(asked.recordings))
     folder = run / "model"
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = MarEcg.from_pretrained(folder).to(device)
+    model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     onto = ecg_ontology.load(folder / "ontology.json")
     sha256 = weights_sha256(model)
-    methods = (
-        encoder(REFERENCE, model),
-        encoder("random encoder", random_encoder(model.config).to(device)),
-        handcrafted(),
-        *(BASELINES[name](asked) for name in baselines),
-    )
-    found = extract(recordings, methods, run / "features", watch)
-    found |= {name: read_features(path, recordings) for name, path in (features or {}).items()}
+    methods = _methods(model, asked, baselines)
+    found = extract(asked.recordings, methods, run / "features", watch)
+    found |= _read_all(features or {}, asked, found.keys())
     usable = _restrict(asked, found)
     x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
-    choose = {method.name: method.choose for method in methods}
-    ways = {name: partial(strict, choose=choose.get(name, choose_logistic)) for name in x}
+    probes = {method.name: partial(strict, choose=method.choose) for method in methods}
     trials = {
-        name: _probe(ways[name] if protocol == "strict" else merl, x_MF, usable, shares, seeds)
+        name: _probe(probes.get(name, strict) if protocol == "strict" else merl, x_MF, usable, shares, seeds)
         for name, x_MF in x.items()
     }
+    test_M = usable.split_M == TEST
     if model.prototypes.any():
-        trials["zero-shot"] = [zero_shot(model, x[REFERENCE][usable.split_M == TEST], usable, onto)]
+        trials["zero-shot"] = [zero_shot(model, x[REFERENCE][test_M], usable, onto)]
     assert weights_sha256(model) == sha256, "the probe changed the encoder"
-    dimensions = {name: x_MF.shape[1] for name, x_MF in x.items()} | {"zero-shot": model.config.width}
-    y_MK = usable.y_MK[usable.split_M == TEST]
+    widths = {name: x_MF.shape[1] for name, x_MF in x.items()} | {"zero-shot": model.config.width}
     report = Report(
         task=asked.name,
         protocol=protocol,
         notes=PROTOCOLS[protocol],
         folds=asked.folds,
-        window=recordings.window,
+        window=asked.recordings.window,
         classes=asked.classes,
         records=_counts(usable, found),
         model=str(folder),
         model_sha256=sha256,
         ontology_sha256=onto.sha256,
-        data_sha256=recordings.sha256,
+        data_sha256=asked.recordings.sha256,
         task_sha256=usable.sha256,
-        cells=summarise(trials, dimensions, y_MK, asked.classes),
+        cells=summarise(trials, widths, usable.y_MK[test_M], asked.classes),
     )
-    name = f"{asked.name}-{protocol}"
-    ids = tuple(recordings.ids[row] for row in usable.row_M[usable.split_M == TEST])
-    save(run / "probe" / f"{name}.npz", predictions(ids, asked.classes, y_MK, trials))
+    ids = tuple(asked.recordings.ids[row] for row in usable.row_M[test_M])
+    _keep(run, report, predictions(ids, asked.classes, usable.y_MK[test_M], trials))
+    return report
+
+
+def _methods(model: MarEcg, task: Task, baselines: Collection[str]) -> tuple[Method, ...]:
+    blank = random_encoder(model.config).to(model.prototypes.device)
+    further = (BASELINES[name](task) for name in baselines)
+    return encoder(REFERENCE, model), encoder("random encoder", blank), handcrafted(), *further
+
+
+def _read_all(paths: Mapping[str, Path], task: Task, taken: Collection[str]) -> dict[str, Features]:
+    for name in paths:
+        if name in (*taken, "zero-shot"):
+            raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
+    return {name: read_features(path, task.recordings) for name, path in paths.items()}
+
+
+def _keep(run: Path, report: Report, kept: Predictions) -> None:
+    name = f"{report.task}-{report.protocol}"
+    save(run / "probe" / f"{name}.npz", kept)
     with replacing(run / "probe" / f"{name}.json") as temporary:
         temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
-    return report
 
 
 def _check_request(
