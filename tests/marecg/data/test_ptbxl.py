@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from marecg.data.datasets import ptbxl
+from marecg.data.discovery import find
 from marecg.errors import CorpusError
 
 HEAD = "ecg_id,patient_id,age,sex,report,scp_codes,strat_fold,filename_lr,filename_hr\n"
@@ -66,3 +67,8 @@ def test_a_database_that_points_outside_the_release_is_refused(root: Path) -> No
         (root / "ptbxl_database.csv").write_text(f"{HEAD}7,1.0,50.0,1,,{{}},3,,{file}\n")
         with pytest.raises(CorpusError, match="outside the release"):
             ptbxl.entries(root)
+
+
+def test_a_corpus_can_leave_out_the_folds_that_it_is_probed_on(root: Path) -> None:
+    assert [candidate.fold for candidate in find([root])] == [10, 9]
+    assert [candidate.fold for candidate in find([root], folds=range(1, 10))] == [9]

@@ -58,6 +58,7 @@ class CorpusConfig(Settings):
     rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
+    ptbxl_folds: tuple[int, ...] = chosen((), "all of PTB-XL; 1 to 8 leave out what it is probed on")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
 

@@ -12,7 +12,6 @@ from marecg.recipes import tiny
 from marecg.report import write_report
 from marecg.train import train
 
-
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
 """Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""
 

@@ -12,12 +12,13 @@ Reader = Callable[..., Record]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Where a record is, which collection it belongs to, and how it is read."""
+    """Where a record is, which collection it belongs to, and how it is read; PTB-XL's have a fold."""
 
     root: Path
     file: Path
     source: str
     read: Reader = field(compare=False)
+    fold: int | None = None
 
     @property
     def path(self) -> str:

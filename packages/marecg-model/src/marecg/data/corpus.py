@@ -75,7 +75,7 @@ def prepare(
     """
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
-    candidates = find([Path(source).resolve() for source in sources], only)
+    candidates = find([Path(source).resolve() for source in sources], only, config.ptbxl_folds)
     plan = Plan.of(Path(out), candidates, config, ontology)
     with held(plan.out):
         if not plan.begin():

@@ -18,10 +18,10 @@ DATASETS = (
 """Datasets with a layout of their own: whether a folder is the root of one, and the records in it."""
 
 
-def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
+def find(roots: Sequence[Path], only: Collection[str] = (), folds: Collection[int] = ()) -> list[Candidate]:
     """Find every record below the given folders, each once, ordered by folder name and path.
 
-    `only` names the sources wanted, such as `georgia`; without it all are.
+    `only` names the sources wanted, such as `georgia`, and `folds` PTB-XL's; without them all are.
 
     A folder that one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read in the
     style of the CinC Challenges.
@@ -34,7 +34,7 @@ def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
         if not root.is_dir():
             raise CorpusError("is not a folder", where=root, remedy="Give a folder of WFDB records or PTB-XL")
         for candidate in _below(root):
-            if not only or candidate.source in only:
+            if _wanted(candidate, only, folds):
                 found.setdefault(candidate.file.resolve(), candidate)
     if not found:
         places = ", ".join(map(str, roots))
@@ -45,6 +45,11 @@ def find(roots: Sequence[Path], only: Collection[str] = ()) -> list[Candidate]:
             remedy="Give a folder of WFDB records or PTB-XL",
         )
     return sorted(found.values(), key=lambda each: (each.root.name, each.path, str(each.root)))
+
+
+def _wanted(candidate: Candidate, only: Collection[str], folds: Collection[int]) -> bool:
+    in_fold = candidate.fold is None or not folds or candidate.fold in folds
+    return in_fold and (not only or candidate.source in only)
 
 
 def fingerprint(candidates: Sequence[Candidate]) -> str:

@@ -87,7 +87,7 @@ def statements(root: Path) -> dict[str, Statement]:
 def candidates(root: Path) -> Iterator[Candidate]:
     """Every entry on disk. Raises `CorpusError` as `database` does."""
     for entry in entries(root):
-        yield Candidate(root, header_of(root, entry), SOURCE, partial(read, root, entry))
+        yield Candidate(root, header_of(root, entry), SOURCE, partial(read, root, entry), entry.fold)
 
 
 def header_of(root: Path, entry: Entry) -> Path:
