@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 
 
 class Profile(StrEnum):
@@ -197,6 +197,21 @@ def audit(
         raise typer.Exit(EXIT_FINDINGS)
 
 
+def gallery(
+    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    sources: Annotated[list[Path], typer.Argument(help="The folders that it was prepared from.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+) -> None:
+    """Show what was quarantined, with pictures of examples per reason.
+
+    Example: marecg gallery corpus /data/georgia /data/ptb --out quarantined.html
+    """
+    from marecg.data.gallery import gallery
+
+    message(f"{gallery(data, sources, out)} pictures")
+    result(str(out))
+
+
 def _print_accounts(account: Mapping[str, Any]) -> None:
     """One row per source: what was found, kept, and quarantined under each reason."""
     reasons = list(account["quarantined"])
@@ -259,4 +274,4 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
         yield watch
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit)
+COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit, gallery)
