@@ -1,3 +1,6 @@
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -113,3 +116,10 @@ def test_the_same_records_are_resampled_alike_so_methods_can_be_paired():
     y = (np.random.default_rng(4).random((40, 2)) < 0.5).astype(np.uint8)
     logits = np.random.default_rng(5).normal(size=(1, 40, 2))
     np.testing.assert_array_equal(resampled_macro_auc(y, logits), resampled_macro_auc(y, 2 * logits + 1))
+
+
+@pytest.mark.parametrize("module", ["metrics", "summary", "tasks"])
+def test_the_examples_in_the_docstrings_hold(module):
+    found = doctest.testmod(importlib.import_module(f"marecg.evaluate.{module}"))
+    assert found.attempted > 0
+    assert found.failed == 0

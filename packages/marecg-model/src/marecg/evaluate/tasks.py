@@ -139,7 +139,7 @@ def split_of(record: str) -> str:
 
     Example:
         >>> split_of("georgia/E00001")
-        'train'
+        'test'
     """
     share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
     return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST
