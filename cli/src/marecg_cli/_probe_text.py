@@ -60,7 +60,8 @@ def _notes(report: Report) -> list[str]:
         notes.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
     by_method = _by_method(report)
     for cell in (*next(iter(by_method.values())), *by_method.get("zero-shot", ())):
-        unseen = sorted({name for names in cell.untrained for name in names})
+        scored = {score.name for score in cell.classes}
+        unseen = sorted(scored & {name for names in cell.untrained for name in names})
         if unseen:
             lack = "with positives in every draw" if cell.fraction else "that a concept stands for"
             notes.append(f"{_share(cell.fraction)}: not {lack}, so AUC ½ there: {', '.join(unseen)}.")
