@@ -34,7 +34,9 @@ wheels: install
 
 # Ratios against named baselines, on a machine that does nothing else.
 bench: install
-	@for script in bench/*.py; do echo "== $$script"; PYTHONPATH=. $(BIN)/python $$script || exit 1; done
+	@for script in bench/*.py; do \
+		name=$$(basename $$script .py); echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; \
+	done
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs
