@@ -55,6 +55,8 @@ def test_set_changes_the_value_it_names(assignment: str, path: str, value: objec
         ("train.max_steps=many", "train.max_steps"),
         ("train.lr=-1", "train.lr"),
         ("model.heads=5", "not a multiple of heads"),
+        ("data.window=5000", "199 patches"),
+        ("data.window=3000", "the context has 139"),
         ("gscl.rule=loudest", "gscl.rule"),
     ],
 )

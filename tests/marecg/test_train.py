@@ -19,7 +19,7 @@ import ecg_ontology
 from marecg.config import Config
 from marecg.data.dataset import Corpus
 from marecg.data.loader import Batch
-from marecg.errors import CheckpointError, DivergedError, OutputError, UsageError
+from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, UsageError
 from marecg.model import MarEcg
 from marecg.network import Network, Outcome
 from marecg.overrides import override
@@ -215,6 +215,12 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
 def test_a_run_is_not_overwritten(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
     with pytest.raises(UsageError, match="holds a run already"):
         train(micro, corpus_folder, unbroken)
+
+
+def test_a_corpus_of_another_window_is_refused(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
+        train(override(micro, ["data.window=4500"]), corpus_folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_nothing_is_resumed_where_there_is_nothing(

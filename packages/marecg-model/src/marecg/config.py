@@ -207,12 +207,13 @@ class TrainConfig(Settings):
 
 
 class Config(Settings):
-    """A recipe: everything that defines a run but the corpus.
+    """A recipe: everything that defines a run.
 
-    An objective that is None is not part of the run.
+    `data` is how its corpus is prepared; an objective that is None is not part of the run.
     """
 
     name: str = chosen("c1", "the recipe's name")
+    data: CorpusConfig = CorpusConfig()
     model: ModelConfig = ModelConfig()
     ar: ArConfig = ArConfig()
     jepa: JepaConfig | None = None
@@ -222,3 +223,13 @@ class Config(Settings):
     gscl: GsclConfig | None = None
     msps: MspsConfig | None = None
     train: TrainConfig = TrainConfig()
+
+    @model_validator(mode="after")
+    def _window_fits(self) -> "Config":
+        patches = (self.data.window - self.model.patch) // self.model.stride + 1
+        if not self.model.context_patches < patches <= self.model.positions:
+            raise ValueError(
+                f"a window of {self.data.window} samples has {patches} patches; the context has "
+                f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
+            )
+        return self

@@ -24,7 +24,7 @@ from marecg.config import LEADS, Config
 from marecg.data.dataset import Corpus
 from marecg.data.loader import BatchStream
 from marecg.data.supervision import Supervision
-from marecg.errors import CheckpointError, UsageError
+from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.network import Network
 from marecg.pretrain import Pretraining
 
@@ -75,7 +75,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             would have drawn.
 
     Raises:
-        CorpusError: `data` is no prepared corpus.
+        CorpusError: `data` is no prepared corpus, or one of another sampling rate or window.
         CheckpointError: corpus, run and installed ontology have different enumerations.
         UsageError: `out` holds a run and `resume` is off, or the other way round, or the recipes differ.
         OutputError: `out` can't be written.
@@ -89,6 +89,14 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             where=data,
             remedy="Prepare it again, or install the ecg-ontology that prepared it",
         )
+    for name in ("fs", "window"):
+        prepared, wanted = getattr(corpus.config, name), getattr(config.data, name)
+        if prepared != wanted:
+            raise CorpusError(
+                f"was prepared with {name} {prepared}, the recipe has data.{name} {wanted}",
+                where=data,
+                remedy="Prepare it again, or change the recipe with --set",
+            )
     if getattr(rank_zero_only, "rank", 0) == 0:
         identity = {
             "config": config.model_dump(mode="json"),
