@@ -23,7 +23,7 @@ class TableFormat(StrEnum):
 
 def probe(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder of a trained encoder.")],
-    more: Annotated[list[float] | None, typer.Argument(hidden=True)] = None,
+    more: Annotated[list[float] | None, typer.Argument(hidden=True, metavar="SHARE")] = None,
     *,
     task: Annotated[
         str,

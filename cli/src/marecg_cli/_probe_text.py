@@ -10,7 +10,7 @@ from marecg.evaluate.results import Cell, Difference, Report, Spread
 
 def probe_text(report: Report) -> str:
     """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
-    console = Console(file=io.StringIO(), width=120, record=True)
+    console = Console(file=io.StringIO(), width=140, record=True)
     console.print(_overview(report))
     console.print(_per_class(report))
     for line in _notes(report):
