@@ -15,23 +15,23 @@ PAPER = {"major": "#e8a2a2", "minor": "#f6dada"}
 """The colours of ECG paper."""
 
 
-def losses(metrics: Mapping[str, Sequence[float]]) -> Figure:
-    """Every named loss against the step, each in a panel of its own scale.
+def curves(metrics: Mapping[str, Sequence[float]]) -> Figure:
+    """Every column against the step, each in a panel of its own scale.
 
     Args:
-        metrics: the columns of metrics.csv.
+        metrics: the columns of metrics.csv or monitors.csv.
     """
     names = [name for name in metrics if name not in {"step", "epoch"}]
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
     figure = Figure(figsize=(3.2 * columns, 2.2 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flat
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     for panel, name in zip(panels, names, strict=False):
         panel.plot(metrics["step"], metrics[name], linewidth=0.9, color="#1f4e79")
         panel.set_title(name, fontsize=9)
         panel.tick_params(labelsize=7)
         panel.grid(alpha=0.3)
-    for panel in list(panels)[len(names) :]:
+    for panel in panels[len(names) :]:
         panel.set_visible(False)
     return figure
 

@@ -48,7 +48,9 @@ def write_report(run: str | Path, data: str | Path | None = None) -> Path:
     model = MarEcg.from_pretrained(run / "model")
     ontology = ecg_ontology.load(run / "model" / "ontology.json")
     config = Config.model_validate(json.loads((run / "config.json").read_text(encoding="utf-8"))["config"])
-    sections = [("Training", pictures.losses(_columns(run / "metrics.csv")))]
+    sections = [("Training", pictures.curves(_columns(run / "metrics.csv")))]
+    if (run / "monitors.csv").exists():
+        sections.append(("Signs of collapse", pictures.curves(_columns(run / "monitors.csv"))))
     if config.gscl is not None:
         names = [node.abbr for node in ontology.nodes]
         cosines = pictures.prototypes(model.prototypes.numpy(), ontology.distances, names, config.gscl.sigma)
