@@ -81,7 +81,7 @@ def report(
 
 def demo(
     out: Annotated[Path, typer.Argument(help="Where everything goes.")] = Path("marecg-demo"),
-    records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=100)] = 480,
+    records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=200)] = 480,
     steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
 ) -> None:
