@@ -77,7 +77,9 @@ def encoder_rows(depth: int = 2) -> list[Row]:
     def both_ways() -> None:
         encoder(x_BTCD).sum().backward()
 
-    layer = nn.TransformerEncoderLayer(768, 12, 3072, activation="gelu", batch_first=True, norm_first=True)
+    layer = nn.TransformerEncoderLayer(
+        768, 12, 3072, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
     vit = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
     length = config.context_patches * len(LEADS) // 8
     vit_flops = RECORDS * 8 * length * depth * (2 * 12 * 768**2 + 4 * length * 768)
