@@ -19,6 +19,10 @@ from marecg.config import Config
 from marecg.train import train
 train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
 """
+SAME_VIEW_EVERYWHERE = """
+from marecg.data.augment import AUGMENTATIONS
+AUGMENTATIONS["rhythm-safe"] = lambda x_BCL, fs, generator: 0.9 * x_BCL.roll(25, -1)
+"""
 
 
 def losses(run: Path) -> list[float]:
@@ -77,3 +81,25 @@ def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
         assert rank.returncode == 0, output
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
     assert (tmp_path / "two" / "model" / "model.safetensors").exists()
+
+
+@pytest.mark.slow
+def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gradients(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    settings = ["view.augmentation=rhythm-safe", "ar.mask_ratio=0", "gscl=null", "train.accumulate=1"]
+    config = override(micro, [*settings, "train.max_steps=4"])
+    script = tmp_path / "script.py"
+    script.write_text(SAME_VIEW_EVERYWHERE + SCRIPT)
+    runs = {"one": ["train.batch_size=4"], "two": ["train.batch_size=2", "train.devices=2"]}
+    for name, layout in runs.items():
+        processes = "2" if name == "two" else "1"
+        flags = [
+            f"--nproc-per-node={processes}",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint=127.0.0.1:{free_port()}",
+        ]
+        rank = launch(override(config, layout), corpus_folder, tmp_path / name, script, *flags)
+        output, _ = rank.communicate(timeout=240)
+        assert rank.returncode == 0, output
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)

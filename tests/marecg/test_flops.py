@@ -7,6 +7,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from marecg.config import ModelConfig
 from marecg.flops import block_flops_per_token, encoder_flops
 from marecg.nn.encoder import Encoder
+from marecg.nn.heads import MLP
+from marecg.nn.prototypes import PrototypeHead
 
 
 @pytest.mark.parametrize(("width", "depth", "ratio", "patches"), [(32, 1, 4, 7), (48, 2, 2, 5)])
@@ -27,3 +29,17 @@ def test_the_formula_is_2_16_d_squared_plus_4_c_plus_t_d_and_387_gflop_at_139_pa
     assert block_flops_per_token(config, 139) == 2 * 16 * 768**2 + 4 * (12 + 139) * 768
     assert encoder_flops(config) / 1e9 == pytest.approx(387, abs=1)
     assert encoder_flops(config, 187) / 1e9 == pytest.approx(525, abs=1)
+
+
+def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder() -> None:
+    config = ModelConfig()
+    prototypes = PrototypeHead(torch.eye(40), 128, config.concept_width, dropout=0.1)
+    heads = [MLP(config.width, 256, outputs) for outputs in (7, 12)]
+    to_concepts = torch.nn.Linear(config.width, config.concept_width, bias=False)
+    h_bar_BTD = torch.randn(1, config.context_patches, config.width)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        prototypes()
+        to_concepts(h_bar_BTD[:, 0])
+        for head in heads:
+            head(h_bar_BTD)
+    assert 0 < counter.get_total_flops() < 0.05 * encoder_flops(config)

@@ -1,11 +1,16 @@
 """MSPS targets, on beat trains whose answer is known."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from marecg.config import ModelConfig, MspsConfig
 from marecg.data.physiology import Phase, Physiology, Rate, physiology
+from marecg.data.records import read_record
+from marecg.data.rpeaks import detect
+from marecg.data.signal import resample
 
 FS = 500
 
@@ -83,3 +88,18 @@ def test_phases_follow_each_other_through_the_beat_by_hand() -> None:
             assert phase == Phase.ST, distance
         elif 125 < distance <= 200:
             assert phase == Phase.T_WAVE, distance
+
+
+@pytest.mark.realdata
+def test_the_rate_bucket_of_real_records_is_that_of_their_codes(realdata: Path) -> None:
+    named = {"426177001": Rate.BRADY, "427084000": Rate.TACHY}
+    wanted, peaks = [], []
+    for header in sorted((realdata / "cinc2021" / "georgia").glob("*.hea")):
+        record = read_record(header, header.parent)
+        rates = {named[code] for code in record.codes if code in named}
+        if len(rates) == 1:
+            wanted.append(rates.pop())
+            peaks.append(detect(resample(record.x_CL, record.fs)[0], FS))
+    found = physiology(peaks, ModelConfig(), MspsConfig())
+    assert len(wanted) > 10
+    assert np.mean(found.rate_M == np.array(wanted)) > 0.85
