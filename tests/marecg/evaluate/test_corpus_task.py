@@ -24,6 +24,7 @@ class Prepared:
     config: CorpusConfig = field(default_factory=CorpusConfig)
     profile: str = "paper"
     records: int = 400
+    ontology = Corpus.ontology  # the real one, which reads nothing else of a corpus
 
     @property
     def ids(self) -> list[str]:

@@ -75,20 +75,14 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             would have drawn.
 
     Raises:
-        CorpusError: `data` is no prepared corpus, or one of another sampling rate or window.
-        CheckpointError: corpus, run and installed ontology have different enumerations.
+        CorpusError: `data` is no prepared corpus, or one of another sampling rate, window or enumeration.
+        CheckpointError: the run to resume follows another enumeration.
         UsageError: `out` holds a run and `resume` is off, or the other way round, or the recipes differ.
         OutputError: `out` can't be written.
     """
     folder = Path(out)
     corpus = Corpus.open(data)
-    ontology = ecg_ontology.load(profile=corpus.profile)
-    if corpus.ontology_sha256 != ontology.sha256:
-        raise CheckpointError(
-            f"follows enumeration {corpus.ontology_sha256[:12]}…, installed is {ontology.sha256[:12]}…",
-            where=data,
-            remedy="Prepare it again, or install the ecg-ontology that prepared it",
-        )
+    ontology = corpus.ontology()
     for name in ("fs", "window"):
         prepared, wanted = getattr(corpus.config, name), getattr(config.data, name)
         if prepared != wanted:

@@ -13,6 +13,8 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
+import ecg_ontology
+from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
 from marecg.data import index
 from marecg.errors import CorpusError
@@ -103,6 +105,10 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def ontology(self) -> Ontology:
+        """The installed ontology in the profile of the labels. Raises as `labelling_ontology` does."""
+        return labelling_ontology(self.folder, self.profile, self.ontology_sha256)
+
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Fetch a batch in mV: B record numbers → float32 [B, 12, window], in one pass from the map."""
         rows = np.asarray(rows, np.int64)
@@ -110,6 +116,22 @@ class Corpus:
         for x_CL, shard, row in zip(x_BCL, self._shard[rows], self._row[rows], strict=True):
             np.multiply(self._shards[shard][row], MILLIVOLTS_PER_UNIT, out=x_CL)
         return x_BCL
+
+
+def labelling_ontology(folder: Path, profile: str, sha256: str) -> Ontology:
+    """Load the ontology that labelled a corpus.
+
+    Raises:
+        CorpusError: the installed one has another enumeration.
+    """
+    ontology = ecg_ontology.load(profile=profile)
+    if ontology.sha256 != sha256:
+        raise CorpusError(
+            f"follows another ontology: another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})",
+            where=folder,
+            remedy="Prepare the corpus again, or install the ecg-ontology that prepared it",
+        )
+    return ontology
 
 
 def read_about(folder: Path) -> dict[str, Any]:

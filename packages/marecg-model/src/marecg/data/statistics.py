@@ -9,12 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.data import index
-from marecg.data.dataset import read_about
+from marecg.data.dataset import labelling_ontology, read_about
 from marecg.data.folder import read_json
-from marecg.errors import CorpusError
 
 _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
@@ -33,10 +31,7 @@ def statistics(folder: str | Path) -> dict[str, Any]:
     """
     folder = Path(folder)
     about, report = read_about(folder), read_json(folder / "report.json")
-    ontology = ecg_ontology.load(profile=about["profile"])
-    if ontology.sha256 != about["ontology_sha256"]:
-        problem = "was labelled with another enumeration of concepts"
-        raise CorpusError(problem, where=folder, remedy="Prepare it again with this version")
+    ontology = labelling_ontology(folder, about["profile"], about["ontology_sha256"])
     rows = index.read(folder / "index.parquet", COLUMNS)
     codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
     return {

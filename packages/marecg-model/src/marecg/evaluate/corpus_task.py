@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import ecg_ontology
 from marecg.data.dataset import Corpus
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks import (
@@ -39,13 +38,7 @@ def corpus_task(name: str, root: Path) -> Task:
         raise CorpusError(
             f"is at {corpus.config.fs} Hz", where=root, remedy=f"Prepare the corpus again at {FS} Hz"
         )
-    onto = ecg_ontology.load(profile=corpus.profile)
-    if onto.sha256 != corpus.ontology_sha256:
-        raise CorpusError(
-            f"follows another ontology ({corpus.ontology_sha256[:12]}, installed is {onto.sha256[:12]})",
-            where=root,
-            remedy="Prepare the corpus again",
-        )
+    onto = corpus.ontology()
     ids = tuple(f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True))
     split_R = np.array([split_of(record) for record in ids])
     asked = np.flatnonzero(_supported(corpus.y, split_R))
