@@ -46,7 +46,18 @@ class AfterStep(lightning.Callback):
         """React to a step; `batch` is its last micro-batch."""
 
 
-class Metrics(AfterStep):
+class Rows(AfterStep):
+    """Adds rows to a CSV file; on resuming, those of steps that the checkpoint doesn't know go."""
+
+    path: Path
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Forget what came after the checkpoint."""
+        if trainer.is_global_zero:
+            _forget_after(self.path, trainer.global_step)
+
+
+class Metrics(Rows):
     """metrics.csv: one row per optimiser step, `step,epoch,loss,lr,<named losses…>`.
 
     A loss is the mean over the step's micro-batches and ranks. On resuming, rows after the checkpoint go.
@@ -62,11 +73,6 @@ class Metrics(AfterStep):
         self.latest: dict[str, float] = {}
         self._batches: list[dict[str, Tensor]] = []
         self._lr = 0.0
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Drop rows of steps that the checkpoint does not know."""
-        if trainer.is_global_zero:
-            _forget_after(self.path, trainer.global_step)
 
     def on_before_optimizer_step(
         self,
@@ -104,17 +110,12 @@ class Metrics(AfterStep):
             _append(self.path, self.latest)
 
 
-class Monitors(AfterStep):
+class Monitors(Rows):
     """monitors.csv: the signs of collapse, one row per look at them (`marecg.monitors`)."""
 
     def __init__(self, path: Path, every: int) -> None:
         self.path = path
         self.every = every
-
-    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Drop rows of steps that the checkpoint does not know."""
-        if trainer.is_global_zero:
-            _forget_after(self.path, trainer.global_step)
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the row of a step that was looked at."""

@@ -50,7 +50,8 @@ class Pretraining(lightning.LightningModule):
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks)
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
-        if (self.global_step + 1) % train.monitor_every == 0:
+        last = (batch.number + 1) % train.accumulate == 0
+        if last and (self.global_step + 1) % train.monitor_every == 0:
             self.monitored = monitor(outcome)
         named = {name: value.detach() for name, value in outcome.named.items()}
         self._last = (batch, named)
