@@ -1,16 +1,16 @@
 """The component ablation: several recipes, several seeds, one probe, one table (Table component-ablation)."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from joblib import Parallel, delayed
 
 from marecg.config import Config
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.results import Report
-from marecg.evaluate.summary import REFERENCE
+from marecg.evaluate.summary import REFERENCE, spread
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.train import train
@@ -79,16 +79,11 @@ def summarise(reports: Sequence[tuple[str, Report]]) -> list[AblationRow]:
             own = cell.method in {REFERENCE, "zero-shot"}
             name = recipe if cell.method == REFERENCE else f"{recipe} zero-shot" if own else cell.method
             scores.setdefault((name, cell.fraction), []).append(cell.macro_auc.mean)
-    return [
-        AblationRow(
-            method,
-            fraction,
-            statistics.fmean(values),
-            statistics.stdev(values) if len(values) > 1 else None,
-            len(values),
-        )
-        for (method, fraction), values in scores.items()
-    ]
+    rows = []
+    for (method, fraction), values in scores.items():
+        over_runs = spread(np.array(values))
+        rows.append(AblationRow(method, fraction, over_runs.mean, over_runs.sd, len(values)))
+    return rows
 
 
 def _run(
@@ -96,4 +91,5 @@ def _run(
 ) -> Report:
     run = out / f"{config.name}-seed{config.train.seed}"
     train(config, data, run, resume=(run / "config.json").exists())
-    return evaluate(run, task, root, fractions=fractions, seeds=1 if fractions == (1.0,) else 5)
+    # One place for features: those that are no run's own are computed for the first run alone.
+    return evaluate(run, task, root, fractions=fractions, kept_in=out / "features")

@@ -48,11 +48,12 @@ def evaluate(
     splits: Path | None = None,
     features: Mapping[str, Path] | None = None,
     baselines: Collection[str] = (),
+    kept_in: Path | None = None,
     watch: Watch = iter,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
-    Features are kept in `run/features`, the report and all predictions in `run/probe`.
+    The report and all predictions are kept in `run/probe`.
 
     Args:
         run: a run folder; its `model/` is probed.
@@ -64,6 +65,7 @@ def evaluate(
         splits: MERL's split tables, if labels and split shall come from there.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         baselines: keys of `BASELINES`, beside those that are always there.
+        kept_in: where features are kept; `run/features` if None.
         watch: sees each batch go by while features are computed.
 
     Raises:
@@ -80,7 +82,7 @@ def evaluate(
     onto = ecg_ontology.load(folder / "ontology.json")
     sha256 = weights_sha256(model)
     methods = _methods(model, asked, baselines)
-    found = extract(asked.recordings, methods, run / "features", watch)
+    found = extract(asked.recordings, methods, kept_in or run / "features", watch)
     found |= _read_all(features or {}, asked, found.keys())
     usable = _restrict(asked, found)
     x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
