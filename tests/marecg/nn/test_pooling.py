@@ -46,3 +46,16 @@ def test_patches_of_padding_count_for_nothing() -> None:
 
 def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers() -> None:
     assert pool()(torch.randn(1, 5, 4, 6), torch.zeros(1, 5, dtype=torch.bool)).isfinite().all()
+
+
+def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_tokens() -> None:
+    rhythm_pool, h_BTCD = pool(), torch.randn(2, 5, 4, 6)
+    real_BT = torch.tensor([[True] * 5, [True, True, True, False, False]])
+    weight_BTCQ = rhythm_pool.weights(h_BTCD, real_BT)
+    assert (weight_BTCQ >= 0).all()
+    assert not weight_BTCQ[1, 3:].any()
+    torch.testing.assert_close(weight_BTCQ.sum((1, 2)), torch.ones(2, 3))
+    answers_BQD = torch.einsum("btcq,btcd->bqd", weight_BTCQ, h_BTCD)
+    mean_BD = torch.stack([h_BTCD[0].mean((0, 1)), h_BTCD[1, :3].mean((0, 1))])
+    expected = rhythm_pool.aggregate(answers_BQD.flatten(1)) + 0.1 * mean_BD
+    torch.testing.assert_close(rhythm_pool(h_BTCD, real_BT), expected)

@@ -33,16 +33,30 @@ class RhythmPool(nn.Module):
         nn.init.trunc_normal_(self.query, std=0.02)
 
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
-        """Return h_rhythm [B, D]; `real_BT` is False at patches that hold padding, which count for nothing.
-
-        A record without a single full patch is pooled over all of its patches.
-        """
-        real_BT = real_BT | ~real_BT.any(1, keepdim=True)
-        score_BTCQ = h_BTCD @ self.query.T * h_BTCD.shape[-1] ** -0.5
-        weight_BTCQ = score_BTCQ.masked_fill(~real_BT[:, :, None, None], -torch.inf).softmax(1)
-        summary_BCQD = torch.einsum("btcq,btcd->bcqd", weight_BTCQ, h_BTCD)
-        lead_weight_BCQ1 = self.lead_score(summary_BCQD).softmax(1)
-        pooled_BQD = (lead_weight_BCQ1 * summary_BCQD).sum(1)
+        """Return h_rhythm [B, D]; `real_BT` is False at patches of padding, which count for nothing."""
+        real_BT = _or_all(real_BT)
+        _, lead_BCQ, summary_BCQD = self._attend(h_BTCD, real_BT)
+        pooled_BQD = torch.einsum("bcq,bcqd->bqd", lead_BCQ, summary_BCQD)
         real_BT1 = real_BT[..., None].to(h_BTCD.dtype)
         mean_BD = (lead_mean(h_BTCD) * real_BT1).sum(1) / real_BT1.sum(1)
         return self.aggregate(pooled_BQD.flatten(1)) + self.eta * mean_BD  # type: ignore[no-any-return]
+
+    def weights(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
+        """How much each query reads of each token, [B, T, C, Q]: at least 0, and 1 in all over T and C.
+
+        A query's answer, which goes into the MLP of eq. rhythm-pool, is the sum of H under these weights.
+        """
+        time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, _or_all(real_BT))
+        return time_BTCQ * lead_BCQ[:, None]
+
+    def _attend(self, h_BTCD: Tensor, real_BT: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Attend over the time of each lead, then over leads: both weights, and each lead's summary."""
+        score_BTCQ = h_BTCD @ self.query.T * h_BTCD.shape[-1] ** -0.5
+        time_BTCQ = score_BTCQ.masked_fill(~real_BT[:, :, None, None], -torch.inf).softmax(1)
+        summary_BCQD = torch.einsum("btcq,btcd->bcqd", time_BTCQ, h_BTCD)
+        return time_BTCQ, self.lead_score(summary_BCQD)[..., 0].softmax(1), summary_BCQD
+
+
+def _or_all(real_BT: Tensor) -> Tensor:
+    """A record without a single full patch is pooled over all of its patches."""
+    return real_BT | ~real_BT.any(1, keepdim=True)
