@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ecg_ontology.coded import CodedRecords
     from ecg_ontology.concepts import Concept, Finding, Kind, Regime, Relation, Route, Severity, Status, Tier
     from ecg_ontology.corpora import Corpus, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ecg_ontology.ontology import Ontology
 
 _HOMES = {
+    "coded": ("CodedRecords",),
     "concepts": ("Concept", "Finding", "Kind", "Regime", "Relation", "Route", "Severity", "Status", "Tier"),
     "corpora": ("Corpus", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
@@ -43,6 +45,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CodedRecords",
     "Concept",
     "Corpus",
     "Coverage",

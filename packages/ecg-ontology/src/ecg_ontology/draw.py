@@ -8,7 +8,6 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from ecg_ontology.concepts import Kind
 from ecg_ontology.errors import UsageError
 from ecg_ontology.explain import Explanation
 from ecg_ontology.files import replacing
+from ecg_ontology.layout import Places, by_family, families, places
 from ecg_ontology.ontology import Ontology
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ STROKES: dict[Kind, Any] = {
     Kind.sibling: "dotted",
     Kind.ring: "solid",
 }
-Places = dict[int, tuple[float, float]]
-"""Where each concept stands, by index."""
-
 ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -57,9 +54,9 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
     """
     figure = _figure(13.33, 7.5)
     axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
-    places = _places(onto)
-    _draw_edges(onto, axes, places)
-    _draw_nodes(onto, axes, places, why)
+    where = places(onto)
+    _draw_edges(onto, axes, where)
+    _draw_nodes(onto, axes, where, why)
     _legend(onto, axes)
     if why is None:
         title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
@@ -85,7 +82,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     """
     figure = _figure(10, 9)
     axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
-    order = sorted(range(len(onto)), key=lambda i: (_family(onto)[i], not onto.nodes[i].root, i))
+    order = by_family(onto)
     names = [onto.nodes[i].abbr for i in order]
     from matplotlib import colormaps
 
@@ -121,54 +118,7 @@ def _save(figure: "Figure", out: str | Path) -> Path:
     return out
 
 
-def _family(onto: Ontology) -> list[int]:
-    """The root of each concept; a root is its own."""
-    families = list(range(len(onto)))
-    for edge in onto.relations:
-        if edge.kind is Kind.family:
-            families[edge.source] = edge.target
-    return families
-
-
-def _places(onto: Ontology) -> Places:
-    """Roots on an inner ellipse in ring order, each family's leaves fanned out beyond its root."""
-    families = _family(onto)
-    ring = _ring_order(onto)
-    members = {
-        root: _neighbourly([leaf for leaf in onto.leaves if families[leaf] == root], onto) for root in ring
-    }
-    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
-    share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
-    widths = share / share.sum() * 2 * np.pi
-    places: Places = {}
-    for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
-        middle = end - width / 2
-        places[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
-        for place, leaf in enumerate(members[root], start=1):
-            angle = end - width * (1 - place / (len(members[root]) + 1))
-            radius = 0.84 if place % 2 else 1.0
-            places[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
-    return places
-
-
-def _neighbourly(leaves: list[int], onto: Ontology) -> list[int]:
-    """The leaves of a family in an order that keeps joined ones together."""
-    joined = nx.Graph()
-    joined.add_nodes_from(leaves)
-    joined.add_edges_from((e.source, e.target) for e in onto.relations if {e.source, e.target} <= set(leaves))
-    return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
-
-
-def _ring_order(onto: Ontology) -> list[int]:
-    """Roots in the order of the ring, where it is one cycle; else by index."""
-    ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
-    is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
-    if is_cycle and set(ring) == set(onto.roots):
-        return [int(node) for node in nx.dfs_preorder_nodes(ring, min(ring))]
-    return list(onto.roots)
-
-
-def _draw_edges(onto: Ontology, axes: "Axes", places: Places) -> None:
+def _draw_edges(onto: Ontology, axes: "Axes", where: Places) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     for edge in onto.relations:
@@ -185,8 +135,8 @@ def _draw_edges(onto: Ontology, axes: "Axes", places: Places) -> None:
             style |= {"linewidth": 1.8, "color": "#222222"}
             bend = 0.25  # so that edges over several leaves do not run through those between
         line = FancyArrowPatch(
-            places[edge.source],
-            places[edge.target],
+            where[edge.source],
+            where[edge.target],
             arrowstyle="-",
             connectionstyle=f"arc3,rad={bend}",
             zorder=1,
@@ -195,15 +145,15 @@ def _draw_edges(onto: Ontology, axes: "Axes", places: Places) -> None:
         axes.add_patch(line)
 
 
-def _draw_nodes(onto: Ontology, axes: "Axes", places: Places, why: Explanation | None) -> None:
-    families, roots = _family(onto), onto.roots
+def _draw_nodes(onto: Ontology, axes: "Axes", where: Places, why: Explanation | None) -> None:
+    family, roots = families(onto), onto.roots
     sizes = _sizes(onto, why)
     active = set() if why is None else set(why.leaves)
     for node in onto.nodes:
-        which = roots.index(families[node.index])
+        which = roots.index(family[node.index])
         chosen = node.abbr in active
         axes.scatter(
-            *places[node.index],
+            *where[node.index],
             s=sizes[node.index],
             c=COLOURS[which % len(COLOURS)],
             marker=SHAPES[which % len(SHAPES)],
@@ -213,7 +163,7 @@ def _draw_nodes(onto: Ontology, axes: "Axes", places: Places, why: Explanation |
         )
         axes.annotate(
             node.abbr,
-            places[node.index],
+            where[node.index],
             xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
             textcoords="offset points",
             ha="center",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from ecg_ontology.coded import CodedRecords
     from ecg_ontology.graph import ConceptGraph
 
 
@@ -276,8 +277,8 @@ class Ontology:
 
     # --- targets
 
-    def leaf_multi_hot(self, records: Sequence[Sequence[str]]) -> "NDArray[np.uint8]":
-        """Return y, uint8[B, N], for records given as lists of codes.
+    def leaf_multi_hot(self, records: "Sequence[Sequence[str]] | CodedRecords") -> "NDArray[np.uint8]":
+        """Return y, uint8[B, N], for records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
 
@@ -287,9 +288,10 @@ class Ontology:
             [19, 25]
         """
         from ecg_ontology import targets
+        from ecg_ontology.coded import CodedRecords
 
-        active = [[leaf for code in codes for leaf in self.route(code).leaves] for codes in records]
-        return targets.multi_hot(active, len(self))
+        coded = records if isinstance(records, CodedRecords) else CodedRecords.of(records)
+        return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
 
     def primary(self, y: "ArrayLike", rule: str = "max-index") -> "NDArray[np.int64]":
         """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ecg_ontology.coded import CodedRecords
 from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UsageError
 
@@ -18,18 +19,22 @@ NO_LEAF = -1
 """The primary of a record without an active leaf."""
 
 
-def multi_hot(leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y (eq. y-multihot), uint8[B, N], from the active leaves of each record.
+def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
+    """Return y (eq. y-multihot), uint8[B, N], from the leaves that each code of the vocabulary reaches.
 
     Example:
-        >>> multi_hot([[1], [], [0, 2]], 3).tolist()
-        [[0, 1, 0], [0, 0, 0], [1, 0, 1]]
+        >>> multi_hot(CodedRecords.of([["b"], [], ["a", "b"]]), [[1], [0, 2]], 3).tolist()
+        [[0, 1, 0], [0, 0, 0], [1, 1, 1]]
     """
-    y_BN = np.zeros((len(leaves), n), dtype=np.uint8)
-    rows = np.repeat(np.arange(len(leaves)), [len(active) for active in leaves])
-    columns = np.fromiter((index for active in leaves for index in active), dtype=np.intp)
-    y_BN[rows, columns] = 1
-    return y_BN
+    most = max(map(len, leaves), default=0)
+    leaves_VJ = np.full((len(leaves), most), n)  # a code with fewer leaves fills up with a column to spare
+    for row, reached in zip(leaves_VJ, leaves, strict=True):
+        row[: len(reached)] = reached
+    y_BN = np.zeros((len(records), n + 1), dtype=np.uint8)
+    rows_K = records.record_K
+    for leaf_K in leaves_VJ[records.ids].T:
+        y_BN[rows_K, leaf_K] = 1
+    return y_BN[:, :n].copy()
 
 
 def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: str) -> NDArray[np.int64]:
@@ -80,8 +85,9 @@ def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
         UsageError: `y` is not [B, N].
     """
     active_BN = _leaf_matrix(y, len(ranks)) != 0
-    best_B = np.where(active_BN, ranks, -1).argmax(axis=1)
-    return np.where(active_BN.any(axis=1), best_B, NO_LEAF)
+    place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
+    highest_B = (active_BN * place_N).max(axis=1)
+    return np.append(NO_LEAF, ranks.argsort())[highest_B]
 
 
 def soft_targets(
@@ -108,11 +114,12 @@ def soft_targets(
     active_BN = _leaf_matrix(y, len(distances)) != 0
     with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
-    t_BN: NDArray[np.float64] = mass_by_distance[distances[c_star]]
+    t_BN: NDArray[np.float64] = mass_by_distance[distances][c_star]
     t_BN[active_BN] = 1.0  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
     t_BN[c_star == NO_LEAF] = 0.0
-    total_B1 = t_BN.sum(axis=1, keepdims=True)
-    np.divide(t_BN, total_B1, out=t_BN, where=total_B1 > 0)
+    total_B = t_BN.sum(axis=1)
+    total_B[c_star == NO_LEAF] = 1.0
+    t_BN /= total_B[:, None]
     return t_BN
 
 
