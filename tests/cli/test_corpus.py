@@ -102,3 +102,23 @@ def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path
     assert code == 0
     assert "8,296" in out
     assert "the paper kept 80% by thresholds that it does not give" in out
+
+
+def test_arrays_are_prepared_with_what_the_options_say_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    beat = np.exp(-(((np.arange(2500) / 250 % 0.8 - 0.4) / 0.02) ** 2)) + np.random.default_rng(0).normal(
+        0, 0.01, (3, 12, 2500)
+    )
+    np.savez(tmp_path / "clinic.npz", ecg=beat * 1000, filtered=beat)
+    array, options = tmp_path / "clinic.npz", ("--fs", 250, "--units", "uV", "--key", "ecg", "--jobs", 1)
+    _, out, _ = run("prepare", array, "--out", tmp_path / "corpus", *options, "--format", "json")
+    assert json.loads(out)["sources"] == {"clinic": {"found": 3, "kept": 3, "quarantined": {}}}
+    _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
+    assert json.loads(out)["sources"]["clinic"]["fs"] == ["250"]
+    for wrong in (["--leads", "I,II"], ["--fs", "0"], ["--fs", "250"], []):
+        with pytest.raises(SystemExit) as ended:
+            main(["prepare", str(array), "--out", str(tmp_path / "other"), *wrong])
+        assert ended.value.code == 2, wrong
+        assert capsys.readouterr().err.count("\n") == 1
+        assert not (tmp_path / "other").exists()

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 
 
@@ -71,7 +72,7 @@ def synth(
 
 def prepare(
     sources: Annotated[
-        list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, or folders of these.")
+        list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, folders of these, or array files.")
     ],
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
     profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
@@ -84,6 +85,11 @@ def prepare(
     corpus: Annotated[
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
+    fs: Fs = None,
+    leads: Leads = "",
+    units: Units = "mV",
+    gain: Gain = None,
+    key: Key = "",
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
@@ -91,6 +97,8 @@ def prepare(
     format_: Annotated[Format, typer.Option("--format", help="How to print the account.")] = Format.text,
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
+
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
@@ -100,10 +108,19 @@ def prepare(
     from marecg.data.statistics import statistics
 
     config = with_settings(set_ or [])
+    layout = array_layout(fs, leads, units, gain, key)
     only = COLLECTIONS if corpus is Selection.paper else ()
     with _progress() as watch:
         account = prepare(
-            sources, out, config, profile=profile.value, only=only, jobs=jobs, cluster=cluster, watch=watch
+            sources,
+            out,
+            config,
+            profile=profile.value,
+            only=only,
+            jobs=jobs,
+            cluster=cluster,
+            watch=watch,
+            layout=layout,
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:

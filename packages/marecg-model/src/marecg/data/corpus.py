@@ -24,6 +24,7 @@ from ecg_ontology.files import replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.data import index
 from marecg.data.accounts import report
+from marecg.data.arrays import Layout
 from marecg.data.discovery import find
 from marecg.data.folder import held, read_json, write_json
 from marecg.data.plan import Plan
@@ -47,11 +48,13 @@ def prepare(
     jobs: int = -1,
     cluster: str | None = None,
     watch: Watch | None = None,
+    layout: Layout | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus; called again after an interruption, go on.
 
     Args:
-        sources: folders of WFDB records in CinC style, PTB-XL releases, or folders that hold either.
+        sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
+            or array files.
         out: the corpus folder, new or begun by the same call.
         config: how records are prepared.
         profile: the routing profile of the labels.
@@ -60,6 +63,7 @@ def prepare(
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
             under the same paths.
         watch: called whenever some more records are done.
+        layout: what arrays among the sources are; without it, those in folders are passed over.
 
     Returns:
         The report, as in `report.json` (`accounts.report`).
@@ -68,6 +72,7 @@ def prepare(
         CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
             cluster that can't be reached.
         OutputError: the output can't be written.
+        UsageError: an array does not have the layout, or the layout has not the twelve leads.
 
     Example:
         >>> prepare(["/data/georgia", "/data/ptb"], "/data/corpus")["kept"]  # doctest: +SKIP
@@ -75,8 +80,9 @@ def prepare(
     """
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
-    candidates = find([Path(source).resolve() for source in sources], only, config.ptbxl_folds)
-    plan = Plan.of(Path(out), candidates, config, ontology)
+    layout = layout and layout.twelve()
+    candidates = find([Path(source).resolve() for source in sources], only, config.ptbxl_folds, layout)
+    plan = Plan.of(Path(out), candidates, config, ontology, layout)
     with held(plan.out):
         if not plan.begin():
             with workers(len(candidates), jobs, cluster):

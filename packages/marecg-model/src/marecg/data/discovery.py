@@ -3,11 +3,14 @@
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
+from marecg.data import arrays
+from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
 from marecg.data.datasets import cinc2021, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
-from marecg.errors import CorpusError
+from marecg.errors import CorpusError, UsageError
 
 DATASETS = (
     (ptbxl.is_root, ptbxl.candidates),
@@ -18,33 +21,45 @@ DATASETS = (
 """Datasets with a layout of their own: whether a folder is the root of one, and the records in it."""
 
 
-def find(roots: Sequence[Path], only: Collection[str] = (), folds: Collection[int] = ()) -> list[Candidate]:
-    """Find every record below the given folders, each once, ordered by folder name and path.
-
-    `only` names the sources wanted, such as `georgia`, and `folds` PTB-XL's; without them all are.
+def find(
+    roots: Sequence[Path],
+    only: Collection[str] = (),
+    folds: Collection[int] = (),
+    layout: Layout | None = None,
+) -> list[Candidate]:
+    """Find every record of the given folders and array files, each once, ordered by folder name and path.
 
     A folder that one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read in the
-    style of the CinC Challenges.
+    style of the CinC Challenges, and arrays by the layout.
+
+    Args:
+        roots: folders, or array files.
+        only: the sources wanted, such as `georgia`; without them all are.
+        folds: the folds wanted of PTB-XL; without them all are.
+        layout: what arrays are; without it, those in folders are passed over.
 
     Raises:
         CorpusError: a folder is missing or can't be listed, or no record is found.
+        UsageError: an array file is given without a layout, or does not have it.
+        InputError: an array file can't be read.
     """
-    found: dict[Path, Candidate] = {}
+    found: dict[tuple[Path, int], Candidate] = {}
+    resolved = lru_cache(maxsize=1)(Path.resolve)  # the rows of a file come one after another
     for root in roots:
-        if not root.is_dir():
-            raise CorpusError("is not a folder", where=root, remedy="Give a folder of WFDB records or PTB-XL")
-        for candidate in _below(root):
+        for candidate in _in_file(root, layout) if root.is_file() else _in_folder(root, layout):
             if _wanted(candidate, only, folds):
-                found.setdefault(candidate.file.resolve(), candidate)
+                found.setdefault((resolved(candidate.file), candidate.row), candidate)
     if not found:
-        places = ", ".join(map(str, roots))
         what = f" of {', '.join(only)}" if only else ""
         raise CorpusError(
             f"no WFDB header (.hea){what} in it",
-            where=places,
-            remedy="Give a folder of WFDB records or PTB-XL",
+            where=", ".join(map(str, roots)),
+            remedy=f"{_REMEDY}; arrays in folders need --fs",
         )
-    return sorted(found.values(), key=lambda each: (each.root.name, each.path, str(each.root)))
+    return sorted(found.values(), key=lambda each: each.order)
+
+
+_REMEDY = "Give a folder of WFDB records, PTB-XL, or an array file"
 
 
 def _wanted(candidate: Candidate, only: Collection[str], folds: Collection[int]) -> bool:
@@ -58,8 +73,19 @@ def fingerprint(candidates: Sequence[Candidate]) -> str:
     return hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()
 
 
-def _below(root: Path) -> Iterator[Candidate]:
+def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
+    if not arrays.is_array(file):
+        raise CorpusError("is not a folder, and no array by its ending", where=file, remedy=_REMEDY)
+    if layout is None:
+        remedy = "Add --fs, and --leads and --units where they are not the twelve leads in mV"
+        raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
+    return arrays.candidates(file.parent, file, layout, file.stem)
+
+
+def _in_folder(root: Path, layout: Layout | None) -> Iterator[Candidate]:
     """Walk a folder; hidden folders and links to folders are not entered."""
+    if not root.is_dir():
+        raise CorpusError("is not a folder", where=root, remedy=_REMEDY)
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
         below[:] = [each for each in below if not each.startswith(".")]
@@ -68,7 +94,11 @@ def _below(root: Path) -> Iterator[Candidate]:
             below.clear()
             yield from own(folder)
         else:
-            yield from cinc2021.candidates(root, (folder / each for each in files if each.endswith(".hea")))
+            headers = (folder / each for each in files if each.endswith(".hea"))
+            yield from cinc2021.candidates(root, headers)
+            if layout is not None:
+                for file in filter(arrays.is_array, (folder / each for each in files)):
+                    yield from arrays.in_folder(root, file, layout)
 
 
 def _unlistable(error: OSError) -> None:

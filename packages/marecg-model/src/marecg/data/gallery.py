@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from ecg_ontology.files import replacing
 from marecg.config import LEADS
+from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
 from marecg.data.dataset import read_about
 from marecg.data.discovery import find
@@ -51,9 +52,9 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     """
     about, report = read_about(Path(folder)), read_json(Path(folder) / "report.json")
     window = about["config"]["window"] / about["config"]["fs"]
-    candidates = {
-        (each.root.name, each.path): each for each in find([Path(each).resolve() for each in sources])
-    }
+    layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
+    found = find([Path(each).resolve() for each in sources], layout=layout)
+    candidates = {(each.root.name, each.path): each for each in found}
     examples: dict[str, list[str]] = defaultdict(list)
     for entry in report["records"]:
         if len(examples[entry["reason"]]) < EXAMPLES:

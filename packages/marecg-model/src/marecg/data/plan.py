@@ -17,6 +17,7 @@ from typing import Any
 
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
+from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
 from marecg.data.discovery import fingerprint
 from marecg.data.folder import read_json, write_json
@@ -45,9 +46,14 @@ class Plan:
 
     @classmethod
     def of(
-        cls, out: Path, candidates: Sequence[Candidate], config: CorpusConfig, ontology: Ontology
+        cls,
+        out: Path,
+        candidates: Sequence[Candidate],
+        config: CorpusConfig,
+        ontology: Ontology,
+        layout: Layout | None = None,
     ) -> "Plan":
-        """Plan a corpus."""
+        """Plan a corpus; `layout` is what its arrays were said to be."""
         about = {
             "format": FORMAT,
             "config": config.model_dump(mode="json"),
@@ -58,6 +64,7 @@ class Plan:
             "routing_sha256": _routing_sha256(ontology),
             "sources": sorted({candidate.root.name for candidate in candidates}),
             "records_sha256": fingerprint(candidates),
+            "arrays": layout.as_dict() if layout else None,
         }
         return cls(out, candidates, config, about)
 
@@ -133,6 +140,7 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
         "routing_sha256": "routing table",
         "sources": "sources",
         "records_sha256": "records",
+        "arrays": "array layout",
     }
     return [
         word for key, word in words.items() if not isinstance(found, dict) or found.get(key) != planned[key]

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     # The leads.
     missing_lead = "missing-lead"
     duplicated_lead = "duplicated-lead"
+    shape = "shape"  # an array whose axes are not the leads named and their samples
     # The signal itself (paper, §Signal preprocessing; thresholds in `CorpusConfig`).
     too_short = "too-short"
     nan = "nan"

@@ -1,0 +1,108 @@
+"""Signals in Parquet files: a column of lists, or a column per lead.
+
+One row is a record where the cells are lists: [leads][samples] or [samples][leads] in one column, or
+[samples] in each of several columns named by lead. Plain numbers in columns named by lead are one record, a
+row per sample. Records may differ in length.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from marecg.config import LEADS
+
+BATCH = 16
+"""Rows decoded at a time."""
+LEAD_COLUMNS = "the lead columns"
+"""The name of the array that columns named by lead make up."""
+
+
+def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Table"]]:
+    """The arrays of a file, by column."""
+    file = pq.ParquetFile(path)
+    known = {lead.lower(): lead for lead in LEADS}
+    columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
+    leads = {known[name]: field for name, field in columns.items() if name in known}
+    kinds = {_depth(field.type) for field in leads.values()}
+    if kinds in ({0}, {1}):
+        kind = Table if kinds == {0} else Nested
+        yield LEAD_COLUMNS, kind(file, [field.name for field in leads.values()], tuple(leads))
+    for field in file.schema_arrow:
+        if _depth(field.type) == 2:
+            yield field.name, Nested(file, [field.name])
+
+
+def _depth(kind: pa.DataType) -> int:
+    """How many lists deep the numbers are; −1 where there are none."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        inner = _depth(kind.value_type)
+        return inner + 1 if inner >= 0 else inner
+    return 0 if pa.types.is_integer(kind) or pa.types.is_floating(kind) else -1
+
+
+class Nested:
+    """Records as cells, read through one forward cursor, a few rows at a time.
+
+    `shape` is (records, ·, ·) with the axes of the first record; the others may be longer or shorter.
+    `leads` are the names of the leads, where the columns say them.
+    """
+
+    def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...] = ()) -> None:
+        self._file, self._columns, self.leads = file, columns, leads
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+        self._starts = np.cumsum([0, *groups])
+        self._restart(0)
+        first = next(self._rows, None)
+        self.shape: tuple[int, ...] = (file.metadata.num_rows, *(first.shape if first is not None else ()))
+        self._restart(0)
+
+    def __getitem__(self, rows: slice, /) -> Sequence[NDArray[Any]]:
+        first, stop, _ = rows.indices(self.shape[0])
+        group = int(np.searchsorted(self._starts, first, side="right")) - 1
+        if not self._starts[group] <= self._next <= first:
+            self._restart(group)
+        found = []
+        while self._next < stop:
+            record = next(self._rows)
+            if self._next >= first:
+                found.append(record)
+            self._next += 1
+        return found
+
+    def _restart(self, group: int) -> None:
+        self._next = int(self._starts[group])
+        self._rows = self._read(range(group, self._file.num_row_groups))
+
+    def _read(self, groups: Sequence[int]) -> Iterator[NDArray[Any]]:
+        for batch in self._file.iter_batches(BATCH, row_groups=list(groups), columns=self._columns):
+            for row in range(len(batch)):
+                cells = [_unpacked(batch.column(name)[row].values) for name in self._columns]
+                yield cells[0] if len(cells) == 1 else np.stack(cells)
+
+
+class Table:
+    """One record of as many samples as the file has rows: [samples, leads]."""
+
+    def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> None:
+        self._file, self._columns, self.leads = file, columns, leads
+        self.shape = (file.metadata.num_rows, len(columns))
+
+    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
+        table = self._file.read(columns=self._columns)
+        return np.stack([table[name].to_numpy() for name in self._columns], axis=1)[rows]
+
+
+def _unpacked(values: pa.Array) -> NDArray[Any]:
+    """A list of numbers, or of lists of equal length, as an array."""
+    if not hasattr(values, "flatten") or _depth(values.type) == 0:
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+    if len(lengths) != 1:
+        raise ValueError("the leads of a record differ in length")
+    return np.asarray(values.flatten().to_numpy(zero_copy_only=False)).reshape(len(values), lengths[0])
