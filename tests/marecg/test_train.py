@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +34,21 @@ SMALL = [
     "train.checkpoint_every=2",
 ]
 
-SCRIPT = """
-import sys
+KILLED = """
+import os, signal, sys
+from marecg.callbacks import Metrics
 from marecg.config import Config
 from marecg.train import train
-train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3], resume=bool(sys.argv[4:]))
+
+written = Metrics.after_step
+
+def dies_after_writing(self, trainer, module, batch):
+    written(self, trainer, module, batch)
+    if trainer.global_step == int(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Metrics.after_step = dies_after_writing
+train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
 """
 
 
@@ -78,23 +87,10 @@ def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken: Path, m
 def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
     corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, after_step: int
 ) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        SCRIPT,
-        micro.model_dump_json(),
-        str(corpus_folder),
-        str(tmp_path / "run"),
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    metrics = tmp_path / "run" / "metrics.csv"
-    deadline = time.monotonic() + 120
-    while not metrics.exists() or metrics.read_text().count("\n") < after_step + 1:
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    arguments = [micro.model_dump_json(), str(corpus_folder), str(tmp_path / "run"), str(after_step)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(rows(tmp_path / "run")) == after_step
     train(micro, corpus_folder, tmp_path / "run", resume=True)
     assert rows(tmp_path / "run") == rows(unbroken)
     assert (tmp_path / "run/model/model.safetensors").read_bytes() == (
