@@ -90,14 +90,11 @@ class Metrics(Rows):
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the step's row."""
-        means = {
-            name: float(
-                trainer.strategy.reduce(
-                    torch.stack([losses[name].double() for losses in self._batches]).mean(), reduce_op="mean"
-                )
-            )
-            for name in self._batches[0]
-        }
+        # One tensor for all losses: one exchange between ranks, and one wait for the GPU.
+        values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
+        reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")
+        assert isinstance(reduced, Tensor)
+        means = dict(zip(self._batches[0], reduced.tolist(), strict=True))
         self._batches = []
         self.latest = {
             "step": trainer.global_step,

@@ -120,7 +120,7 @@ class Network(nn.Module):
 
         Args:
             batch: signals in mV and their supervision.
-            generator: every draw of this micro-batch.
+            generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
             all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
         """
         config, model, supervision = self.config, self.model, batch.supervision
@@ -196,8 +196,9 @@ class Network(nn.Module):
         x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
         hidden_BTC = masked_BTC | ~signal.real_BS[:, : masked_BTC.shape[1], None]
         if regulariser:
-            lead_B1C = torch.rand(len(x_BTCP), 1, x_BTCP.shape[2], generator=generator) < regulariser.p_lead
-            hidden_BTC = hidden_BTC | lead_B1C.to(hidden_BTC.device)
+            lead_shape = (len(x_BTCP), 1, x_BTCP.shape[2])
+            draw_B1C = torch.rand(lead_shape, generator=generator, device=generator.device)
+            hidden_BTC = hidden_BTC | (draw_B1C < regulariser.p_lead).to(hidden_BTC.device)
         h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC))
         return dropout(h_BTCD, regulariser.p_drop, generator) if regulariser else h_BTCD
 
@@ -214,6 +215,14 @@ class Network(nn.Module):
     def slow_part(self) -> nn.ModuleList:
         """What the EMA follows, freshly wrapped: the parameters stay those of the model."""
         return nn.ModuleList([self.model.tokens, self.model.encoder])
+
+    def compile_encoders(self) -> None:
+        """Have torch compile the encoder and, with JEPA, the slow one beside it."""
+        self.model.encoder.compile()
+        if self.config.jepa:
+            slow = self.ema.module
+            assert isinstance(slow, nn.ModuleList)
+            slow[1].compile()
 
     def export(self) -> MarEcg:
         """The model with the prototypes as they stand, in eval mode; the heads stay behind."""

@@ -10,6 +10,7 @@ import lightning
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from marecg.config import Config
 from marecg.data.loader import Batch
@@ -58,13 +59,14 @@ class Pretraining(lightning.LightningModule):
         return {"loss": total_loss(outcome.named, self.config, epoch), **named}
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Skip a step whose gradients aren't finite: without any, AdamW rests.
+        """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.
+
+        One norm answers both. Lightning's own clipping refuses the fused AdamW.
 
         Raises:
             DivergedError: that is the tenth such step in a row.
         """
-        gradients = [parameter.grad for parameter in self.parameters() if parameter.grad is not None]
-        finite = bool(torch.stack([gradient.isfinite().all() for gradient in gradients]).all())
+        finite = bool(clip_grad_norm_(self.parameters(), self.config.train.clip).isfinite())
         if self.trainer.strategy.reduce_boolean_decision(finite, all=True):
             self.non_finite_in_a_row = 0
             return
@@ -88,7 +90,10 @@ class Pretraining(lightning.LightningModule):
         msps = [network.rhythm_head, network.position_head] if self.config.msps else []
         others = [module for module in network.children() if module not in msps]
         optimizer = torch.optim.AdamW(
-            parameter_groups([*others, *msps], train.weight_decay), lr=train.lr, betas=train.betas
+            parameter_groups([*others, *msps], train.weight_decay),
+            lr=train.lr,
+            betas=train.betas,
+            fused=True,
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: lr_factor(step, self.total_steps, train)
@@ -111,7 +116,7 @@ class Pretraining(lightning.LightningModule):
         """
         place = number * self.trainer.world_size + self.global_rank
         seed = np.random.SeedSequence([self.config.train.seed, place]).generate_state(1)
-        return torch.Generator().manual_seed(int(seed[0]))
+        return torch.Generator(self.device).manual_seed(int(seed[0]))
 
     def _all_ranks(self, z_BK: Tensor) -> Tensor:
         if self.trainer.world_size == 1:

@@ -21,12 +21,10 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
         tau: temperature.
     """
     described_B = active_BV.any(1)
-    if not described_B.any():
-        return (h_BD.sum() + text_VD.sum()) * 0
-    h_BD, active_BV = h_BD[described_B], active_BV[described_B]
     score_BV = h_BD @ text_VD.T * h_BD.shape[-1] ** -0.5
-    summary_BD = score_BV.masked_fill(~active_BV, -torch.inf).softmax(-1) @ text_VD
-    return _two_way_infonce(normalize(h_BD, dim=-1) @ normalize(summary_BD, dim=-1).T / tau, active_BV)
+    weight_BV = score_BV.masked_fill(~_some(active_BV), -torch.inf).softmax(-1)
+    like_BB = normalize(h_BD, dim=-1) @ normalize(weight_BV @ text_VD, dim=-1).T
+    return _two_way_infonce(like_BB / tau, active_BV, described_B)
 
 
 def beat_concept_loss(
@@ -42,26 +40,25 @@ def beat_concept_loss(
         text_VD, active_BV, tau: as for L_ICA.
     """
     both_B = active_BV.any(1) & real_BK.any(1)
-    if not both_B.any():
-        return (beats_BKD.sum() + text_VD.sum()) * 0
-    beats_BKD, real_BK, active_BV = beats_BKD[both_B], real_BK[both_B], active_BV[both_B]
+    attended_BV, attended_BK = _some(active_BV), _some(real_BK)
     score_BKV = beats_BKD @ text_VD.T * beats_BKD.shape[-1] ** -0.5
     beats, text = normalize(beats_BKD, dim=-1), normalize(text_VD, dim=-1)
 
     # beats of record a over the text of record b
-    weight_ABKV = score_BKV[:, None].masked_fill(~active_BV[None, :, None], -torch.inf).softmax(-1)
+    weight_ABKV = score_BKV[:, None].masked_fill(~attended_BV[None, :, None], -torch.inf).softmax(-1)
     answer_ABKD = normalize(weight_ABKV @ text_VD, dim=-1)
     beat_like_ABK = (answer_ABKD * beats[:, None]).sum(-1)
-    beats_to_text_AB = (beat_like_ABK * real_BK[:, None]).sum(-1) / real_BK.sum(-1)[:, None]
+    real_A1K = real_BK[:, None]
+    beats_to_text_AB = (beat_like_ABK * real_A1K).sum(-1) / real_A1K.sum(-1).clamp(min=1)
 
     # variants of record b over the beats of record a
-    weight_AKV = score_BKV.masked_fill(~real_BK[..., None], -torch.inf).softmax(1)
+    weight_AKV = score_BKV.masked_fill(~attended_BK[..., None], -torch.inf).softmax(1)
     answer_AVD = normalize(weight_AKV.transpose(1, 2) @ beats_BKD, dim=-1)
     text_like_AV = (answer_AVD * text).sum(-1)
     active = active_BV.to(text_like_AV.dtype)
-    text_to_beats_AB = text_like_AV @ active.T / active.sum(-1)
+    text_to_beats_AB = text_like_AV @ active.T / active.sum(-1).clamp(min=1)
 
-    return _two_way_infonce((beats_to_text_AB + text_to_beats_AB) / 2 / tau, active_BV)
+    return _two_way_infonce((beats_to_text_AB + text_to_beats_AB) / 2 / tau, active_BV, both_B)
 
 
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
@@ -73,21 +70,28 @@ def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, t
         y_BN: multi-hot active leaves.
         tau: temperature of the assignment.
     """
-    described_B = y_BN.any(1)
-    if not described_B.any():
-        return h_BD.sum() * 0
-    uniform_BN = y_BN[described_B] / y_BN[described_B].sum(-1, keepdim=True)
-    logits_BN = normalize(h_BD[described_B], dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
-    return kl_div(log_softmax(logits_BN, dim=-1), uniform_BN.to(logits_BN.dtype), reduction="batchmean")
+    active_B1 = y_BN.sum(-1, keepdim=True)
+    logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
+    uniform_BN = (y_BN / active_B1.clamp(min=1)).to(logits_BN.dtype)
+    divergence = kl_div(log_softmax(logits_BN, dim=-1), uniform_BN, reduction="sum")
+    return divergence / (active_B1 > 0).sum().clamp(min=1)
 
 
-def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor) -> Tensor:
-    """Each record against the texts and each text against the records.
+def _some(attended_BK: Tensor) -> Tensor:
+    """What a record attends to; everything where it has nothing, and a softmax over nothing would be NaN."""
+    return attended_BK | ~attended_BK.any(1, keepdim=True)
 
-    Two records with the very same text match each other; only non-matching ones are negatives.
+
+def _two_way_infonce(logits_BB: Tensor, active_BV: Tensor, counted_B: Tensor) -> Tensor:
+    """Each counted record against the counted texts, and each text against the records.
+
+    Two records with the very same text match each other; only non-matching ones are negatives. Records are
+    left out by masks, not by indices: a GPU would have to wait for their number.
     """
     own_B = torch.arange(len(logits_BB), device=logits_BB.device)
     same_BB = (active_BV[:, None] == active_BV[None]).all(-1)
-    twins_BB = same_BB & (own_B[:, None] != own_B)
-    logits_BB = logits_BB.masked_fill(twins_BB, -torch.inf)
-    return (cross_entropy(logits_BB, own_B) + cross_entropy(logits_BB.T, own_B)) / 2
+    negative_BB = ~same_BB & counted_B[:, None] & counted_B
+    logits_BB = logits_BB.masked_fill(~(negative_BB | (own_B[:, None] == own_B)), -torch.inf)
+    loss_B = cross_entropy(logits_BB, own_B, reduction="none")
+    loss_B = (loss_B + cross_entropy(logits_BB.T, own_B, reduction="none")) / 2
+    return (loss_B * counted_B).sum() / counted_B.sum().clamp(min=1)
