@@ -3,7 +3,10 @@ import pytest
 from scipy.optimize import minimize
 
 from marecg.errors import InputError
-from marecg.evaluate.probe import STRENGTHS, Part, SealedTest, choose_logistic
+from marecg.evaluate.logistic import Logistic
+from marecg.evaluate.probe import PATIENCE, STRENGTHS, Part, SealedTest, choose_logistic
+
+EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
 
 
 def part(records: int, seed: int, classes: int = 2, features: int = 5) -> Part:
@@ -28,7 +31,7 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
 
     slow = [minimize(loss, np.zeros(features + 1), args=(y_M,), tol=1e-10).x for y_M in train.y_MK.T]
     expected_MK = np.stack([x_MF @ weights[:-1] + weights[-1] for weights in slow], axis=1)
-    np.testing.assert_allclose(probe.logits(train.x_MF), expected_MK, atol=5e-3)
+    np.testing.assert_allclose(probe.logits(train.x_MF), expected_MK, atol=1e-4)
 
 
 def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
@@ -39,10 +42,21 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
     assert alone[probe.chosen] == pytest.approx(probe.val_auc, abs=1e-3)
 
 
+def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
+    tried: list[float] = []
+    fit = Logistic.fit
+
+    def watched(self, start_GK, strength, tolerance):
+        tried.append(strength)
+        return fit(self, start_GK, strength, tolerance)
+
+    monkeypatch.setattr(Logistic, "fit", watched)
+    choose_logistic(EASY, EASY)
+    assert tried == [*STRENGTHS[: 1 + PATIENCE], STRENGTHS[0]]
+
+
 def test_of_equally_good_strengths_the_strongest_is_kept():
-    x_MF = np.array([[0.0], [0.0], [1.0], [1.0]])
-    easy = Part(x_MF, np.array([[0], [0], [1], [1]], np.uint8))
-    assert choose_logistic(easy, easy).chosen == STRENGTHS[0]
+    assert choose_logistic(EASY, EASY).chosen == STRENGTHS[0]
 
 
 def test_units_and_offsets_of_features_do_not_matter():

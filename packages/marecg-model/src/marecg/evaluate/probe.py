@@ -1,22 +1,26 @@
 """The linear probe: one logistic regression per class on frozen features.
 
-Shapes: M records, K classes, F features, G dimensions of their span, S strengths.
+Shapes: M records, K classes, F features, G principal axes and the intercept.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from marecg.errors import InputError
+from marecg.evaluate.logistic import Logistic
 from marecg.evaluate.metrics import Floats, macro_auc, scorable
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
+PATIENCE = 3
+"""After so many strengths without a gain on val, weaker ones are not tried."""
+COARSE, EXACT = 1e-5, 1e-8
+"""Tolerances of `Logistic.fit`: while strengths are compared, and for the chosen one."""
 NEVER = -1e3
 """The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
 
@@ -93,25 +97,41 @@ class Probe:
 
 
 def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
-    """Standardise on train, fit on train at every strength, and keep the one with the best macro AUC on val.
+    """Standardise on train, fit at ever weaker strengths, and keep the one with the best macro AUC on val.
 
-    One strength serves all classes; of equal ones the strongest is kept.
+    One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
+    strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact.
 
     Raises:
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
     check_val(val)
     scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
-    x_MF = scaler.transform(train.x_MF.astype(np.float64))
-    val_x_MF = scaler.transform(val.x_MF.astype(np.float64))
-    known_K = scorable(train.y_MK)
-    weight_SFK, bias_SK = _fit_path(x_MF, train.y_MK, np.flatnonzero(known_K), strengths)
-    auc_S = [
-        macro_auc(val.y_MK, val_x_MF @ w_FK + b_K) for w_FK, b_K in zip(weight_SFK, bias_SK, strict=True)
-    ]
-    best = int(np.argmax(auc_S))
-    untrained = tuple(int(k) for k in np.flatnonzero(~known_K))
-    return Probe(strengths[best], auc_S[best], untrained, scaler, weight_SFK[best], bias_SK[best])
+    known = np.flatnonzero(scorable(train.y_MK))
+    regression = Logistic.of(scaler.transform(train.x_MF.astype(np.float64)), train.y_MK[:, known])
+    untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(known.tolist())))
+
+    def probe(theta_GK: Floats, strength: float) -> Probe:
+        weight_FK = np.zeros((train.x_MF.shape[1], train.y_MK.shape[1]))
+        bias_K = np.full(train.y_MK.shape[1], NEVER)
+        weight_FK[:, known], bias_K[known] = regression.weights(theta_GK)
+        fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
+        return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))
+
+    theta_GK = regression.start()
+    best_GK, best = theta_GK, None
+    behind = 0
+    for strength in strengths:
+        theta_GK = regression.fit(theta_GK, strength, COARSE)
+        found = probe(theta_GK, strength)
+        if best is None or found.val_auc > best.val_auc:
+            best_GK, best, behind = theta_GK, found, 0
+        else:
+            behind += 1
+        if behind == PATIENCE:
+            break
+    assert best is not None, "no strengths to choose from"
+    return probe(regression.fit(best_GK, best.chosen, EXACT), best.chosen)
 
 
 def check_val(val: Part) -> None:
@@ -125,23 +145,3 @@ def check_val(val: Part) -> None:
             f"none of the {len(val.y_MK)} validation records tells two classes apart",
             remedy="Give more records of the validation part",
         )
-
-
-def _fit_path(
-    x_MF: Floats, y_MK: NDArray[np.uint8], known: NDArray[np.int64], strengths: tuple[float, ...]
-) -> tuple[Floats, Floats]:
-    """Weights [S, F, K] and biases [S, K] at S strengths, each fit starting from the stronger one before.
-
-    With fewer records than features the fit happens in the span of the records, where the optimum lies.
-    """
-    span_FG = np.linalg.svd(x_MF, full_matrices=False)[2].T if x_MF.shape[0] < x_MF.shape[1] else None
-    x_MG = x_MF if span_FG is None else x_MF @ span_FG
-    weight_SFK = np.zeros((len(strengths), x_MF.shape[1], y_MK.shape[1]))
-    bias_SK = np.full((len(strengths), y_MK.shape[1]), NEVER)
-    for k in known:
-        model = LogisticRegression(solver="newton-cholesky", warm_start=True)
-        for s, strength in enumerate(strengths):
-            model.set_params(C=strength).fit(x_MG, y_MK[:, k])
-            weight_SFK[s, :, k] = model.coef_[0] if span_FG is None else span_FG @ model.coef_[0]
-            bias_SK[s, k] = model.intercept_[0]
-    return weight_SFK, bias_SK
