@@ -87,7 +87,8 @@ def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     active_BN = _leaf_matrix(y, len(ranks)) != 0
     place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
     highest_B = (active_BN * place_N).max(axis=1)
-    return np.append(NO_LEAF, ranks.argsort())[highest_B]
+    leaf_by_place: NDArray[np.int64] = np.append(NO_LEAF, ranks.argsort())
+    return leaf_by_place[highest_B]
 
 
 def soft_targets(
@@ -114,10 +115,10 @@ def soft_targets(
     active_BN = _leaf_matrix(y, len(distances)) != 0
     with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
-    t_BN: NDArray[np.float64] = mass_by_distance[distances][c_star]
-    t_BN[active_BN] = 1.0  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
-    t_BN[c_star == NO_LEAF] = 0.0
-    total_B = t_BN.sum(axis=1)
+    mass_NN = mass_by_distance[distances]
+    t_BN: NDArray[np.float64] = np.vstack((mass_NN, np.zeros_like(mass_NN[:1])))[c_star]  # NO_LEAF: the last
+    np.putmask(t_BN, active_BN, 1.0)  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
+    total_B = np.einsum("bn->b", t_BN)  # over short rows three times as fast as `sum`
     total_B[c_star == NO_LEAF] = 1.0
     t_BN /= total_B[:, None]
     return t_BN

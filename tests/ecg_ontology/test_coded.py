@@ -1,0 +1,60 @@
+"""Codes as integers: the same labels as from strings, and no ids that mean nothing."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecg_ontology
+from ecg_ontology import CodedRecords, UsageError
+
+ONTO = ecg_ontology.load()
+CODES = st.sampled_from([*ONTO.codes, "STE", "251238007", ""])
+RECORDS = st.lists(st.lists(CODES, max_size=6), max_size=12)
+
+
+@given(RECORDS)
+def test_factorised_records_hold_the_codes_in_their_order(records):
+    coded = CodedRecords.of(records)
+    assert [
+        [coded.vocabulary[i] for i in coded.ids[a:b]]
+        for a, b in zip(coded.offsets[:-1], coded.offsets[1:], strict=True)
+    ] == records
+    assert len(coded) == len(records)
+    assert len(set(coded.vocabulary)) == len(coded.vocabulary)
+
+
+@given(RECORDS)
+def test_y_is_the_union_of_the_codes_leaves_record_by_record(records):
+    expected = np.zeros((len(records), len(ONTO)), np.uint8)
+    for row, codes in zip(expected, records, strict=True):
+        for code in codes:
+            row[list(ONTO.route(code).leaves)] = 1
+    np.testing.assert_array_equal(ONTO.leaf_multi_hot(records), expected)
+    np.testing.assert_array_equal(ONTO.leaf_multi_hot(CodedRecords.of(records)), expected)
+
+
+@given(RECORDS)
+def test_an_arrow_column_is_labelled_without_making_strings_of_every_row(records):
+    column = pa.array(records, pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    words = column.flatten()
+    coded = CodedRecords(
+        tuple(words.dictionary.to_pylist()), words.indices.to_numpy(), column.offsets.to_numpy()
+    )
+    np.testing.assert_array_equal(ONTO.leaf_multi_hot(coded), ONTO.leaf_multi_hot(records))
+
+
+@pytest.mark.parametrize(
+    ("ids", "offsets", "message"),
+    [
+        ([0, 1], [0, 2], "ids run from 0 to 1, and there are 1 codes"),
+        ([-1], [0, 1], "ids run from -1"),
+        ([0, 0], [0, 1], "don't cut 2 ids"),
+        ([0, 0], [0, 2, 1, 2], "don't cut"),
+        ([], [], "don't cut 0 ids"),
+    ],
+)
+def test_ids_and_offsets_that_mean_nothing_are_refused(ids, offsets, message):
+    with pytest.raises(UsageError, match=message):
+        CodedRecords(("164889003",), np.array(ids, int), np.array(offsets, int))
