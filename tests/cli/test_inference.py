@@ -29,9 +29,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = MarEcg(
         ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=2, concept_width=8)
     )
-    model.save_pretrained(folder / "mute" / "model", ecg_ontology.load())
+    model.save_pretrained(folder / "mute" / "model")
     model.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
-    model.save_pretrained(folder / "run" / "model", ecg_ontology.load())
+    model.save_pretrained(folder / "run" / "model")
     write_corpus(folder / "wfdb", 5, 0)
     sorted((folder / "wfdb").rglob("*.mat"))[-1].unlink()
     return folder

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import wfdb
 
-import ecg_ontology
 from marecg.config import LEADS, ModelConfig
 from marecg.evaluate.encoders import random_encoder
 from marecg_cli.marecg import main
@@ -19,7 +18,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A run with a very small encoder, and a PTB-XL of thirty short records: flat ones and waves."""
     run, root = tmp_path_factory.mktemp("run"), tmp_path_factory.mktemp("ptbxl")
     config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
-    random_encoder(config).save_pretrained(run / "model", ecg_ontology.load())
+    random_encoder(config).save_pretrained(run / "model")
     header = ",description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass"
     rows = ["NORM,normal,1.0,,,NORM,NORM", "IMI,infarction,1.0,,,MI,IMI"]
     (root / "scp_statements.csv").write_text("\n".join([header, *rows]))

@@ -54,7 +54,7 @@ def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model: MarEcg) -> Non
     noise = torch.from_numpy(np.concatenate([x[:, :6], 5 * x[:, 6:]], axis=1))
     hidden = torch.arange(12) >= 6
     with torch.no_grad():
-        direct = model(noise, torch.tensor([3500]), hidden).rhythm_BD.numpy()
+        direct = model(noise, torch.tensor([3500]), hidden[None]).rhythm_BD.numpy()
     np.testing.assert_allclose(absent, direct, atol=1e-5)
 
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 import wfdb
 
-import ecg_ontology
 from marecg.config import LEADS, ModelConfig
 from marecg.evaluate.encoders import random_encoder
 
@@ -58,7 +57,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with a very small encoder."""
     run = tmp_path_factory.mktemp("run")
     config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
-    random_encoder(config, seed=3).save_pretrained(run / "model", ecg_ontology.load())
+    random_encoder(config, seed=3).save_pretrained(run / "model")
     return run
 
 
@@ -68,7 +67,7 @@ def gscl_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = tmp_path_factory.mktemp("gscl-run")
     model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8), seed=4)
     model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
-    model.save_pretrained(run / "model", ecg_ontology.load())
+    model.save_pretrained(run / "model")
     return run
 
 

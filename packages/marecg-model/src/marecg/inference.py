@@ -70,7 +70,7 @@ def embed(
         for first in range(0, len(padded), batch_size):
             rows = slice(first, first + batch_size)
             window = torch.from_numpy(padded[rows, :, start : start + config.context]).to(device)
-            features = model(window, torch.full((len(window),), n_valid, device=device), absent)
+            features = model(window, torch.full((len(window),), n_valid, device=device), absent[None])
             rhythm_BD[rows] += features.rhythm_BD.float().cpu().numpy() / len(starts)
             patch_BTD[rows, here] += features.patch_BTD.float().cpu().numpy()
     return Embeddings(rhythm_BD, patch_BTD / seen_T[:, None])

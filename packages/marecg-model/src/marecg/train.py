@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from lightning.pytorch.utilities import rank_zero_only
 import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.callbacks import Checkpoints, Metrics, Monitors, Progress, checkpoints
+from marecg.card import Provenance
 from marecg.concept_text import shipped
 from marecg.config import LEADS, Config
 from marecg.data.dataset import Corpus
@@ -114,7 +116,12 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             weights_only=True,
         )
     if trainer.is_global_zero:
-        module.network.export().save_pretrained(folder / "model", ontology)
+        model = module.network.export()
+        model.ontology = ontology
+        model.provenance = Provenance(
+            recipe=config.name, steps=steps, records=len(corpus), sources=dict(Counter(corpus.sources))
+        )
+        model.save_pretrained(folder / "model")
     return Run(folder, steps, module.skipped_steps)
 
 
