@@ -15,11 +15,12 @@ from scipy.io import savemat
 
 from marecg.config import LEADS
 from marecg.data import arrays
-from marecg.data.arrays import ArrayFile, Layout
+from marecg.data.arrays import ArrayFile
 from marecg.data.corpus import prepare
 from marecg.data.dataset import Corpus
 from marecg.data.discovery import find
 from marecg.data.gallery import gallery
+from marecg.data.layout import Layout
 from marecg.errors import CorpusError, InputError, RecordError, UsageError
 
 Ecg = Callable[..., np.ndarray]

@@ -9,7 +9,6 @@ Shapes: K leads as named, L samples.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,79 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
 from marecg.data.candidates import Candidate
 from marecg.data.containers import OPENERS, Lazy, arrays_in
+from marecg.data.layout import Layout
 from marecg.data.reasons import Reason
 from marecg.data.records import Record
-from marecg.data.signal import lead_rows, order_leads
-from marecg.errors import EcgError, RecordError, UsageError
+from marecg.data.signal import order_leads
+from marecg.errors import EcgError, InputError, RecordError, UsageError
 
 ENDINGS = tuple(OPENERS)
-PER_MV = {"mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "v": 1e-3}
-"""How many of a unit make a millivolt."""
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What an array does not say of itself.
-
-    Attributes:
-        fs: samples per second.
-        leads: the names of its leads, in its order.
-        units: mV, uV, V, or adc.
-        gain: units per millivolt, for adc only.
-        key: which array of the file; needed where several could be signals.
-    """
-
-    fs: float
-    leads: tuple[str, ...] = LEADS
-    units: str = "mV"
-    gain: float | None = None
-    key: str = ""
-
-    def __post_init__(self) -> None:
-        """Raises `UsageError` where the values can't be."""
-        if not (math.isfinite(self.fs) and self.fs > 0):
-            raise UsageError(
-                f"{self.fs:g} Hz is no sampling rate", where="--fs", remedy="Give samples per second"
-            )
-        adc = self.units.lower() == "adc"
-        if not adc and self.units.lower() not in PER_MV:
-            raise UsageError(f"no unit {self.units!r}", where="--units", remedy="Choose mV, uV, V or adc")
-        if adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
-            remedy = "Give --units adc together with --gain, in units per mV"
-            raise UsageError("a gain belongs to adc units, and they to it", where="--gain", remedy=remedy)
-        names = [name.strip().lower() for name in self.leads]
-        if not names or len(set(names)) != len(names) or not all(names):
-            raise UsageError(
-                "a lead is nameless or named twice", where="--leads", remedy="Name each lead once"
-            )
-
-    @property
-    def per_mv(self) -> float:
-        """How many of the array's units make a millivolt."""
-        return self.gain if self.gain is not None else PER_MV[self.units.lower()]
-
-    def twelve(self) -> "Layout":
-        """This layout, if it has the twelve standard leads. Raises `UsageError`."""
-        try:
-            lead_rows(self.leads)
-        except RecordError as error:
-            remedy = f"A corpus needs {', '.join(LEADS)}"
-            raise UsageError(error.problem, where="--leads", remedy=remedy) from error
-        return self
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON; `Layout(**…)` reads it back."""
-        return asdict(self) | {"leads": list(self.leads)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Layout":
-        """What `as_dict` gave."""
-        return cls(**values | {"leads": tuple(values["leads"])})
 
 
 class ArrayFile:
@@ -147,9 +84,9 @@ def is_array(path: Path) -> bool:
 
 def candidates(root: Path, file: Path, layout: Layout, source: str) -> Iterator[Candidate]:
     """Every record of a file below `root`. Raises as `ArrayFile` does."""
-    opened = ArrayFile(file, layout)
-    for row in range(len(opened)):
-        place = -1 if opened.one else row
+    array = ArrayFile(file, layout)
+    for row in range(len(array)):
+        place = -1 if array.one else row
         yield Candidate(root, file, source, partial(read, root, file, layout, source, place), row=place)
 
 
@@ -165,28 +102,13 @@ def in_folder(root: Path, file: Path, layout: Layout) -> Iterator[Candidate]:
 def read(
     root: Path, file: Path, layout: Layout, source: str, row: int, seconds: float | None = None
 ) -> Record:
-    """Read one record; `row` −1: the file is one.
-
-    Raises:
-        RecordError: the file is outside the folder, unreadable, or its shape or leads don't fit.
-    """
-    if not file.resolve().is_relative_to(root.resolve()):
-        raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
-    try:
-        opened = _opened(file, layout, file.stat().st_mtime_ns)
-    except UsageError as error:
-        raise RecordError(Reason.shape, error.problem, where=file) from error
-    except (EcgError, OSError) as error:
-        raise RecordError(Reason.unreadable, str(error), where=file) from error
-    samples = None if seconds is None else math.ceil(seconds * layout.fs)
-    x_KL, length = opened.signal(max(row, 0), samples)
-    if not length:
-        raise RecordError(Reason.truncated, "has no samples", where=file)
+    """Read one record; `row` −1: the file is one. Raises `RecordError` as `read_signal` does."""
+    x_CL, length = read_signal(root, file, layout, row, seconds)
     return Record(
         id=file.stem if row < 0 else f"{file.stem}/{row}",
         source=source,
         path=file,
-        x_CL=order_leads(x_KL, opened.leads),
+        x_CL=x_CL,
         fs=layout.fs,
         codes=(),
         age=None,
@@ -197,9 +119,33 @@ def read(
     )
 
 
+def read_signal(
+    root: Path, file: Path, layout: Layout, row: int, seconds: float | None = None
+) -> tuple[NDArray[np.float32], int]:
+    """Read the twelve leads of a record, or its first seconds: (x_CL in mV, samples per lead in the file).
+
+    Raises:
+        RecordError: the file is outside the folder, unreadable, or its shape or leads don't fit.
+    """
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
+    try:
+        array = _opened(file, layout, file.stat().st_mtime_ns)
+    except UsageError as error:
+        raise RecordError(Reason.shape, error.problem, where=file) from error
+    except InputError as error:
+        raise RecordError(Reason.unreadable, error.problem, where=file) from error
+    except OSError as error:
+        raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})", where=file) from error
+    x_KL, length = array.signal(max(row, 0), None if seconds is None else math.ceil(seconds * layout.fs))
+    if not length:
+        raise RecordError(Reason.truncated, "has no samples", where=file)
+    return order_leads(x_KL, array.leads), length
+
+
 @lru_cache(maxsize=2)
 def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
-    """Keep a file open from one record to the next; `changed` tells a new file of the same name."""
+    """Keep a file at hand from one record to the next; `changed` tells a new file of the same name."""
     return ArrayFile(file, layout)
 
 

@@ -24,9 +24,9 @@ from ecg_ontology.files import replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.data import index
 from marecg.data.accounts import report
-from marecg.data.arrays import Layout
 from marecg.data.discovery import find
 from marecg.data.folder import held, read_json, write_json
+from marecg.data.layout import Layout
 from marecg.data.plan import Plan
 from marecg.data.preparation import Block, prepare_block
 from marecg.data.workers import workers

@@ -7,15 +7,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from marecg.data import arrays
-from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
-from marecg.data.datasets import cinc2021, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
+from marecg.data.datasets import cinc2021, code15, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
+from marecg.data.layout import Layout
 from marecg.errors import CorpusError, UsageError
 
 DATASETS = (
     (ptbxl.is_root, ptbxl.candidates),
     (cpsc2018.is_root, cpsc2018.candidates),
     (ptbdb.is_root, ptbdb.candidates),
+    (code15.is_root, code15.candidates),
     (mimic_iv_ecg.is_root, mimic_iv_ecg.candidates),
 )
 """Datasets with a layout of their own: whether a folder is the root of one, and the records in it."""

@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 
 from ecg_ontology.files import replacing
 from marecg.config import LEADS
-from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
 from marecg.data.dataset import read_about
 from marecg.data.discovery import find
 from marecg.data.folder import read_json
+from marecg.data.layout import Layout
 from marecg.data.records import Record
 from marecg.errors import RecordError
 

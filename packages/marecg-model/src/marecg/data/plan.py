@@ -17,11 +17,11 @@ from typing import Any
 
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
-from marecg.data.arrays import Layout
 from marecg.data.candidates import Candidate
 from marecg.data.discovery import fingerprint
 from marecg.data.folder import read_json, write_json
 from marecg.data.index import FORMAT
+from marecg.data.layout import Layout
 from marecg.errors import CorpusError
 
 _LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
