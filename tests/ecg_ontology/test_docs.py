@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def test_the_page_of_findings_is_that_of_the_catalogue():
 def public_things():
     for name in ecg_ontology.__all__:
         yield name, getattr(ecg_ontology, name)
-    for name, member in vars(Ontology).items():
+    for name in dir(Ontology):
+        member = inspect.getattr_static(Ontology, name)
         if not name.startswith("_") and (callable(member) or hasattr(member, "__get__")):
             yield f"Ontology.{name}", member
 

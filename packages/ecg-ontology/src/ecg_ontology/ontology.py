@@ -1,32 +1,30 @@
-"""The ontology as one object: graph, routing and targets behind it.
+"""The ontology as one object: vocabulary, routing and targets behind it.
 
-Arrays and the graph library load on first use, so a single code is routed as fast as the interpreter starts.
+Arrays, the graph library and the checks load on first use, so a single code is routed as fast as the
+interpreter starts.
 
 Shapes: B records, N concepts.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ecg_ontology import enumeration
-from ecg_ontology.checks.structure import STRUCTURE
-from ecg_ontology.concepts import Concept, Relation, Route, Severity, Status
+from ecg_ontology.concepts import Route, Severity, Status
 from ecg_ontology.drafts import Draft, Header, write_bundle
-from ecg_ontology.errors import SourceError, UnknownConceptError
+from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
+from ecg_ontology.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from ecg_ontology.coded import CodedRecords
-    from ecg_ontology.graph import ConceptGraph
 
 
-class Ontology:
+class Ontology(Vocabulary):
     """A concept graph with its routing table.
 
     Build one with `ecg_ontology.load`. It never changes.
@@ -42,6 +40,7 @@ class Ontology:
         draft: what the sources state.
         profile: which routing profile to answer with.
         where: the file that is named when the draft can't be built.
+        checked: the draft is known to be sound; otherwise it is checked first.
 
     Raises:
         SourceError: the draft breaks a rule of structure; the message names the first breach.
@@ -53,62 +52,21 @@ class Ontology:
         <Ontology Cardiac concept graph 1.0.0: 40 concepts, ...>
     """
 
-    def __init__(self, draft: Draft, profile: str = "paper", *, where: object = "") -> None:
-        _refuse_unsound(draft, where)
+    def __init__(
+        self, draft: Draft, profile: str = "paper", *, where: object = "", checked: bool = False
+    ) -> None:
+        if not checked:
+            _refuse_unsound(draft, where)
+        super().__init__(draft_nodes(draft), draft_relations(draft))
         self.draft = draft
         self.header: Header = draft.header
         self.profile = profile
-        self.nodes: tuple[Concept, ...] = draft_nodes(draft)
-        self.relations: tuple[Relation, ...] = draft_relations(draft)
-        self._by_abbr = {node.abbr: node for node in self.nodes}
         self._routing = RoutingTable(draft.mappings, self.nodes, profile)
-
-    def __len__(self) -> int:
-        return len(self.nodes)
 
     def __repr__(self) -> str:
         return (
             f"<Ontology {self.header.title} {self.header.version}: {len(self)} concepts, {self.sha256[:12]}>"
         )
-
-    # --- the enumeration
-
-    @cached_property
-    def enumeration(self) -> tuple[str, ...]:
-        r"""What a checkpoint depends on, as lines: index, tier, abbreviation and IRI of each node; each edge.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().enumeration[5].split("\t")[:4]
-            ['node', '5', 'Leaf', 'AF']
-        """
-        return enumeration.enumeration_lines(self.nodes, self.relations)
-
-    @cached_property
-    def sha256(self) -> str:
-        """SHA-256 of the enumeration: the identity of what prototypes, D and Â are bound to.
-
-        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
-        covers neither labels nor text variants nor routing nor the version number, so correcting those
-        leaves checkpoints valid. Both profiles have the same one.
-
-        Example:
-            >>> import ecg_ontology
-            >>> len(ecg_ontology.load().sha256)
-            64
-        """
-        return enumeration.sha256_of(self.enumeration)
-
-    def difference(self, other: "Ontology") -> tuple[str, ...]:
-        """Return what `other` changes in this enumeration; () when both have the same sha256.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> onto.difference(ecg_ontology.load(profile="curated"))
-            ()
-        """
-        return enumeration.enumeration_difference(self.enumeration, other.enumeration)
 
     def save(self, path: str | Path) -> None:
         """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.
@@ -126,97 +84,6 @@ class Ontology:
             True
         """
         write_bundle(self.draft, Path(path))
-
-    # --- the graph
-
-    @cached_property
-    def graph(self) -> "ConceptGraph":
-        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().graph.path(25, 20)
-            [25, 20]
-        """
-        from ecg_ontology.graph import ConceptGraph
-
-        return ConceptGraph(len(self), self.relations)
-
-    @property
-    def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> int(onto.distances[25, 19]), int(onto.distances[25, 24])
-            (1, 2)
-        """
-        return self.graph.distances
-
-    @property
-    def adjacency(self) -> "NDArray[np.uint8]":
-        """A, uint8[N, N]: symmetric, 0/1, no self-loops.
-
-        Example:
-            >>> import ecg_ontology
-            >>> int(ecg_ontology.load().adjacency.sum()) // 2
-            57
-        """
-        return self.graph.adjacency
-
-    @property
-    def a_hat(self) -> "NDArray[np.float64]":
-        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N].
-
-        Example:
-            >>> import ecg_ontology
-            >>> print(f"{ecg_ontology.load().a_hat.trace():.4f}")
-            13.6417
-        """
-        return self.graph.a_hat
-
-    @property
-    def roots(self) -> tuple[int, ...]:
-        """Indices of the roots.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().roots
-            (0, 1, 2, 3, 4)
-        """
-        return tuple(node.index for node in self.nodes if node.root)
-
-    @property
-    def leaves(self) -> tuple[int, ...]:
-        """Indices of the leaves.
-
-        Example:
-            >>> import ecg_ontology
-            >>> len(ecg_ontology.load().leaves)
-            35
-        """
-        return tuple(node.index for node in self.nodes if not node.root)
-
-    def node(self, name: int | str) -> Concept:
-        """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
-
-        Raises:
-            UnknownConceptError: there is none.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().node("AntMI").index
-            25
-        """
-        if isinstance(name, str) and name in self._by_abbr:
-            return self._by_abbr[name]
-        if str(name).isdecimal() and int(name) < len(self):
-            return self.nodes[int(name)]
-        raise UnknownConceptError(
-            f"no concept has the index or abbreviation {name!r}",
-            remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
-        )
 
     # --- routing
 
@@ -339,6 +206,8 @@ class Ontology:
 
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
+    from ecg_ontology.checks.structure import STRUCTURE
+
     errors = [f for f in STRUCTURE.findings(draft) if f.severity is Severity.error]
     if errors:
         first = errors[0]

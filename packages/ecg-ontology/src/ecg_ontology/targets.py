@@ -86,9 +86,9 @@ def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     active_BN = _leaf_matrix(y, len(ranks)) != 0
     place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
-    highest_B = (active_BN * place_N).max(axis=1)
-    leaf_by_place: NDArray[np.int64] = np.append(NO_LEAF, ranks.argsort())
-    return leaf_by_place[highest_B]
+    leaf_by_place = np.append(NO_LEAF, ranks.argsort())
+    c_star_B: NDArray[np.int64] = leaf_by_place[(active_BN * place_N).max(axis=1)]
+    return c_star_B
 
 
 def soft_targets(

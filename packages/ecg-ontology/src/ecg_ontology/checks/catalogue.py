@@ -58,11 +58,11 @@ class Rule(Generic[Subject]):
 
 
 class Chapter(Generic[Subject]):
-    """A group of rules, in the order in which they are written."""
+    """A group of rules: those of its parts, then its own in the order in which they are written."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *parts: "Chapter[Subject]") -> None:
         self.title = title
-        self.rules: list[Rule[Subject]] = []
+        self.rules: list[Rule[Subject]] = [rule for part in parts for rule in part.rules]
 
     def rule(
         self, rule_id: str, title: str, *, why: str, fix: str

@@ -1,0 +1,235 @@
+"""Structure, as the relations make it: families, kinds of edge, and the graph as a whole."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
+
+RELATIONS: Chapter[Draft] = Chapter("Relations")
+
+_ENDS = {
+    Kind.family: (Tier.leaf, Tier.root),
+    Kind.subtype_of: (Tier.leaf, Tier.leaf),
+    Kind.manifestation_of: (Tier.leaf, Tier.leaf),
+    Kind.sibling: (Tier.leaf, Tier.leaf),
+    Kind.ring: (Tier.root, Tier.root),
+}
+
+
+def _concepts(draft: Draft) -> dict[str, DraftConcept]:
+    return {concept.iri: concept for concept in draft.concepts}
+
+
+def _sound(draft: Draft) -> list[DraftRelation]:
+    """Relations whose ends exist: the others are E007's business alone."""
+    known = _concepts(draft)
+    return [r for r in draft.relations if r.subject in known and r.object in known]
+
+
+def _families(draft: Draft) -> dict[str, list[str]]:
+    families: dict[str, list[str]] = defaultdict(list)
+    for relation in _sound(draft):
+        if relation.kind is Kind.family:
+            families[relation.subject].append(relation.object)
+    return families
+
+
+@RELATIONS.rule(
+    "CCG-E005",
+    "Every leaf has exactly one family",
+    why="Routing brings a leaf's root with it; with two roots, or none, that is undefined.",
+    fix="State one ccg:family",
+)
+def family_count(draft: Draft) -> Iterator[Breach]:
+    """A leaf has no family, or several."""
+    families = _families(draft)
+    for concept in draft.concepts:
+        roots = families[concept.iri]
+        if concept.tier is Tier.leaf and len(roots) != 1:
+            name = draft.abbreviation(concept.iri)
+            found = " and ".join(draft.abbreviation(root) for root in roots) or "none"
+            yield Breach(name, f"leaf {name} should have one family and has {found}", concept.place)
+
+
+@RELATIONS.rule(
+    "CCG-E006",
+    "Every relation joins the tiers that its kind is made for",
+    why="A family edge to a leaf or a ring edge to a leaf changes D where nobody expects it.",
+    fix="Use the kind of relation that says what is meant, or correct its end",
+)
+def wrong_tier(draft: Draft) -> Iterator[Breach]:
+    """A relation joins the wrong tiers."""
+    known = _concepts(draft)
+    for relation in _sound(draft):
+        ends = (known[relation.subject].tier, known[relation.object].tier)
+        if None not in ends and ends != _ENDS[relation.kind]:
+            wanted = " → ".join(_ENDS[relation.kind])
+            found = " → ".join(str(end) for end in ends)
+            name = _name(draft, relation)
+            yield Breach(name, f"{name} joins {found}; {relation.kind} is for {wanted}", relation.place)
+
+
+@RELATIONS.rule(
+    "CCG-E007",
+    "Every relation ends at a concept",
+    why="An edge to nowhere is usually a misspelt name: the edge that was meant is missing.",
+    fix="Correct the name, or define the concept",
+)
+def dangling_relation(draft: Draft) -> Iterator[Breach]:
+    """A relation names something that is no concept."""
+    known = _concepts(draft)
+    for relation in draft.relations:
+        for end in (relation.subject, relation.object):
+            if end not in known:
+                name = _name(draft, relation)
+                yield Breach(name, f"{name} names {end}, which is no concept here", relation.place)
+
+
+@RELATIONS.rule(
+    "CCG-E008",
+    "No concept is related to itself",
+    why="A has no self-loops; Â adds its own.",
+    fix="Remove the relation, or name the other concept",
+)
+def self_loop(draft: Draft) -> Iterator[Breach]:
+    """A relation begins where it ends."""
+    for relation in draft.relations:
+        if relation.subject == relation.object:
+            name = _name(draft, relation)
+            yield Breach(name, f"{name} is a self-loop", relation.place)
+
+
+@RELATIONS.rule(
+    "CCG-E009",
+    "Symmetric relations are stated from both ends",
+    why="Whoever reads one concept's entry must see all its siblings; a missing half is a half-made edit.",
+    fix="State the relation at the other concept too, or remove it here",
+)
+def one_sided(draft: Draft) -> Iterator[Breach]:
+    """A sibling or ring relation is stated from one end only."""
+    stated = {(r.kind, r.subject, r.object) for r in draft.relations}
+    for relation in _sound(draft):
+        mirrored = (relation.kind, relation.object, relation.subject)
+        if relation.kind.symmetric and mirrored not in stated:
+            name = _name(draft, relation)
+            other = draft.abbreviation(relation.object)
+            yield Breach(name, f"{name} is not stated at {other}", relation.place)
+
+
+@RELATIONS.rule(
+    "CCG-E010",
+    "No concept is a subtype of itself, directly or over others",
+    why="IS_A is an order; the rule most-specific needs the length of its paths.",
+    fix="Remove one relation of the cycle",
+)
+def subtype_cycle(draft: Draft) -> Iterator[Breach]:
+    """The subtypeOf relations run in a circle."""
+    parents: dict[str, list[DraftRelation]] = defaultdict(list)
+    for relation in _sound(draft):
+        if relation.kind is Kind.subtype_of and relation.subject != relation.object:
+            parents[relation.subject].append(relation)
+    # Strip concepts that have no parent left, again and again; what remains stands on or below a cycle.
+    left = dict(parents)
+    while removable := [iri for iri, above in left.items() if not any(r.object in left for r in above)]:
+        for iri in removable:
+            del left[iri]
+    if left:
+        iri = min(left)
+        cycle = [iri]
+        while (step := next(r.object for r in left[cycle[-1]] if r.object in left)) not in cycle:
+            cycle.append(step)
+        cycle = [*cycle[cycle.index(step) :], step]
+        path = " → ".join(draft.abbreviation(name) for name in cycle)
+        yield Breach(draft.abbreviation(step), f"subtypeOf runs in a circle: {path}", left[step][0].place)
+
+
+@RELATIONS.rule(
+    "CCG-E011",
+    "Every concept is connected to every other",
+    why="D between unconnected concepts is a convention (largest distance + 1), not a distance.",
+    fix="Add the missing family or ring relation",
+)
+def disconnected(draft: Draft) -> Iterator[Breach]:
+    """The graph falls into parts."""
+    neighbours: dict[str, set[str]] = {concept.iri: set() for concept in draft.concepts}
+    for relation in _sound(draft):
+        neighbours[relation.subject].add(relation.object)
+        neighbours[relation.object].add(relation.subject)
+    if not neighbours:
+        yield Breach("graph", "there is no concept at all")
+        return
+    reached, frontier = set[str](), {draft.concepts[0].iri}
+    while frontier:
+        reached |= frontier
+        frontier = {other for iri in frontier for other in neighbours[iri]} - reached
+    apart = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
+    if apart:
+        start = draft.abbreviation(draft.concepts[0].iri)
+        yield Breach(apart[0], f"no path leads from {start} to {', '.join(apart)}")
+
+
+@RELATIONS.rule(
+    "CCG-E012",
+    "A subtype, manifestation or sibling belongs to the same family",
+    why="The closed form of D counts on it: leaves of different families meet over their roots only.",
+    fix="Correct the family of one of the two, or remove the relation",
+)
+def cross_family(draft: Draft) -> Iterator[Breach]:
+    """An edge between leaves crosses families."""
+    families = _families(draft)
+    for relation in _sound(draft):
+        if relation.kind in (Kind.subtype_of, Kind.manifestation_of, Kind.sibling):
+            here, there = families[relation.subject], families[relation.object]
+            if here and there and not set(here) & set(there):
+                name = _name(draft, relation)
+                between = " and ".join(draft.abbreviation(family[0]) for family in (here, there))
+                yield Breach(name, f"{name} crosses the families {between}", relation.place)
+
+
+@RELATIONS.rule(
+    "CCG-W013",
+    "The roots form one ring",
+    why="The ring bounds D: two leaves are never further apart than 2 + half the number of families.",
+    fix="Join each root to the one before and the one after it with ccg:ring",
+)
+def broken_ring(draft: Draft) -> Iterator[Breach]:
+    """A root has too few or too many neighbours on the ring."""
+    roots = [concept for concept in draft.concepts if concept.tier is Tier.root]
+    neighbours: dict[str, set[str]] = {root.iri: set() for root in roots}
+    for relation in _sound(draft):
+        if relation.kind is Kind.ring and {relation.subject, relation.object} <= neighbours.keys():
+            neighbours[relation.subject] |= {relation.object} - {relation.subject}
+            neighbours[relation.object] |= {relation.subject} - {relation.object}
+    wanted = min(len(roots) - 1, 2)
+    for root in roots:
+        if len(neighbours[root.iri]) != wanted:
+            name = draft.abbreviation(root.iri)
+            found = ", ".join(sorted(draft.abbreviation(iri) for iri in neighbours[root.iri])) or "none"
+            yield Breach(
+                name, f"root {name} should have {wanted} neighbours on the ring and has {found}", root.place
+            )
+
+
+@RELATIONS.rule(
+    "CCG-W014",
+    "A subtype stands after its parent",
+    why="The rule max-index picks the higher index: a subtype before its parent would lose to it.",
+    fix="Append new subtypes at the end; where one must stand before, use the rule most-specific",
+)
+def subtype_before_parent(draft: Draft) -> Iterator[Breach]:
+    """A subtype has a lower index than its parent."""
+    known = _concepts(draft)
+    for relation in _sound(draft):
+        if relation.kind is Kind.subtype_of:
+            below, above = known[relation.subject].index, known[relation.object].index
+            if below is not None and above is not None and below < above:
+                name = _name(draft, relation)
+                yield Breach(
+                    name, f"{name}: index {below} stands before its parent's {above}", relation.place
+                )
+
+
+def _name(draft: Draft, relation: DraftRelation) -> str:
+    return f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"

@@ -1,0 +1,166 @@
+"""The vocabulary: the numbered concepts and their edges, which a checkpoint is bound to.
+
+Arrays and the graph library load on first use.
+
+Shapes: N concepts.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ecg_ontology import enumeration
+from ecg_ontology.concepts import Concept, Relation
+from ecg_ontology.errors import UnknownConceptError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ecg_ontology.graph import ConceptGraph
+
+
+class Vocabulary:
+    """Concepts in the order of their indices, and the edges between them.
+
+    Attributes:
+        nodes: the N concepts in index order.
+        relations: the edges, each once.
+    """
+
+    def __init__(self, nodes: tuple[Concept, ...], relations: tuple[Relation, ...]) -> None:
+        self.nodes = nodes
+        self.relations = relations
+        self._by_abbr = {node.abbr: node for node in nodes}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    # --- the enumeration
+
+    @cached_property
+    def enumeration(self) -> tuple[str, ...]:
+        r"""What a checkpoint depends on, as lines: index, tier, abbreviation and IRI of each node; each edge.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().enumeration[5].split("\t")[:4]
+            ['node', '5', 'Leaf', 'AF']
+        """
+        return enumeration.enumeration_lines(self.nodes, self.relations)
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of the enumeration: the identity of what prototypes, D and Â are bound to.
+
+        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
+        covers neither labels nor text variants nor routing nor the version number, so correcting those
+        leaves checkpoints valid. Both profiles have the same one.
+
+        Example:
+            >>> import ecg_ontology
+            >>> len(ecg_ontology.load().sha256)
+            64
+        """
+        return enumeration.sha256_of(self.enumeration)
+
+    def difference(self, other: "Vocabulary") -> tuple[str, ...]:
+        """Return what `other` changes in this enumeration; () when both have the same sha256.
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> onto.difference(ecg_ontology.load(profile="curated"))
+            ()
+        """
+        return enumeration.enumeration_difference(self.enumeration, other.enumeration)
+
+    # --- the graph
+
+    @cached_property
+    def graph(self) -> "ConceptGraph":
+        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().graph.path(25, 20)
+            [25, 20]
+        """
+        from ecg_ontology.graph import ConceptGraph
+
+        return ConceptGraph(len(self), self.relations)
+
+    @property
+    def distances(self) -> "NDArray[np.signedinteger]":
+        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path.
+
+        Example:
+            >>> import ecg_ontology
+            >>> onto = ecg_ontology.load()
+            >>> int(onto.distances[25, 19]), int(onto.distances[25, 24])
+            (1, 2)
+        """
+        return self.graph.distances
+
+    @property
+    def adjacency(self) -> "NDArray[np.uint8]":
+        """A, uint8[N, N]: symmetric, 0/1, no self-loops.
+
+        Example:
+            >>> import ecg_ontology
+            >>> int(ecg_ontology.load().adjacency.sum()) // 2
+            57
+        """
+        return self.graph.adjacency
+
+    @property
+    def a_hat(self) -> "NDArray[np.float64]":
+        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N].
+
+        Example:
+            >>> import ecg_ontology
+            >>> print(f"{ecg_ontology.load().a_hat.trace():.4f}")
+            13.6417
+        """
+        return self.graph.a_hat
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Indices of the roots.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().roots
+            (0, 1, 2, 3, 4)
+        """
+        return tuple(node.index for node in self.nodes if node.root)
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """Indices of the leaves.
+
+        Example:
+            >>> import ecg_ontology
+            >>> len(ecg_ontology.load().leaves)
+            35
+        """
+        return tuple(node.index for node in self.nodes if not node.root)
+
+    def node(self, name: int | str) -> Concept:
+        """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
+
+        Raises:
+            UnknownConceptError: there is none.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().node("AntMI").index
+            25
+        """
+        if isinstance(name, str) and name in self._by_abbr:
+            return self._by_abbr[name]
+        if str(name).isdecimal() and int(name) < len(self):
+            return self.nodes[int(name)]
+        raise UnknownConceptError(
+            f"no concept has the index or abbreviation {name!r}",
+            remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
+        )
