@@ -1,18 +1,23 @@
 """Every dataset is read in the layout in which it is published, found by what its root holds."""
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import wfdb
 from scipy.io import savemat
 
 from marecg.config import LEADS
 from marecg.data.corpus import prepare
+from marecg.data.dataset import Corpus
 from marecg.data.datasets import cinc2021, ptbdb
 from marecg.data.discovery import find
-from marecg.data.records import Record
+from marecg.data.records import Record, read_record
+from marecg.data.signal import resample, window
+from marecg.data.statistics import statistics
 from marecg.errors import CorpusError, RecordError
 
 Write = Callable[..., Path]
@@ -38,6 +43,38 @@ def test_chapman_and_ningbo_are_told_apart_in_their_common_tree() -> None:
         cinc2021.collection(root / "WFDBRecords" / "01" / "010" / "JS00001.hea", root) == "chapman_shaoxing"
     )
     assert cinc2021.collection(root / "WFDBRecords" / "46" / "460" / "JS45551.hea", root) == "ningbo"
+
+
+def test_every_collection_of_the_challenges_is_named_in_the_account(
+    tmp_path: Path, write_record: Write
+) -> None:
+    names = (*cinc2021.COLLECTIONS, "undisclosed")
+    for number, name in enumerate(names):
+        write_record(tmp_path / "training" / name / "g1", f"X{number:04d}")
+    report = prepare([tmp_path / "training"], tmp_path / "out", jobs=1)
+    assert report["sources"].keys() == statistics(tmp_path / "out")["sources"].keys() == set(names)
+    assert all(account["kept"] == 1 for account in report["sources"].values())
+
+
+def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(
+    tmp_path: Path, write_record: Write, ecg: Ecg
+) -> None:
+    """St Petersburg INCART as the Challenges have it: 462,600 samples per lead."""
+    x_CL = np.concatenate([ecg(20, 257), np.full((12, 1780 * 257), 9.0)], axis=1)
+    folder = tmp_path / "st_petersburg_incart" / "g1"
+    header = write_record(folder, "I0001", x_CL, fs=257, comments=["Age: 65", "Sex: Male", "Dx: 164884008"])
+    report = prepare([tmp_path], tmp_path / "out", jobs=1)
+    assert report["sources"] == {"st_petersburg_incart": {"found": 1, "kept": 1, "quarantined": {}}}
+    row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
+    assert (row["fs"], row["length"], row["n_valid"]) == (257, 462_600, 4700)
+    np.testing.assert_allclose(np.diff(row["rpeaks"]), 400, atol=3)
+    expected, _ = window(resample(ecg(20, 257).astype(np.float32), 257), 4700)
+    found = Corpus.open(tmp_path / "out").signals([0])[0]
+    np.testing.assert_allclose(found, expected, atol=5e-3)
+    tracemalloc.start()
+    read_record(header, tmp_path, seconds=9.9)
+    assert tracemalloc.get_traced_memory()[1] < 2 << 20, "of 11 MB of samples"
+    tracemalloc.stop()
 
 
 @pytest.fixture

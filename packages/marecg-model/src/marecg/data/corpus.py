@@ -81,7 +81,8 @@ def prepare(
     config = config or CorpusConfig()
     ontology = ecg_ontology.load(profile=profile)
     layout = layout and layout.twelve()
-    candidates = find([Path(source).resolve() for source in sources], only, config.ptbxl_folds, layout)
+    roots = [Path(source).resolve() for source in sources]
+    candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     plan = Plan.of(Path(out), candidates, config, ontology, layout)
     with held(plan.out):
         if not plan.begin():

@@ -13,13 +13,12 @@ from marecg.data.layout import Layout
 from marecg.errors import CorpusError, UsageError
 
 DATASETS = (
-    (ptbxl.is_root, ptbxl.candidates),
     (cpsc2018.is_root, cpsc2018.candidates),
     (ptbdb.is_root, ptbdb.candidates),
     (code15.is_root, code15.candidates),
     (mimic_iv_ecg.is_root, mimic_iv_ecg.candidates),
 )
-"""Datasets with a layout of their own: whether a folder is the root of one, and the records in it."""
+"""Datasets with a layout of their own, besides PTB-XL: whether a folder is one's root, and its records."""
 
 
 def find(
@@ -27,17 +26,19 @@ def find(
     only: Collection[str] = (),
     folds: Collection[int] = (),
     layout: Layout | None = None,
+    ptbxl_rate: int = ptbxl.FS,
 ) -> list[Candidate]:
     """Find every record of the given folders and array files, each once, ordered by folder name and path.
 
-    A folder that one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read in the
-    style of the CinC Challenges, and arrays by the layout.
+    A folder that PTB-XL or one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read
+    in the style of the CinC Challenges, and arrays by the layout.
 
     Args:
         roots: folders, or array files.
         only: the sources wanted, such as `georgia`; without them all are.
         folds: the folds wanted of PTB-XL; without them all are.
         layout: what arrays are; without it, those in folders are passed over.
+        ptbxl_rate: 500 or 100 Hz, which of PTB-XL's two copies is preferred.
 
     Raises:
         CorpusError: a folder is missing or can't be listed, or no record is found.
@@ -47,7 +48,8 @@ def find(
     found: dict[tuple[Path, int], Candidate] = {}
     resolved = lru_cache(maxsize=1)(Path.resolve)  # the rows of a file come one after another
     for root in roots:
-        for candidate in _in_file(root, layout) if root.is_file() else _in_folder(root, layout):
+        inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, ptbxl_rate)
+        for candidate in inside:
             if _wanted(candidate, only, folds):
                 found.setdefault((resolved(candidate.file), candidate.row), candidate)
     if not found:
@@ -83,23 +85,30 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
     return arrays.candidates(file.parent, file, layout, file.stem)
 
 
-def _in_folder(root: Path, layout: Layout | None) -> Iterator[Candidate]:
+def _in_folder(root: Path, layout: Layout | None, ptbxl_rate: int) -> Iterator[Candidate]:
     """Walk a folder; hidden folders and links to folders are not entered."""
     if not root.is_dir():
         raise CorpusError("is not a folder", where=root, remedy=_REMEDY)
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
         below[:] = [each for each in below if not each.startswith(".")]
-        own = next((candidates for is_root, candidates in DATASETS if is_root(folder)), None)
-        if own is not None:
+        dataset = _dataset(folder, ptbxl_rate)
+        if dataset is not None:
             below.clear()
-            yield from own(folder)
+            yield from dataset
         else:
             headers = (folder / each for each in files if each.endswith(".hea"))
             yield from cinc2021.candidates(root, headers)
             if layout is not None:
                 for file in filter(arrays.is_array, (folder / each for each in files)):
                     yield from arrays.in_folder(root, file, layout)
+
+
+def _dataset(folder: Path, ptbxl_rate: int) -> Iterator[Candidate] | None:
+    """The records of a folder that is the root of a dataset with a layout of its own."""
+    if ptbxl.is_root(folder):
+        return ptbxl.candidates(folder, ptbxl_rate)
+    return next((candidates(folder) for is_root, candidates in DATASETS if is_root(folder)), None)
 
 
 def _unlistable(error: OSError) -> None:

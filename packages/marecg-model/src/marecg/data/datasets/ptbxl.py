@@ -1,6 +1,7 @@
 """PTB-XL in the layout in which PhysioNet publishes it.
 
-`ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean) and `records500/`.
+`ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean), and the recordings
+twice: `records500/` as recorded, `records100/` at 100 Hz.
 Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
 """
 
@@ -19,11 +20,15 @@ from marecg.errors import CorpusError
 DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
 SOURCE = "ptbxl"
+FS = 500
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the database: `scp` maps each statement to its likelihood in percent (0: not given)."""
+    """One row of the database: `scp` maps each statement to its likelihood in percent (0: not given).
+
+    `file` is the recording at 500 Hz, `slow_file` the one at 100 Hz, or empty.
+    """
 
     ecg_id: int
     patient: str | None
@@ -32,6 +37,7 @@ class Entry:
     scp: dict[str, float]
     fold: int
     file: str
+    slow_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,9 @@ def database(root: Path) -> list[Entry]:
     return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
 
 
-def entries(root: Path) -> list[Entry]:
-    """The rows whose 500 Hz header is on disk, by ecg_id. Raises as `database` does."""
-    return [row for row in database(root) if header_of(root, row).is_file()]
+def entries(root: Path, rate: int = FS) -> list[Entry]:
+    """The rows whose header is on disk at either rate, by ecg_id. Raises as `database` does."""
+    return [row for row in database(root) if header_of(root, row, rate).is_file()]
 
 
 def statements(root: Path) -> dict[str, Statement]:
@@ -84,26 +90,31 @@ def statements(root: Path) -> dict[str, Statement]:
     }
 
 
-def candidates(root: Path) -> Iterator[Candidate]:
-    """Every entry on disk. Raises `CorpusError` as `database` does."""
-    for entry in entries(root):
-        yield Candidate(root, header_of(root, entry), SOURCE, partial(read, root, entry), entry.fold)
+def candidates(root: Path, rate: int = FS) -> Iterator[Candidate]:
+    """Every entry on disk, at the rate wanted if it is there. Raises `CorpusError` as `database` does."""
+    for entry in entries(root, rate):
+        header = header_of(root, entry, rate)
+        yield Candidate(root, header, SOURCE, partial(read, root, entry, rate=rate), entry.fold)
 
 
-def header_of(root: Path, entry: Entry) -> Path:
-    """The entry's 500 Hz header."""
-    return root / f"{entry.file}.hea"
+def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
+    """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
+    files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
+    wanted, other = (root / f"{file}.hea" for file in files)
+    return other if other.is_file() and not wanted.is_file() else wanted
 
 
-def read(root: Path, entry: Entry, seconds: float | None = None) -> Record:
+def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS) -> Record:
     """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
 
     Raises:
         RecordError: the record can't be used; `reason` is one of `reasons.Reason`.
     """
-    header = header_of(root, entry)
+    header = header_of(root, entry, rate)
     parsed = read_header(header, root)
     x_CL, length, notes = read_signal(parsed, root, seconds)
+    if parsed.fs != FS:
+        notes = (*notes, f"recorded at {FS} Hz, read at {parsed.fs:g} Hz")
     return Record(
         id=f"{entry.ecg_id:05d}",
         source=SOURCE,
@@ -138,8 +149,10 @@ def _table(path: Path, *columns: str) -> list[dict[str, str]]:
 
 def _entry(row: dict[str, str], root: Path) -> Entry:
     try:
-        if not (root / row["filename_hr"]).resolve().is_relative_to(root.resolve()):
-            raise ValueError(f"{row['filename_hr']} lies outside the release")
+        files = row["filename_hr"], row.get("filename_lr") or ""
+        for file in files:
+            if not (root / file).resolve().is_relative_to(root.resolve()):
+                raise ValueError(f"{file} lies outside the release")
         return Entry(
             ecg_id=int(row["ecg_id"]),
             patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
@@ -150,7 +163,8 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
                 for name, likelihood in ast.literal_eval(row["scp_codes"]).items()
             },
             fold=int(float(row["strat_fold"])),
-            file=row["filename_hr"],
+            file=files[0],
+            slow_file=files[1],
         )
     except (ValueError, SyntaxError, AttributeError, TypeError) as error:
         problem = f"row {row['ecg_id']!r} can't be understood ({error})"
