@@ -50,6 +50,15 @@ class MarEcg(Pretrained):
 
         L may be anything from one patch up to `config.positions` patches.
         """
+        h_BTCD, real_BT = self._encode(x_BCL, n_valid_B, absent_BC)
+        return Features(self.pool(h_BTCD, real_BT), lead_mean(h_BTCD))
+
+    def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
+        """How much h_rhythm's pool reads of each token, the mean over its queries, [B, T, C]; 1 in all."""
+        return self.pool.weights(*self._encode(x_BCL, n_valid_B, absent_BC)).mean(-1)
+
+    def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> tuple[Tensor, Tensor]:
+        """H [B, T, C, D], and which patches hold no padding [B, T]."""
         config = self.config
         x_BCL, _ = self.revin(x_BCL, n_valid_B)
         x_BTCP = patchify(x_BCL, config.patch, config.stride)
@@ -57,8 +66,7 @@ class MarEcg(Pretrained):
         hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
         if absent_BC is not None:
             hidden_BTC = hidden_BTC | absent_BC[:, None]
-        h_BTCD = self.encoder(self.tokens(x_BTCP, hidden_BTC))
-        return Features(self.pool(h_BTCD, real_BT), lead_mean(h_BTCD))
+        return self.encoder(self.tokens(x_BTCP, hidden_BTC)), real_BT
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
         """The logits of q over the N concepts (eq. gscl-pred), [B, N].
