@@ -18,10 +18,10 @@ def test_imports_run_one_way() -> None:
         ("import marecg", {"torch", "lightning", "torch_geometric"}),
         ("from marecg import recipes; recipes.c3()", {"torch", "lightning"}),
         ("from marecg_cli.marecg import main; main(['--help'])", {"torch", "sklearn", "scipy", "marecg"}),
-        ("from marecg_cli.ecgonto import main; main(['--help'])", {"torch", "rdflib", "networkx"}),
+        ("from marecg_cli.ecgonto import main; main(['--help'])", {"numpy", "pydantic", "rdflib"}),
         (
             "from marecg_cli.ecgonto import main; main(['route', '164889003'])",
-            {"torch", "rdflib", "networkx"},
+            {"torch", "numpy", "rdflib", "networkx"},
         ),
         (
             "from marecg.inference import embed; from marecg.model import MarEcg",

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ecg_ontology
-from ecg_ontology import Finding, Severity
 from marecg_cli._ecgonto_look import As, Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, Format, result, result_json
+
+if TYPE_CHECKING:
+    from ecg_ontology import Finding
 
 
 class ReportFormat(StrEnum):
@@ -54,7 +56,7 @@ def validate(
         from ecg_ontology.owl import consistency
 
         findings += consistency(ecg_ontology.load(source, profile))
-    failed = reports.fails(findings, Severity[fail_on])
+    failed = reports.fails(findings, ecg_ontology.Severity[fail_on])
     _report(findings, failed, form)
 
 
@@ -75,7 +77,7 @@ def snomed(
     from ecg_ontology.snomed import review
 
     findings = review(ecg_ontology.load(ontology, profile), release)
-    _report(findings, reports.fails(findings, Severity[fail_on]), form)
+    _report(findings, reports.fails(findings, ecg_ontology.Severity[fail_on]), form)
 
 
 class CatalogueFormat(StrEnum):
@@ -130,7 +132,7 @@ def errata(form: As = Format.text) -> None:
 COMMANDS = (validate, rules, snomed, errata)
 
 
-def _report(findings: Sequence[Finding], failed: bool, form: ReportFormat) -> None:
+def _report(findings: "Sequence[Finding]", failed: bool, form: ReportFormat) -> None:
     """Print findings, and end with exit code 1 when they fail."""
     from ecg_ontology import reports
 

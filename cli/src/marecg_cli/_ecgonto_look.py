@@ -1,12 +1,17 @@
-"""Commands that answer a question about codes and concepts. Arrays load where a distance is asked for."""
+"""Commands that answer a question about codes and concepts.
 
-from typing import Annotated
+`ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
+"""
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ecg_ontology
-from ecg_ontology import Concept, Ontology, Route, Status
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+if TYPE_CHECKING:
+    from ecg_ontology import Concept, Ontology, Route
 
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
@@ -127,7 +132,7 @@ def show(
 COMMANDS = (route, target, distance, show)
 
 
-def _as_json(onto: Ontology, answer: Route) -> dict[str, object]:
+def _as_json(onto: "Ontology", answer: "Route") -> dict[str, object]:
     return {
         "code": answer.code,
         "label": answer.label,
@@ -138,23 +143,24 @@ def _as_json(onto: Ontology, answer: Route) -> dict[str, object]:
     }
 
 
-def _node(concept: Concept) -> dict[str, object]:
+def _node(concept: "Concept") -> dict[str, object]:
     return {"index": concept.index, "abbr": concept.abbr, "label": concept.label, "root": concept.root}
 
 
-def _as_text(onto: Ontology, answer: Route) -> str:
-    where = _names(onto, answer.nodes) if answer.status is Status.routed else answer.status.value
+def _as_text(onto: "Ontology", answer: "Route") -> str:
+    where = _names(onto, answer.nodes) if answer.status is ecg_ontology.Status.routed else answer.status.value
     label = f"  {answer.label}" if answer.label else ""
     return "\n".join((f"{answer.code}{label}  →  {where}", *(f"    {note}" for note in answer.notes)))
 
 
-def _names(onto: Ontology, indices: tuple[int, ...] | list[int]) -> str:
+def _names(onto: "Ontology", indices: tuple[int, ...] | list[int]) -> str:
     return ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in indices)
 
 
-def exit_if_unknown(routes: tuple[Route, ...]) -> None:
+def exit_if_unknown(routes: "tuple[Route, ...]") -> None:
     """End with exit code 1 when a code is unknown or malformed, naming it on stderr."""
-    strange = [repr(r.code) for r in routes if r.status in (Status.unknown, Status.invalid)]
-    if strange:
-        message(f"unknown or malformed: {', '.join(strange)}")
+    strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
+    codes = [repr(route.code) for route in routes if route.status in strange]
+    if codes:
+        message(f"unknown or malformed: {', '.join(codes)}")
         raise typer.Exit(EXIT_FINDINGS)

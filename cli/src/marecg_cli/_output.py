@@ -5,6 +5,7 @@ can't be written.
 """
 
 import json
+import os
 import sys
 from enum import StrEnum
 from typing import Any, NoReturn
@@ -42,6 +43,7 @@ def message(text: str) -> None:
 
 def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
     """Run `app` on `argv`, or on the process's own arguments; a user's error ends in one line."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
     try:
         app(args=argv, standalone_mode=True)
     except EcgError as error:
