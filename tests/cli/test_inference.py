@@ -7,10 +7,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+import wfdb
 
 import ecg_ontology
 from marecg.config import ModelConfig
 from marecg.data.synth import write_corpus
+from marecg.inference import embed
 from marecg.model import MarEcg
 from marecg_cli.marecg import main
 
@@ -61,23 +63,140 @@ def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
     assert np.stack(table["rhythm"].to_pylist()).shape == (3, 16)
 
 
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_patches_are_written_record_by_record(place: Path, ending: str) -> None:
+    out = place / f"patches.{ending}"
+    np.save(place / "long.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
+    np.save(place / "short.npy", np.random.default_rng(1).normal(size=(1, 12, 1000)).astype(np.float32))
+    given = [str(place / name) for name in ("long.npy", "short.npy")]
+    assert run("embed", str(place / "run"), *given, "--fs", "500", "--patch", "--out", str(out)) == 0
+    if ending == "npz":
+        with np.load(out) as file:
+            counts, rows, rhythm = file["patches"], file["patch"], file["rhythm"]
+        patches = np.split(rows, np.cumsum(counts)[:-1])
+    else:
+        table = pq.read_table(out)
+        patches = [np.array(each) for each in table["patch"].to_pylist()]
+        rhythm = np.array(table["rhythm"].to_pylist())
+    model = MarEcg.from_pretrained(place / "run")
+    expected = [embed(model, np.load(path), fs=500) for path in given]
+    np.testing.assert_allclose(rhythm, np.concatenate([each.rhythm for each in expected]), atol=1e-5)
+    for found, patch in zip(patches, [*expected[0].patch, *expected[1].patch], strict=True):
+        np.testing.assert_allclose(found, patch, atol=1e-5)
+
+
+def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(place / "summary.npz")
+    assert run("embed", str(place / "run"), str(place / "wfdb"), "--out", out, "--format", "json") == 1
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["out"], summary["records"], len(summary["failed"])) == (out, 4, 1)
+    with np.load(out) as file:
+        assert file["id"].tolist() == summary["ids"]
+
+
+def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place: Path) -> None:
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
+    x = wfdb.rdrecord(str(header.with_suffix(""))).p_signal[:, [1, 6]]
+    (place / "two").mkdir(exist_ok=True)
+    wfdb.wrsamp("two", 500, ["mV", "mV"], ["II", "V1"], x, fmt=["16", "16"], write_dir=str(place / "two"))
+    for number, given in enumerate([place / "two", place / "two" / "two"]):
+        out = place / f"two{number}.npz"
+        assert run("embed", str(place / "run"), str(given), "--out", str(out)) == 0
+        again = wfdb.rdrecord(str(place / "two" / "two")).p_signal.T[None]
+        model = MarEcg.from_pretrained(place / "run")
+        with np.load(out) as file:
+            expected = embed(model, again, fs=500, leads=["II", "V1"]).rhythm
+            np.testing.assert_allclose(file["rhythm"], expected, atol=1e-4)
+
+
+def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 12, 2500)).astype(np.float32)
+    x[1, 0, 0] = np.nan
+    np.save(place / "holes.npy", x)
+    arguments = [str(place / "holes.npy"), "--fs", "250", "--out", str(place / "holes.npz")]
+    assert run("embed", str(place / "run"), *arguments) == 1
+    assert "holes.npy#1: signals hold NaN" in capsys.readouterr().err
+    with np.load(place / "holes.npz") as file:
+        assert file["id"].tolist() == ["holes/0", "holes/2"]
+
+
+def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.random.default_rng(0).normal(scale=300, size=(9, 12, 2500)).astype(np.int16)
+    np.save(place / "adc.npy", x)
+    arguments = [str(place / "adc.npy"), "--fs", "250", "--out", str(place / "adc.npz")]
+    assert run("embed", str(place / "run"), *arguments) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("check the units")]
+    assert len(told) == 6
+    assert "microvolts" in told[0]
+    assert "4 more" in told[-1]
+    assert run("embed", str(place / "run"), *arguments, "--units", "uV") == 0
+    assert "check the units" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
         (["{place}/some.npy", "--out", "{place}/x.npz"], 2, "--fs"),
+        (["{place}/some.npy", "--fs", "0", "--out", "{place}/x.npz"], 2, "no sampling rate"),
+        (["{place}/some.npy", "--fs", "-500", "--out", "{place}/x.npz"], 2, "no sampling rate"),
+        (["{place}/some.npy", "--fs", "500", "--leads", "I,X", "--out", "{place}/x.npz"], 2, "unknown ['X']"),
+        (["{place}/some.npy", "--fs", "500", "--leads", "I,II", "--out", "{place}/x.npz"], 2, "2 leads"),
+        (["{place}/text.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
+        (["{place}/none.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "no record in it"),
         (["{place}/wfdb", "--out", "{place}/x.csv"], 2, "can't write .csv"),
         (["{place}/nowhere", "--out", "{place}/x.npz"], 3, "not one record"),
+        (["{place}/empty", "--out", "{place}/x.npz"], 3, "no WFDB header"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing(
     place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, problem: str
 ) -> None:
     np.save(place / "some.npy", np.zeros((1, 12, 2500), np.float32))
+    np.save(place / "none.npy", np.zeros((0, 12, 2500), np.float32))
+    (place / "text.npy").write_text("no array")
+    (place / "empty").mkdir(exist_ok=True)
     assert run("embed", str(place / "run"), *(argument.format(place=place) for argument in arguments)) == code
     message = capsys.readouterr().err
     assert problem in message
-    assert message.count("\n") == 1
+    assert [line.partition(":")[0] for line in message.splitlines() if "record/s" not in line] == ["error"]
     assert not list(place.glob("*x.*"))
+
+
+@pytest.mark.parametrize("where", ["nowhere", "empty"])
+def test_a_model_that_is_not_there_is_one_clear_error(
+    place: Path, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    (place / "empty").mkdir(exist_ok=True)
+    assert run("embed", str(place / where), str(place / "wfdb"), "--out", str(place / "y.npz")) == 3
+    assert str(place / where) in capsys.readouterr().err
+
+
+def test_a_run_and_the_model_in_it_are_the_same_to_every_command(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
+    said = []
+    for given in (place / "run", place / "run" / "model"):
+        assert run("predict", str(given), header, "--format", "json") == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+
+
+def test_a_prediction_takes_an_array_of_one_record_and_no_more(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
+    options = ["--fs", "250", "--leads", "II,V1"]
+    assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+    assert run("predict", str(place / "run"), str(place / "wfdb")) == 2
+    assert "holds 5 records" in capsys.readouterr().err
 
 
 def test_a_prediction_names_concepts_with_their_neighbours(

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from marecg.config import LEADS, Config
 from marecg.errors import UsageError
-from marecg.inference import embed
+from marecg.inference import embed, encode
 from marecg.model import MarEcg
+from marecg.windows import recording
 
 
 @pytest.fixture(scope="module")
@@ -82,24 +85,94 @@ def test_embedding_changes_no_parameter_and_no_buffer(model: MarEcg) -> None:
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in before.items())
 
 
+def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddings(model: MarEcg) -> None:
+    rng = np.random.default_rng(0)
+    asked = [(1000, LEADS), (9000, LEADS[:2]), (3500, LEADS[6:]), (60, LEADS), (5000, ("V1",))]
+    signals = [rng.normal(size=(len(leads), length)).astype(np.float32) for length, leads in asked]
+    alone = [embed(model, x[None], fs=500, leads=leads) for x, (_, leads) in zip(signals, asked, strict=True)]
+    recordings = [
+        recording(x, 500, leads, model.config) for x, (_, leads) in zip(signals, asked, strict=True)
+    ]
+    for batch_size in (1, 2, 32):
+        together = list(encode(model, recordings, batch_size))
+        assert len(together) == len(asked)
+        for one, (rhythm, patch) in zip(alone, together, strict=True):
+            np.testing.assert_allclose(rhythm, one.rhythm[0], atol=1e-5)
+            np.testing.assert_allclose(patch, one.patch[0], atol=1e-5)
+
+
+@settings(max_examples=20)
+@given(length=st.integers(50, 12_000), seed=st.integers(0, 9))
+def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model: MarEcg, length: int, seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(1, 2, length)).astype(np.float32)
+    patch = embed(model, x, fs=500, leads=("I", "II")).patch
+    assert patch.shape == (1, (length - 50) // 50 + 1, 16)
+    assert np.isfinite(patch).all()
+
+
+@pytest.mark.parametrize("leads", [LEADS[:k] for k in range(1, 12)])
+def test_one_to_eleven_leads_are_embedded(model: MarEcg, leads: tuple[str, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=(1, len(leads), 3500)).astype(np.float32)
+    assert np.isfinite(embed(model, x, fs=500, leads=leads).rhythm).all()
+
+
+def test_data_at_60_hz_and_of_one_second_are_embedded(model: MarEcg) -> None:
+    time = np.arange(70 * 60) / 600
+    x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None].astype(np.float32)
+    at_600 = embed(model, x, fs=600).rhythm[0]
+    at_60 = embed(model, x[..., ::10], fs=60).rhythm[0]
+    assert np.corrcoef(at_60, at_600)[0, 1] > 0.99
+    assert embed(model, x[..., :600], fs=600).patch.shape == (1, 10, 16)
+
+
 @pytest.mark.parametrize(
     ("shape", "leads", "problem"),
     [
-        ((12, 3500), LEADS, "shape"),
-        ((1, 3500, 12), LEADS, "shape"),
-        ((1, 1, 3500), ("X",), "unknown"),
+        ((12, 3500), LEADS, r"signals\[None\]"),
+        ((1, 3500, 12), LEADS, r"the leads stand last.*swapaxes"),
+        ((1, 7, 3500), LEADS, r"\(1, 7, 3500\), and 12 leads"),
+        ((0, 12, 3500), LEADS, "no records"),
+        ((1, 1, 3500), ("X",), r"unknown \['X'\].*aVR"),
         ((1, 2, 3500), ("I", "i"), "twice"),
+        ((1, 0, 3500), (), "none is named"),
+        ((1, 12, 49), LEADS, "less than one patch"),
+        ((1, 12, 0), LEADS, "less than one patch"),
     ],
 )
 def test_a_wrong_shape_or_lead_is_one_clear_error(
     model: MarEcg, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
 ) -> None:
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError, match=f"(?is){problem}"):
         embed(model, np.zeros(shape, np.float32), fs=500, leads=leads)
 
 
-def test_values_that_are_not_finite_are_refused(model: MarEcg) -> None:
-    x = np.zeros((1, 12, 3500), np.float32)
-    x[0, 3, 5] = np.nan
-    with pytest.raises(UsageError, match="NaN"):
+@pytest.mark.parametrize("fs", [0, -500, float("nan"), 0.5, 5e6])
+def test_an_impossible_sampling_rate_is_refused(model: MarEcg, fs: float) -> None:
+    with pytest.raises(UsageError, match="no sampling rate"):
+        embed(model, np.zeros((1, 12, 3500), np.float32), fs=fs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: MarEcg, value: float) -> None:
+    x = np.zeros((3, 12, 3500), np.float32)
+    x[1, 3, 5] = value
+    with pytest.raises(UsageError, match="NaN or infinite values in 1 of 3 records, first in 1"):
         embed(model, x, fs=500)
+
+
+@pytest.mark.parametrize("signals", [[["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]]])
+def test_what_is_no_array_of_numbers_is_refused(model: MarEcg, signals: list[object]) -> None:
+    with pytest.raises(UsageError, match=r"signals (hold|are no array)"):
+        embed(model, signals, fs=500, leads=["I"])
+
+
+@pytest.mark.parametrize(("scale", "units"), [(1000, "microvolts"), (200, "microvolts"), (1e-3, "volts")])
+def test_other_units_than_millivolts_are_embedded_with_a_warning(
+    model: MarEcg, caplog: pytest.LogCaptureFixture, scale: float, units: str
+) -> None:
+    x = np.random.default_rng(0).normal(scale=0.3, size=(2, 12, 3500)).astype(np.float32)
+    embed(model, x, fs=500)
+    assert not caplog.records
+    adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
+    assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
+    assert [units in record.message for record in caplog.records] == [True]

@@ -3,63 +3,102 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+SHOWN = 5
+"""Problems that are named one by one; of more there is the number."""
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")]
 
 
 def embed(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
+    run: Run,
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="INPUT…", help="WFDB headers, folders of records, or .npy arrays in mV."),
+        typer.Argument(metavar="INPUT…", help="WFDB records, folders of records, or array files."),
     ],
     out: Annotated[Path, typer.Option(help="What to write: .npz or .parquet.")],
-    fs: Annotated[float | None, typer.Option(help="Sampling rate of the arrays in Hz.", min=1)] = None,
-    leads: Annotated[
-        str, typer.Option(help="Leads of the arrays by name, with commas; all twelve if empty.")
-    ] = "",
+    fs: Fs = None,
+    leads: Leads = "",
+    units: Units = "mV",
+    gain: Gain = None,
+    key: Key = "",
+    patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
+    batch_size: Annotated[int, typer.Option(help="Windows per forward pass.", min=1)] = 32,
+    format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ.
+
     Example: marecg embed run /data/georgia --out georgia.npz
     """
-    from marecg.config import LEADS
+    import sys
+
+    from tqdm import tqdm
+
     from marecg.embedding import embed_files
 
-    names = [name.strip() for name in leads.split(",")] if leads else LEADS
-    done = embed_files(run, inputs, out, fs=fs, leads=names)
-    for problem in done.failed.values():
-        message(f"not embedded: {problem}")
-    result(f"{len(done.ids)} records in {out}")
+    done = embed_files(
+        run,
+        inputs,
+        out,
+        layout=array_layout(fs, leads, units, gain, key),
+        patches=patch,
+        batch_size=batch_size,
+        watch=lambda entries: tqdm(entries, unit="record", file=sys.stderr, disable=None),
+    )
+    _name("not embedded", done.failed.values())
+    _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
+    if format_ is Format.json:
+        result_json({"out": str(out), "records": len(done.ids), **asdict(done)})
+    else:
+        result(f"{len(done.ids)} records in {out}")
     if done.failed:
         raise typer.Exit(EXIT_FINDINGS)
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run, trained with GSCL.")],
-    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A WFDB record.")],
+    run: Run,
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A WFDB record, or an array of one.")],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
+    fs: Fs = None,
+    leads: Leads = "",
+    units: Units = "mV",
+    gain: Gain = None,
+    key: Key = "",
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
+
+    Needs a run trained with GSCL.
 
     Example: marecg predict run /data/georgia/E00001
     """
     from marecg.embedding import predict_file
 
-    found = predict_file(run, record, top)
+    found = predict_file(run, record, top, array_layout(fs, leads, units, gain, key))
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
         return
     for concept in found:
         near = ", ".join(f"{each.abbr} {each.probability:.3f}" for each in concept.neighbours)
         result(f"{concept.probability:.3f}  {concept.abbr:<8} {concept.label}   ({near})")
+
+
+def _name(what: str, problems: Collection[str]) -> None:
+    """A line for each of the first problems, and one that counts the others."""
+    for problem in list(problems)[:SHOWN]:
+        message(f"{what}: {problem}")
+    if len(problems) > SHOWN:
+        message(f"{what}: {len(problems) - SHOWN} more; --format json names all")
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (embed, predict)

@@ -1,30 +1,48 @@
-"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
+"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+Shapes: K leads as found, L samples.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+import torch
 from numpy.typing import NDArray
 
-import ecg_ontology
-from ecg_ontology.files import replacing
 from marecg.config import LEADS
+from marecg.data.arrays import ArrayFile, is_array
+from marecg.data.candidates import Candidate
 from marecg.data.discovery import find
-from marecg.data.records import Record, read_record
+from marecg.data.headers import read_header
+from marecg.data.layout import Layout
+from marecg.data.reasons import Reason
+from marecg.data.records import read_signal
+from marecg.data.signal import known_leads
+from marecg.data.units import amplitude_doubt
 from marecg.errors import InputError, RecordError, UsageError
-from marecg.inference import embed, predict
+from marecg.inference import BATCH, concepts, encode
 from marecg.model import MarEcg
+from marecg.vectors import writing
+from marecg.windows import Recording, lead_places, recording
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """What was embedded, and what could not be read, with the reason."""
+    """What was embedded.
 
-    ids: list[str]
-    failed: dict[str, str]
+    Attributes:
+        ids: the records, in the order of the file.
+        failed: what could not be read, with the reason.
+        doubtful: what was embedded but is hardly in mV, with the reason.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -46,115 +64,164 @@ class Prediction:
     neighbours: list[Neighbour]
 
 
+class Signal(NamedTuple):
+    """A record as it was found: its name, x_KL in mV, its rate and its leads."""
+
+    name: str
+    x_KL: NDArray[np.float32]
+    fs: float
+    leads: Sequence[str]
+
+
+class Entry(NamedTuple):
+    """A record to come: where it is, and how it is read (raises `RecordError`)."""
+
+    place: str
+    read: Callable[[], Signal]
+
+
+Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
+"""Passes the records through; a progress bar, say."""
+
+
 def embed_files(
     run: str | Path,
     inputs: Sequence[str | Path],
     out: str | Path,
     *,
-    fs: float | None = None,
-    leads: Sequence[str] = LEADS,
+    layout: Layout | None = None,
+    patches: bool = False,
+    batch_size: int = BATCH,
+    watch: Watch = iter,
 ) -> Embedded:
-    """Embed WFDB headers, folders of records and `.npy` arrays into one `.npz` or `.parquet` file.
+    """Embed WFDB headers, folders of records and array files into one `.npz` or `.parquet` file.
 
-    The file holds `id` and `rhythm` [M, D].
+    The file holds what `vectors.writing` says. A record that can't be read is left out and named.
 
     Args:
-        run: a run folder.
-        inputs: headers, folders, or arrays [records, leads, samples] in mV.
+        run: a run or a model, as for `MarEcg.from_pretrained`.
+        inputs: headers, folders, or array files.
         out: where to write; its ending says how.
-        fs: the sampling rate of the arrays in Hz.
-        leads: the leads of the arrays, by name.
+        layout: what the arrays are; without it, those in folders are passed over.
+        patches: write H̄ as well.
+        batch_size: windows per forward pass.
+        watch: sees each record go by.
 
     Raises:
-        UsageError: another ending, or an array without `fs`.
+        UsageError: another ending, an array without a layout, or an unknown lead.
         InputError: not one record can be read.
     """
-    out = Path(out)
-    if out.suffix not in {".npz", ".parquet"}:
-        raise UsageError(
-            f"can't write {out.suffix or 'a file without ending'}", remedy="Use .npz or .parquet"
-        )
-    model = MarEcg.from_pretrained(Path(run) / "model")
-    ids: list[str] = []
-    rows: list[NDArray[np.float32]] = []
-    failed: dict[str, str] = {}
-    for given in map(Path, inputs):
-        if given.suffix == ".npy":
-            if fs is None:
-                raise UsageError("an array needs its sampling rate", where=given, remedy="Add --fs, in Hz")
-            rhythm_BD = embed(model, _array(given), fs=fs, leads=leads).rhythm
-            ids += [f"{given.stem}/{row}" for row in range(len(rhythm_BD))]
-            rows += list(rhythm_BD)
-            continue
-        for name, record in _records(given):
-            if isinstance(record, RecordError):
-                failed[name] = str(record)
-                continue
-            ids.append(name)
-            rows.append(embed(model, record.x_CL[None], fs=record.fs).rhythm[0])
-    if not rows:
-        raise InputError(
-            "not one record could be read", where=", ".join(map(str, inputs)), remedy="See above"
-        )
-    with replacing(out) as temporary:
-        _write(temporary, ids, np.stack(rows))
-    return Embedded(ids, failed)
+    model = _on_its_device(run)
+    if layout is not None:
+        lead_places(layout.leads)
+    done = Embedded()
+    with writing(out, model.config.width, patches=patches) as add:
+        found = _recordings(model, watch(entries(inputs, layout)), done)
+        for row, embedded in enumerate(encode(model, found, batch_size)):
+            add(done.ids[row], embedded)
+        if not done.ids:
+            first = next(iter(done.failed.values()))
+            raise InputError(f"not one record could be read, the first because: {first}")
+    return done
 
 
-def predict_file(run: str | Path, record: str | Path, top: int = 5) -> list[Prediction]:
+def predict_file(
+    run: str | Path, record: str | Path, top: int = 5, layout: Layout | None = None
+) -> list[Prediction]:
     """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
 
     Raises:
         RecordError: the record can't be read.
-        UsageError: the run was trained without GSCL.
+        UsageError: the run was trained without GSCL, or the file or folder holds several records.
     """
-    folder = Path(run) / "model"
-    model = MarEcg.from_pretrained(folder)
-    onto = ecg_ontology.load(folder / "ontology.json")
-    header = Path(record).with_suffix(".hea")
-    read = read_record(header, header.parent)
-    q_N = predict(model, read.x_CL[None], fs=read.fs)[0]
+    model = _on_its_device(run)
+    found = entries([record], layout)
+    if len(found) != 1:
+        raise UsageError(f"holds {len(found)} records", where=record, remedy="Name one record")
+    signal = found[0].read()
+    whole = recording(signal.x_KL, signal.fs, signal.leads, model.config)
+    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
+    nodes, near_NN = model.ontology.nodes, model.ontology.adjacency
     return [
         Prediction(
             int(index),
-            onto.nodes[index].abbr,
-            onto.nodes[index].label,
+            nodes[index].abbr,
+            nodes[index].label,
             float(q_N[index]),
-            [
-                Neighbour(onto.nodes[near].abbr, float(q_N[near]))
-                for near in np.flatnonzero(onto.adjacency[index])
-            ],
+            [Neighbour(nodes[near].abbr, float(q_N[near])) for near in np.flatnonzero(near_NN[index])],
         )
         for index in np.argsort(-q_N)[:top]
     ]
 
 
-def _records(given: Path) -> Iterator[tuple[str, Record | RecordError]]:
-    if given.is_dir():
-        for candidate in find([given]):
-            try:
-                yield f"{candidate.source}/{candidate.file.stem}", candidate.read()
-            except RecordError as error:
-                yield str(candidate.file), error
-        return
-    header = given.with_suffix(".hea")
+def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[Entry]:
+    """Every record of headers, folders and array files, none read yet.
+
+    Raises:
+        CorpusError: a folder holds no records.
+        UsageError: an array is given without a layout, or does not have it.
+        InputError: an array file can't be read.
+    """
+    opened = lru_cache(maxsize=2)(ArrayFile)
+    found: list[Entry] = []
+    for given in map(Path, inputs):
+        if not given.is_dir() and not is_array(given):
+            header = given.with_suffix(".hea")
+            found.append(Entry(str(header), partial(_leads_there, header, header.parent, header.stem)))
+            continue
+        for each in find([given], layout=layout):
+            if layout is not None and is_array(each.file):
+                name = "/".join(part for part in (each.file.stem, str(each.row)) if part != "-1")
+                prefix = f"{each.source}/" if given.is_dir() else ""
+                read = partial(_row, opened, each.file, layout, each.row, prefix + name)
+                found.append(Entry(f"{each.file}#{each.row}", read))
+            else:
+                found.append(Entry(str(each.file), partial(_found, each)))
+    return found
+
+
+def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterator[Recording]:
+    """What the encoder takes; what it can't take is noted in `done`."""
+    for entry in found:
+        try:
+            signal = entry.read()
+            whole = recording(signal.x_KL, signal.fs, signal.leads, model.config)
+        except (RecordError, UsageError) as error:
+            done.failed[entry.place] = str(error) if error.where else f"{entry.place}: {error}"
+            continue
+        doubt = amplitude_doubt(signal.x_KL)
+        if doubt:
+            done.doubtful[signal.name] = doubt
+        done.ids.append(signal.name)
+        yield whole
+
+
+def _row(
+    opened: Callable[[Path, Layout], ArrayFile], file: Path, layout: Layout, row: int, name: str
+) -> Signal:
+    array = opened(file, layout)
+    return Signal(name, array.signal(max(row, 0))[0], layout.fs, array.leads)
+
+
+def _found(candidate: Candidate) -> Signal:
+    """A record as its dataset reads it, or with the leads that it has."""
     try:
-        yield header.stem, read_record(header, header.parent)
+        record = candidate.read()
     except RecordError as error:
-        yield str(header), error
+        if error.reason != Reason.missing_lead or candidate.file.suffix != ".hea":
+            raise
+        name = f"{candidate.source}/{candidate.file.stem}"
+        return _leads_there(candidate.file, candidate.root, name)
+    return Signal(f"{candidate.source}/{record.id}", record.x_CL, record.fs, LEADS)
 
 
-def _array(path: Path) -> NDArray[np.float32]:
-    try:
-        x_BCL: NDArray[np.float32] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"is no array ({error})", where=path, remedy="Save it with numpy.save") from error
-    return x_BCL
+def _leads_there(header: Path, root: Path, name: str) -> Signal:
+    """A WFDB record with those of the twelve leads that it has."""
+    parsed = read_header(header, root)
+    leads = known_leads([channel.name for channel in parsed.channels])
+    x_KL, _, _ = read_signal(parsed, root, leads=leads)
+    return Signal(name, x_KL, parsed.fs, leads)
 
 
-def _write(path: Path, ids: list[str], rhythm_MD: NDArray[np.float32]) -> None:
-    if path.suffix == ".npz":
-        np.savez_compressed(path, id=np.array(ids), rhythm=rhythm_MD)
-        return
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(rhythm_MD.ravel()), rhythm_MD.shape[1])
-    pq.write_table(pa.table({"id": ids, "rhythm": vectors}), path)
+def _on_its_device(run: str | Path) -> MarEcg:
+    return MarEcg.from_pretrained(run).to("cuda" if torch.cuda.is_available() else "cpu")

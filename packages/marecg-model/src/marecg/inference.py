@@ -1,9 +1,11 @@
 """From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
 
-Shapes: B records, C leads given, L samples, T patches, D width, W windows.
+Shapes: B records, K leads given, L samples, T patches, D width, N concepts.
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,27 +13,34 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS
-from marecg.data.signal import resample
+from marecg.data.units import amplitude_doubt
 from marecg.errors import UsageError
 from marecg.model import MarEcg
-from marecg.nn.tokens import patchify
+from marecg.windows import Recording, Said, join, lead_places, recording, windows
+
+logger = logging.getLogger(__name__)
+
+BATCH = 32
+"""Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
 
 
 class Embeddings(NamedTuple):
-    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t."""
+    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+
+    `encode` gives them for one record: [D] and [T, D].
+    """
 
     rhythm: NDArray[np.float32]
     patch: NDArray[np.float32]
 
 
-@torch.no_grad()
 def embed(
     model: MarEcg,
     signals: ArrayLike,
     *,
     fs: float,
     leads: Sequence[str] = LEADS,
-    batch_size: int = 32,
+    batch_size: int = BATCH,
 ) -> Embeddings:
     """Encode records with a frozen model: eval mode, nothing masked.
 
@@ -39,46 +48,55 @@ def embed(
     h_rhythm is their mean, and H̄ their mean where they overlap. A shorter one is padded, and the padding
     is hidden from the encoder. A lead that is not given is hidden as masked tokens are in training.
 
+    Logs a warning where the amplitude is no heart's in mV.
+
     Args:
         model: left as it is but for eval mode.
-        signals: float [B, C, L] in mV.
+        signals: [B, K, L] in mV.
         fs: their sampling rate in Hz.
-        leads: the names of the C leads, in any order and of any case.
+        leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
 
     Raises:
-        UsageError: the array has another shape, a lead is unknown or named twice, or a value isn't finite.
+        UsageError: the array has another shape or no records, a lead is unknown or named twice, the rate
+            can't be, a value isn't finite, or a record is shorter than a patch.
     """
-    x_BCL, absent_C = _arrange(np.asarray(signals, dtype=np.float32), leads)
-    if fs != model.config.fs:
-        x_BCL = np.stack([resample(x_CL, fs, model.config.fs) for x_CL in x_BCL])
-    length = x_BCL.shape[-1]
-    config = model.config
-    device = model.prototypes.device
-    padded = np.pad(x_BCL, ((0, 0), (0, 0), (0, max(0, config.context - length))))
-    starts = _window_starts(padded.shape[-1], config.context, config.stride)
-    n_valid = min(length, config.context)
+    x_BKL = _records(signals, lead_places(leads))
+    doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
+    if doubt:
+        logger.warning("signals: %s", doubt)
+    recordings = (recording(x_KL, fs, leads, model.config) for x_KL in x_BKL)
+    rhythms, patches = zip(*encode(model, recordings, batch_size), strict=True)
+    return Embeddings(np.stack(rhythms), np.stack(patches))
+
+
+def encode(model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH) -> Iterator[Embeddings]:
+    """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
+
+    No more is held than a batch and the recording that it ends in.
+    """
     model.eval()
-    absent = torch.from_numpy(absent_C).to(device)
-    patches = patchify(torch.from_numpy(padded[:1]), config.patch, config.stride).shape[1]
-    rhythm_BD = np.zeros((len(x_BCL), config.width), np.float32)
-    patch_BTD = np.zeros((len(x_BCL), patches, config.width), np.float32)
-    seen_T = np.zeros(patches, np.float32)
-    for start in starts:
-        here = slice(start // config.stride, start // config.stride + config.context_patches)
-        seen_T[here] += 1
-        for first in range(0, len(padded), batch_size):
-            rows = slice(first, first + batch_size)
-            window = torch.from_numpy(padded[rows, :, start : start + config.context]).to(device)
-            features = model(window, torch.full((len(window),), n_valid, device=device), absent[None])
-            rhythm_BD[rows] += features.rhythm_BD.float().cpu().numpy() / len(starts)
-            patch_BTD[rows, here] += features.patch_BTD.float().cpu().numpy()
-    return Embeddings(rhythm_BD, patch_BTD / seen_T[:, None])
+    config, device = model.config, model.prototypes.device
+    cut = (window for whole in recordings for window in windows(whole, config))
+    said: list[Said] = []
+    while batch := list(islice(cut, batch_size)):
+        with torch.no_grad():
+            features = model(
+                torch.from_numpy(np.stack([window.x_CL for window in batch])).to(device),
+                torch.tensor([window.n_valid for window in batch], device=device),
+                torch.from_numpy(np.stack([window.absent_C for window in batch])).to(device),
+            )
+        rhythm_BD = features.rhythm_BD.float().cpu().numpy()
+        patch_BTD = features.patch_BTD.float().cpu().numpy()
+        for window, rhythm_D, patch_TD in zip(batch, rhythm_BD, patch_BTD, strict=True):
+            said.append(Said(window.start, rhythm_D, patch_TD))
+            if window.last:
+                yield Embeddings(*join(said, window.length, config))
+                said = []
 
 
-@torch.no_grad()
 def predict(
-    model: MarEcg, signals: ArrayLike, *, fs: float, leads: Sequence[str] = LEADS, batch_size: int = 32
+    model: MarEcg, signals: ArrayLike, *, fs: float, leads: Sequence[str] = LEADS, batch_size: int = BATCH
 ) -> NDArray[np.float32]:
     """Return q over the N concepts of each record (eq. gscl-pred), float32 [B, N], without any probe.
 
@@ -87,39 +105,42 @@ def predict(
     Raises:
         UsageError: as for `embed`, or the model was trained without GSCL.
     """
-    rhythm_BD = embed(model, signals, fs=fs, leads=leads, batch_size=batch_size).rhythm
-    logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes.device))
+    return concepts(model, embed(model, signals, fs=fs, leads=leads, batch_size=batch_size).rhythm)
+
+
+def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return q of records by their h_rhythm, [B, N]. Raises `UsageError` where there was no GSCL."""
+    with torch.no_grad():
+        logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes.device))
     q_BN: NDArray[np.float32] = logits_BN.softmax(-1).cpu().numpy()
     return q_BN
 
 
-def _arrange(
-    x_BCL: NDArray[np.float32], leads: Sequence[str]
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Put the leads into the package's order; return also which of the twelve are absent."""
-    if x_BCL.ndim != 3 or x_BCL.shape[1] != len(leads):
+def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
+    """The array [B, K, L], if it is one."""
+    try:
+        x = np.asarray(signals)
+    except ValueError as error:
         raise UsageError(
-            f"signals have shape {x_BCL.shape}, and {len(leads)} leads are named",
-            remedy="Give an array [records, leads, samples]",
-        )
-    if not np.isfinite(x_BCL).all():
-        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
-    known = {name.lower(): index for index, name in enumerate(LEADS)}
-    unknown = [name for name in leads if name.lower() not in known]
-    if unknown or len({name.lower() for name in leads}) != len(leads):
+            f"signals are no array ({error})", remedy="Embed records of other lengths in calls of their own"
+        ) from error
+    leads = len(places)
+    if x.dtype.kind not in "iuf":
+        raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
+    if x.ndim != 3 or x.shape[1] != leads:
+        remedy = "Give an array [records, leads, samples]"
+        if x.ndim == 3 and x.shape[2] == leads:
+            remedy = "The leads stand last; give [records, leads, samples]: signals.swapaxes(1, 2)"
+        elif x.ndim == 2 and x.shape[0] == leads:
+            remedy = "For one record give signals[None]"
+        raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
+    if len(x) == 0:
+        raise UsageError("signals hold no records", remedy="Give at least one")
+    x_BKL = x.astype(np.float32, copy=False)
+    broken = np.flatnonzero(~np.isfinite(x_BKL).all(axis=(1, 2)))
+    if len(broken):
         raise UsageError(
-            f"leads {list(leads)}: {f'unknown {unknown}' if unknown else 'one is named twice'}",
-            remedy=f"Use names out of {', '.join(LEADS)}",
+            f"signals hold NaN or infinite values in {len(broken)} of {len(x)} records, first in {broken[0]}",
+            remedy="Mend or leave out those records",
         )
-    places = [known[name.lower()] for name in leads]
-    arranged = np.zeros((len(x_BCL), len(LEADS), x_BCL.shape[2]), np.float32)
-    arranged[:, places] = x_BCL
-    absent = np.ones(len(LEADS), bool)
-    absent[places] = False
-    return arranged, absent
-
-
-def _window_starts(length: int, context: int, stride: int) -> list[int]:
-    """Where windows begin: as few as cover the record, evenly spread, on the patch grid."""
-    count = -(-length // context)
-    return sorted({int(start) // stride * stride for start in np.linspace(0, length - context, count)})
+    return x_BKL

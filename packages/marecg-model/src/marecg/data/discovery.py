@@ -54,8 +54,9 @@ def find(
                 found.setdefault((resolved(candidate.file), candidate.row), candidate)
     if not found:
         what = f" of {', '.join(only)}" if only else ""
+        missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea)"
         raise CorpusError(
-            f"no WFDB header (.hea){what} in it",
+            f"no {missing}{what} in it",
             where=", ".join(map(str, roots)),
             remedy=f"{_REMEDY}; arrays in folders need --fs",
         )

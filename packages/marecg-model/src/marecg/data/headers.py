@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from marecg.data.reasons import Reason
+from marecg.data.signal import FASTEST, SLOWEST
 from marecg.errors import RecordError
 
 LARGEST = 1 << 20
@@ -100,7 +101,7 @@ def _sampling_rate(text: str | None, path: Path) -> float:
         fs = float(text or "nan")
     except ValueError:
         fs = math.nan
-    if not 50 <= fs <= 100_000:
+    if not SLOWEST <= fs <= FASTEST:
         raise RecordError(
             Reason.sampling_rate, f"states no usable sampling rate ({text or 'none'})", where=path
         )

@@ -4,6 +4,7 @@ Shapes: C leads (rows in `config.LEADS` order), L samples at the record's own ra
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,27 +84,27 @@ def read_record(header: Path, root: Path, seconds: float | None = None) -> Recor
 
 
 def read_signal(
-    header: Header, root: Path, seconds: float | None = None
+    header: Header, root: Path, seconds: float | None = None, leads: Sequence[str] = LEADS
 ) -> tuple[NDArray[np.float32], int, tuple[str, ...]]:
     """Read the twelve leads of a parsed header: (x_CL in mV, samples per lead in the file, notes).
 
-    Samples that the format marks as invalid are NaN.
+    With `leads` only those are read, in that order. Samples that the format marks as invalid are NaN.
 
     Raises:
         RecordError: a path, file, lead or format that can't be used.
     """
     try:
-        rows = lead_rows([channel.name for channel in header.channels])
+        rows = lead_rows([channel.name for channel in header.channels], leads)
     except RecordError as error:
         raise RecordError(error.reason, error.problem, where=header.path) from error
     length = _checked_length(header, rows, root)
     read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
     d_LC = _samples(header, rows, read)
-    leads = [header.channels[row] for row in rows]
-    notes = _checksum_notes(leads, d_LC) if read == length else ()
-    baseline_C = np.array([lead.baseline for lead in leads])
-    x_LC = (d_LC - baseline_C) / np.array([lead.per_mv for lead in leads])
-    lowest = np.array([-(1 << (_bits(lead.format) - 1)) for lead in leads])
+    channels = [header.channels[row] for row in rows]
+    notes = _checksum_notes(leads, channels, d_LC) if read == length else ()
+    baseline_C = np.array([channel.baseline for channel in channels])
+    x_LC = (d_LC - baseline_C) / np.array([channel.per_mv for channel in channels])
+    lowest = np.array([-(1 << (_bits(channel.format) - 1)) for channel in channels])
     x_LC[d_LC == lowest] = np.nan  # WFDB's mark for "no sample here"
     return np.ascontiguousarray(x_LC.T, np.float32), length, notes
 
@@ -186,12 +187,14 @@ def _format_16(header: Header, read: int) -> NDArray[np.int64]:
     return samples.reshape(read, count).astype(np.int64)
 
 
-def _checksum_notes(leads: list[Channel], d_LC: NDArray[np.int64]) -> tuple[str, ...]:
+def _checksum_notes(
+    names: Sequence[str], channels: list[Channel], d_LC: NDArray[np.int64]
+) -> tuple[str, ...]:
     """WFDB's checksum is the sum of a lead's samples modulo 2¹⁶."""
     sums = d_LC.sum(axis=0)
     differ = [
         name
-        for name, lead, total in zip(LEADS, leads, sums, strict=True)
-        if lead.checksum is not None and (lead.checksum - int(total)) % 65536
+        for name, channel, total in zip(names, channels, sums, strict=True)
+        if channel.checksum is not None and (channel.checksum - int(total)) % 65536
     ]
     return (f"checksum differs in {', '.join(differ)}",) if differ else ()

@@ -14,23 +14,39 @@ from marecg.config import LEADS
 from marecg.data.reasons import Reason
 from marecg.errors import RecordError
 
+SLOWEST, FASTEST = 50, 100_000
+"""Hz: what can be a sampling rate of an ECG."""
+
 _BY_NAME = {lead.lower(): lead for lead in LEADS}
 
 
-def lead_rows(names: Sequence[str]) -> list[int]:
-    """Where each lead of `LEADS` stands in `names`, whatever their case; other names are passed over.
+def known_leads(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the twelve leads that `names` has, whatever their case, in the order of `LEADS`.
+
+    Raises:
+        RecordError: `missing-lead`, because there is none.
+    """
+    there = {name.strip().lower() for name in names}
+    found = tuple(lead for lead in LEADS if lead.lower() in there)
+    if not found:
+        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
+    return found
+
+
+def lead_rows(names: Sequence[str], wanted: Sequence[str] = LEADS) -> list[int]:
+    """Where each lead of `wanted` stands in `names`, whatever their case; other names are passed over.
 
     Raises:
         RecordError: `missing-lead` or `duplicated-lead`.
     """
     known = [_BY_NAME.get(name.strip().lower()) for name in names]
-    twice = [lead for lead in LEADS if known.count(lead) > 1]
+    twice = [lead for lead in wanted if known.count(lead) > 1]
     if twice:
         raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
-    missing = [lead for lead in LEADS if lead not in known]
+    missing = [lead for lead in wanted if lead not in known]
     if missing:
         raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
-    return [known.index(lead) for lead in LEADS]
+    return [known.index(lead) for lead in wanted]
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:

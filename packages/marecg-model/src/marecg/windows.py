@@ -1,0 +1,128 @@
+"""From a recording to windows of the encoder's context, and from what it says of them back to the recording.
+
+Shapes: K leads as named, C the twelve leads, L samples, T patches, D width.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marecg.config import LEADS, ModelConfig
+from marecg.data.signal import FASTEST, SLOWEST, resample
+from marecg.errors import UsageError
+
+
+class Recording(NamedTuple):
+    """A recording as the encoder takes it: x_CL in mV at its rate, zero where `absent_C` is True."""
+
+    x_CL: NDArray[np.float32]
+    absent_C: NDArray[np.bool_]
+
+
+class Window(NamedTuple):
+    """A stretch of a recording, zero-padded to the context; `last` ends a recording of `length` samples."""
+
+    x_CL: NDArray[np.float32]
+    absent_C: NDArray[np.bool_]
+    n_valid: int
+    start: int
+    last: bool
+    length: int
+
+
+class Said(NamedTuple):
+    """What the encoder says of the window that begins at `start`."""
+
+    start: int
+    rhythm_D: NDArray[np.float32]
+    patch_TD: NDArray[np.float32]
+
+
+def lead_places(names: Sequence[str]) -> list[int]:
+    """Where named leads stand among the twelve, whatever their case.
+
+    Raises:
+        UsageError: a name is unknown or stands there twice, or there is none.
+    """
+    known = {name.lower(): index for index, name in enumerate(LEADS)}
+    asked = [name.strip().lower() for name in names]
+    unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]
+    if unknown or not asked or len(set(asked)) != len(asked):
+        fault = f"unknown {unknown}" if unknown else "one is named twice" if asked else "none is named"
+        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
+    return [known[low] for low in asked]
+
+
+def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
+    """Put a recording in mV into the encoder's lead order and sampling rate.
+
+    Raises:
+        UsageError: the leads, the rate or the shape can't be, a sample is NaN or infinite, or there are
+            fewer samples than make a patch.
+    """
+    places = lead_places(leads)
+    given_KL = np.asarray(x_KL, np.float32)
+    if not SLOWEST <= fs <= FASTEST:
+        raise UsageError(
+            f"{fs:g} Hz is no sampling rate of an ECG",
+            remedy=f"Give samples per second, {SLOWEST} to {FASTEST}",
+        )
+    if given_KL.ndim != 2 or len(given_KL) != len(places):
+        raise UsageError(
+            f"a record has shape {given_KL.shape}, and {len(places)} leads are named",
+            remedy="Give [leads, samples]",
+        )
+    if not np.isfinite(given_KL).all():
+        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
+    if given_KL.shape[1] * config.fs < config.patch * fs:
+        raise UsageError(
+            f"lasts {given_KL.shape[1] / fs:g} s, less than one patch",
+            remedy=f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one",
+        )
+    resampled_KL = resample(given_KL, fs, config.fs)
+    x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
+    x_CL[places] = resampled_KL
+    absent_C = np.ones(len(LEADS), bool)
+    absent_C[places] = False
+    return Recording(x_CL, absent_C)
+
+
+def windows(whole: Recording, config: ModelConfig) -> list[Window]:
+    """Cut a recording into windows: as few as cover it, evenly spread, on the patch grid."""
+    length, context = whole.x_CL.shape[1], config.context
+    padded_CL = np.pad(whole.x_CL, ((0, 0), (0, max(0, context - length))))
+    count = -(-padded_CL.shape[1] // context)
+    spread = np.linspace(0, padded_CL.shape[1] - context, count)
+    starts = sorted({int(start) // config.stride * config.stride for start in spread})
+    return [
+        Window(
+            padded_CL[:, start : start + context],
+            whole.absent_C,
+            min(length, context),
+            start,
+            start == starts[-1],
+            length,
+        )
+        for start in starts
+    ]
+
+
+def join(
+    said: Sequence[Said], length: int, config: ModelConfig
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """h_rhythm, the mean over the windows, and H̄ of the whole recording, their mean where they overlap.
+
+    H̄ has a row for every patch without padding.
+    """
+    rhythm_D = np.mean([part.rhythm_D for part in said], axis=0)
+    covered = said[-1].start // config.stride + config.context_patches
+    patches = min(covered, (length - config.patch) // config.stride + 1)
+    patch_TD = np.zeros((covered, config.width), np.float32)
+    seen_T1 = np.zeros((covered, 1), np.float32)
+    for part in said:
+        here = slice(part.start // config.stride, part.start // config.stride + config.context_patches)
+        patch_TD[here] += part.patch_TD
+        seen_T1[here] += 1
+    return rhythm_D, (patch_TD / seen_T1)[:patches]
