@@ -79,10 +79,21 @@ def measured(run: Path, protocol: str = "strict") -> list[Row]:
         )
     values: dict[str, dict[Column, Value]] = {}
     for path in paths:
-        report = _report(path)
+        report = read_report(path)
         for cell in report.cells:
             values.setdefault(cell.method, {})[report.task, cell.fraction] = _value(cell, report)
     return [Row("measured", run.name, method, found) for method, found in values.items()]
+
+
+def read_report(path: Path) -> Report:
+    """Read a probe's report. Raises `InputError` when it can't be read or is none."""
+    try:
+        return Report.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, UnicodeDecodeError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"is no probe report ({problem})", where=path, remedy="Probe the run again"
+        ) from error
 
 
 def columns(rows: Sequence[Row]) -> list[Column]:
@@ -192,13 +203,3 @@ def _value(cell: Cell, report: Report) -> Value:
     low, high = 100 * cell.interval.low, 100 * cell.interval.high
     sd = None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd
     return Value(100 * cell.macro_auc.mean, sd, (low, high), report.records.test)
-
-
-def _report(path: Path) -> Report:
-    try:
-        return Report.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError, UnicodeDecodeError) as error:
-        problem = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"is no probe report ({problem})", where=path, remedy="Probe the run again"
-        ) from error
