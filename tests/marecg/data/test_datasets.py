@@ -91,6 +91,15 @@ def test_cpsc2018_is_read_as_its_organisers_published_it(cpsc: Path, ecg: Ecg) -
     np.testing.assert_allclose(record.x_CL, ecg(), atol=1e-6)
 
 
+def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc: Path, ecg: Ecg) -> None:
+    (cpsc / "TrainingSet3").mkdir()
+    (cpsc / "TrainingSet1").mkdir()
+    (cpsc / "REFERENCE.csv").rename(cpsc / "TrainingSet3" / "REFERENCE.csv")
+    (cpsc / "A0001.mat").rename(cpsc / "TrainingSet1" / "A0001.mat")
+    record = only_record(cpsc)
+    assert (record.id, record.codes) == ("A0001", ("59118001", "164889003"))
+
+
 def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc: Path, tmp_path: Path) -> None:
     table = cpsc / "REFERENCE.csv"
     table.write_text(table.read_text() + "A0002,1,,\nA0003,1,,\nA0004,1,,\nA0005,1,,\n../A0001,1,,\n")
@@ -122,6 +131,23 @@ def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_pat
     assert (record.source, record.patient, record.codes) == ("ptbdb", "patient001", ("164865005",))
     assert (record.age, record.sex, record.fs) == (81, "F", 1000)
     np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=1e-3)
+
+
+def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_path: Path, ecg: Ecg) -> None:
+    """As published: `s0010_re.dat` with twelve signals, `s0010_re.xyz` with three."""
+    folder = tmp_path / "patient001"
+    folder.mkdir()
+    digital = np.rint(ecg(12, 1000) * 2000).astype("<i2")
+    digital.T.tofile(folder / "s0010_re.dat")
+    digital[:3].T.tofile(folder / "s0010_re.xyz")
+    lines = ["s0010_re 15 1000 12000"]
+    lines += [f"s0010_re.dat 16 2000 16 0 0 0 0 {lead.lower()}" for lead in LEADS]
+    lines += [f"s0010_re.xyz 16 2000 16 0 0 0 0 {lead}" for lead in ("vx", "vy", "vz")]
+    lines += ["# age: 81", "# sex: female", "# Diagnose:", "# Reason for admission: Heart failure (NYHA 2)"]
+    (folder / "s0010_re.hea").write_text("\n".join(lines) + "\n")
+    record = only_record(tmp_path)
+    assert (record.codes, record.age, record.sex, record.length) == (("84114007",), 81, "F", 12_000)
+    np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=3e-4)
 
 
 @pytest.mark.realdata

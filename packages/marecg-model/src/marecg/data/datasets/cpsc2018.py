@@ -1,7 +1,9 @@
 """CPSC2018 as its organisers published it: MAT structs and a table of labels.
 
 `REFERENCE.csv` has up to three labels per recording; each `A0001.mat` holds a struct `ECG` with `sex`, `age`
-and `data` [12, L] in mV at 500 Hz, leads in the standard order. Liu et al. 2018, doi:10.1166/jmihi.2018.2442.
+and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archives may be unpacked into one
+folder or into `TrainingSet1` to `3`, where the third brings the table. Liu et al. 2018,
+doi:10.1166/jmihi.2018.2442.
 The Challenges' copy of it, with WFDB headers, is read by `cinc2021`.
 """
 
@@ -28,27 +30,41 @@ _LABELS = ("First_label", "Second_label", "Third_label")
 
 
 def is_root(folder: Path) -> bool:
-    """Whether `folder` holds the table of labels."""
-    try:
-        with (folder / REFERENCE).open(encoding="utf-8-sig", errors="replace") as file:
-            return _LABELS[0] in file.readline(200)
-    except OSError:
-        return False
+    """Whether `folder` holds the table of labels, itself or in one of its `TrainingSet` folders."""
+    return _table(folder) is not None
 
 
 def candidates(root: Path) -> Iterator[Candidate]:
     """Every recording of the table. Raises `CorpusError` when the table can't be read."""
-    path = root / REFERENCE
+    path = _table(root) or root / REFERENCE
+    on_disk = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
         for row in rows:
             codes = tuple(_code(row[name]) for name in _LABELS if row[name])
-            file_ = root / f"{row['Recording']}.mat"
+            name = f"{row['Recording']}.mat"
+            file_ = on_disk.get(name, root / name)
             yield Candidate(root, file_, SOURCE, partial(read, root, file_, codes))
     except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError, IndexError) as error:
         remedy = "Its columns are Recording, First_label, Second_label, Third_label"
         raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+
+
+def _folders(root: Path) -> list[Path]:
+    return [root, *sorted(root.glob("TrainingSet[1-3]"))]
+
+
+def _table(root: Path) -> Path | None:
+    """The first table of labels in the folders."""
+    for folder in _folders(root):
+        try:
+            with (folder / REFERENCE).open(encoding="utf-8-sig", errors="replace") as file:
+                if _LABELS[0] in file.readline(200):
+                    return folder / REFERENCE
+        except OSError:
+            continue
+    return None
 
 
 def read(root: Path, file: Path, codes: tuple[str, ...], seconds: float | None = None) -> Record:
@@ -57,7 +73,7 @@ def read(root: Path, file: Path, codes: tuple[str, ...], seconds: float | None =
     Raises:
         RecordError: the file is missing, leaves the folder, or holds no struct of this form.
     """
-    if file.parent != root or not file.resolve().is_relative_to(root.resolve()):
+    if ".." in file.parts or not file.resolve().is_relative_to(root.resolve()):
         raise RecordError(Reason.path, f"{file.name[:80]!r} is not in the folder of its table", where=file)
     if not file.is_file():
         raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
