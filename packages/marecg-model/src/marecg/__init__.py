@@ -1,6 +1,6 @@
 """MAR-ECG: ontology-guided representation learning for 12-lead ECG.
 
-`MarEcg`, `embed`, `Embeddings` and `recipes` load on first use, so that `import marecg` stays light.
+`MarEcg`, `embed`, `Embeddings`, `EcgEmbedder` and `recipes` load on first use, so that `import marecg` stays light.
 """
 
 from importlib import import_module
@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marecg import recipes
+    from marecg.estimator import EcgEmbedder
     from marecg.inference import Embeddings, embed
     from marecg.model import MarEcg
 
-__all__ = ["Embeddings", "MarEcg", "embed", "recipes"]
+__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "embed", "recipes"]
 
-_HOMES = {"Embeddings": "marecg.inference", "embed": "marecg.inference", "MarEcg": "marecg.model"}
+_HOMES = {
+    "EcgEmbedder": "marecg.estimator",
+    "Embeddings": "marecg.inference",
+    "MarEcg": "marecg.model",
+    "embed": "marecg.inference",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from marecg.config import LEADS
@@ -24,7 +23,7 @@ from marecg.data.records import read_signal
 from marecg.data.signal import known_leads
 from marecg.data.units import amplitude_doubt
 from marecg.errors import InputError, RecordError, UsageError
-from marecg.inference import BATCH, concepts, encode
+from marecg.inference import BATCH, best_device, concepts, encode
 from marecg.model import MarEcg
 from marecg.vectors import writing
 from marecg.windows import Recording, lead_places, recording
@@ -111,7 +110,7 @@ def embed_files(
         UsageError: another ending, an array without a layout, or an unknown lead.
         InputError: not one record can be read.
     """
-    model = _on_its_device(run)
+    model = MarEcg.from_pretrained(run).to(best_device())
     if layout is not None:
         lead_places(layout.leads)
     done = Embedded()
@@ -134,7 +133,7 @@ def predict_file(
         RecordError: the record can't be read.
         UsageError: the run was trained without GSCL, or the file or folder holds several records.
     """
-    model = _on_its_device(run)
+    model = MarEcg.from_pretrained(run).to(best_device())
     found = entries([record], layout)
     if len(found) != 1:
         raise UsageError(f"holds {len(found)} records", where=record, remedy="Name one record")
@@ -221,7 +220,3 @@ def _leads_there(header: Path, root: Path, name: str) -> Signal:
     leads = known_leads([channel.name for channel in parsed.channels])
     x_KL, _, _ = read_signal(parsed, root, leads=leads)
     return Signal(name, x_KL, parsed.fs, leads)
-
-
-def _on_its_device(run: str | Path) -> MarEcg:
-    return MarEcg.from_pretrained(run).to("cuda" if torch.cuda.is_available() else "cpu")

@@ -116,6 +116,11 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
     return q_BN
 
 
+def best_device() -> torch.device:
+    """A GPU if there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
     """The array [B, K, L], if it is one."""
     try:
