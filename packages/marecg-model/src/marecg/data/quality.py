@@ -52,16 +52,19 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
     finite_CL = np.isfinite(x_CL)
     x_CL = np.where(finite_CL, x_CL, 0)
-    top_C1, bottom_C1 = x_CL.max(axis=1, keepdims=True), x_CL.min(axis=1, keepdims=True)
-    away_CL = np.abs(x_CL - np.median(x_CL, axis=1, keepdims=True)) > config.clip_level
-    rail_CL = ((x_CL == top_C1) | (x_CL == bottom_C1)) & away_CL
+    top_C, bottom_C, middle_C = x_CL.max(axis=1), x_CL.min(axis=1), np.median(x_CL, axis=1)
+    clipped_C = sum(
+        np.where(np.abs(rail_C - middle_C) > config.clip_level, _count(x_CL == rail_C[:, None]), 0)
+        for rail_C in (top_C, bottom_C)
+    )
+    length = x_CL.shape[1]
     return Measures(
-        seconds=x_CL.shape[1] / fs,
-        amplitude_C=np.abs(x_CL).max(axis=1).astype(np.float64),
-        range_C=(top_C1 - bottom_C1)[:, 0].astype(np.float64),
-        zero_C=((x_CL == 0) & finite_CL).mean(axis=1),
-        clipped_C=rail_CL.mean(axis=1),
-        nan_C=1 - finite_CL.mean(axis=1),
+        seconds=length / fs,
+        amplitude_C=np.maximum(top_C, -bottom_C).astype(np.float64),
+        range_C=(top_C - bottom_C).astype(np.float64),
+        zero_C=_count((x_CL == 0) & finite_CL) / length,
+        clipped_C=clipped_C / length,
+        nan_C=1 - _count(finite_CL) / length,
         montage=_montage(x_CL),
     )
 
@@ -106,6 +109,11 @@ def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
     if measures.montage > config.montage_limit:
         return ("limb leads contradict one another: a wrong name, sign or gain?",)
     return ()
+
+
+def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many samples of each lead are marked."""
+    return np.asarray(np.count_nonzero(where_CL, axis=1), np.intp)
 
 
 def _montage(x_CL: NDArray[np.float32]) -> float:
