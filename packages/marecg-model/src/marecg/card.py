@@ -21,6 +21,10 @@ class Provenance(Settings):
         records: how many the corpus had.
         sources: how many of them came from which collection.
         version: of this package.
+        torch: the version of torch.
+        seconds: of training; since the last resumption, where there was one. None if nobody noted it.
+        resumed: whether there was one.
+        devices: how many of which kind.
     """
 
     recipe: str
@@ -28,6 +32,10 @@ class Provenance(Settings):
     records: int
     sources: dict[str, int]
     version: str = Field(default_factory=lambda: version("marecg-model"))
+    torch: str = Field(default_factory=lambda: version("torch"))
+    seconds: float | None = None
+    resumed: bool = False
+    devices: str | None = None
 
 
 def model_card(
