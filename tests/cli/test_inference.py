@@ -218,3 +218,15 @@ def test_a_prediction_names_concepts_with_their_neighbours(
 def test_a_run_without_gscl_predicts_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("predict", str(place / "mute"), str(sorted((place / "wfdb").rglob("*.hea"))[0])) == 2
     assert "without GSCL" in capsys.readouterr().err
+
+
+def test_an_export_prints_its_parity_and_another_ending_is_refused(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(place / "encoder.pt2")
+    assert run("export", str(place / "run"), "--to", "torch", "--out", out) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"{out}: ")
+    assert "(≤ 0.0001)" in shown
+    assert run("export", str(place / "run"), "--to", "torch", "--out", str(place / "encoder.onnx")) == 2
+    assert "Change the file's ending" in capsys.readouterr().err

@@ -5,6 +5,7 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 
 from collections.abc import Callable, Collection
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,14 @@ import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+
+class Target(StrEnum):
+    """What an encoder is written as."""
+
+    onnx = "onnx"
+    torch = "torch"
+
 
 SHOWN = 5
 """Problems that are named one by one; of more there is the number."""
@@ -93,6 +102,29 @@ def predict(
         result(f"{concept.probability:.3f}  {concept.abbr:<8} {concept.label}   ({near})")
 
 
+def export(
+    run: Run,
+    out: Annotated[Path, typer.Option(help="What to write: .onnx, or .pt2 for --to torch.")],
+    to: Annotated[Target, typer.Option(help="ONNX, or a program of torch.export.")] = Target.onnx,
+    format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
+) -> None:
+    """Write the encoder as one file that needs no marecg; one that differs from the model is not written.
+
+    Example: marecg export run --to onnx --out encoder.onnx
+    """
+    from marecg.export import TOLERANCE
+    from marecg.export import export as export_run
+
+    done = export_run(run, to.value, out)
+    if format_ is Format.json:
+        result_json({**asdict(done), "path": str(done.path)})
+        return
+    size = done.path.stat().st_size / 1e6
+    opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
+    result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
+    result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
+
+
 def _name(what: str, problems: Collection[str]) -> None:
     """A line for each of the first problems, and one that counts the others."""
     for problem in list(problems)[:SHOWN]:
@@ -101,4 +133,4 @@ def _name(what: str, problems: Collection[str]) -> None:
         message(f"{what}: {len(problems) - SHOWN} more; --format json names all")
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (embed, predict)
+COMMANDS: tuple[Callable[..., None], ...] = (embed, predict, export)

@@ -1,6 +1,6 @@
 """MAR-ECG: ontology-guided representation learning for 12-lead ECG.
 
-`MarEcg`, `embed`, `Embeddings`, `EcgEmbedder` and `recipes` load on first use, so that `import marecg` stays light.
+The names in `__all__` load on first use, so that `import marecg` stays light.
 """
 
 from importlib import import_module
