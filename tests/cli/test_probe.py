@@ -146,7 +146,7 @@ def test_two_runs_are_compared_on_the_same_records(folders, capsys):
     assert end_of("compare", run, run) == 0
     assert capsys.readouterr().out == "100 % of train: +0.00 [+0.00, +0.00]\n"
     assert end_of("compare", run, run, "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out) == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0}}
+    assert json.loads(capsys.readouterr().out) == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}}
 
 
 def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys):

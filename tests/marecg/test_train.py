@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import torch
 
 import ecg_ontology
 from marecg.config import Config
+from marecg.data import index, trained_on
 from marecg.data.dataset import Corpus
 from marecg.data.loader import Batch
 from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, UsageError
@@ -251,3 +253,22 @@ def test_an_unwritable_place_is_one_clear_error(corpus_folder: Path, micro: Conf
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="cannot be written"):
         train(micro, corpus_folder, tmp_path / "run")
+
+
+def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
+    corpus_folder: Path, micro: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = tmp_path / "corpus"
+    shutil.copytree(corpus_folder, data)
+    rows = index.read(data / "index.parquet").to_pylist()
+    for number, row in enumerate(rows):
+        row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
+    index.write(index.table(rows), data / "index.parquet")
+    train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
+    assert "10 records of PTB-XL" in caplog.text
+    kept = trained_on.read(tmp_path / "leaking")
+    assert kept is not None
+    assert "ptbxl/00003" in kept.identities
+    caplog.clear()
+    train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
+    assert "PTB-XL" not in caplog.text

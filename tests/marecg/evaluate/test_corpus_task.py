@@ -35,6 +35,10 @@ class Prepared:
         return ["made"] * self.records
 
     @property
+    def patients(self) -> list[str | None]:
+        return [str(i // 3) if i % 2 else None for i in range(self.records)]
+
+    @property
     def n_valid(self) -> np.ndarray:
         return np.full(self.records, 4000)
 
@@ -72,6 +76,18 @@ def test_the_split_is_60_20_20_and_follows_from_the_id_alone():
         [6000, 2000, 2000], rel=0.05
     )
     assert parts == [split_of(f"made/{i}") for i in range(10_000)]
+
+
+def test_no_patient_is_on_two_sides_and_a_record_without_one_goes_by_its_id(prepared):
+    task = corpus_task("corpus", prepared.folder)
+    sides: dict[str, set[str]] = {}
+    for row, split in zip(task.row_M, task.split_M, strict=True):
+        patient = task.recordings.patients[row]
+        assert patient == (f"made/{row // 3}" if row % 2 else None)
+        assert split == split_of(patient or f"made/r{row}")
+        sides.setdefault(patient or str(row), set()).add(split)
+    assert {len(found) for found in sides.values()} == {1}
+    assert set().union(*sides.values()) == {"train", "val", "test"}
 
 
 def test_a_corpus_of_another_ontology_is_refused(prepared, monkeypatch):

@@ -12,14 +12,14 @@ def made(seed: int = 0, quality: float = 1.0) -> Predictions:
     y = (np.random.default_rng(0).random((60, 3)) < 0.4).astype(np.uint8)
     noise = np.random.default_rng(seed).normal(size=(2, 60, 3))
     ids = tuple(f"r{i}" for i in range(60))
-    return Predictions(ids, ("CD", "MI", "STTC"), y, {("encoder", 0.1): quality * y + noise})
+    return Predictions(ids, ("CD", "MI", "STTC"), y, {("encoder", 0.1): quality * y + noise}, "encoder")
 
 
 def test_what_is_saved_is_loaded_again(tmp_path):
     found = made()
     save(tmp_path / "p.npz", found)
     kept = load(tmp_path / "p.npz")
-    assert (kept.ids, kept.classes) == (found.ids, found.classes)
+    assert (kept.ids, kept.classes, kept.reference) == (found.ids, found.classes, found.reference)
     np.testing.assert_array_equal(kept.y_MK, found.y_MK)
     np.testing.assert_array_equal(kept.logits["encoder", 0.1], found.logits["encoder", 0.1])
 
@@ -33,9 +33,24 @@ def test_two_runs_are_compared_on_the_same_resamples():
     assert found.low > 0
 
 
-def test_a_run_does_not_differ_from_itself():
-    found = compare(made(), made())[0.1]
-    assert (found.low, found.mean, found.high) == (0, 0, 0)
+@pytest.mark.parametrize("test", ["bootstrap", "delong"])
+def test_a_run_does_not_differ_from_itself(test):
+    found = compare(made(), made(), test)[0.1]
+    assert (found.low, found.mean, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_both_tests_agree_on_a_plain_difference():
+    good, bad = made(1, quality=2.0), made(2, quality=0.5)
+    resampled, direct = (compare(good, bad, test)[0.1] for test in ("bootstrap", "delong"))
+    assert resampled.mean == pytest.approx(direct.mean)
+    assert resampled.high - resampled.low == pytest.approx(direct.high - direct.low, rel=0.2)
+    assert max(resampled.p, direct.p) < 0.01
+
+
+def test_each_run_is_represented_by_what_it_is_about():
+    encoder, other = made(1, quality=2.0), made(2)
+    renamed = replace(other, logits={("ECG-FM", 0.1): other.logits["encoder", 0.1]}, reference="ECG-FM")
+    assert compare(encoder, renamed) == compare(encoder, other)
 
 
 def test_runs_on_other_records_or_with_other_fractions_are_not_compared():

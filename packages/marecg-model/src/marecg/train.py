@@ -1,11 +1,13 @@
 """What `marecg train` does: corpus and ontology in, run folder out.
 
-A run folder holds config.json, ontology.json, metrics.csv, checkpoints/ and, at the end, model/.
+A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ and, at the end,
+model/.
 """
 
 import json
 import logging
 import math
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from marecg.callbacks import Checkpoints, Metrics, Monitors, Progress, checkpoin
 from marecg.card import Provenance
 from marecg.concept_text import shipped
 from marecg.config import LEADS, Config
+from marecg.data import trained_on
 from marecg.data.dataset import Corpus
 from marecg.data.loader import BatchStream
 from marecg.data.supervision import Supervision
@@ -100,12 +103,15 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             "ontology": ontology.sha256,
         }
         _claim(folder, identity, ontology, resume=resume)
+        trained_on.write(corpus, folder)
+        _warn_of_leaks(corpus)
 
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     trainer = _trainer(config, folder, metrics)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module = Pretraining(config, _network(config, ontology), steps)
     newest = checkpoints(folder / "checkpoints")[-1:] if resume else []
+    began = time.monotonic()
     with warnings.catch_warnings():
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
         warnings.filterwarnings("ignore", module="lightning")
@@ -119,10 +125,28 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
         model = module.network.export()
         model.ontology = ontology
         model.provenance = Provenance(
-            recipe=config.name, steps=steps, records=len(corpus), sources=dict(Counter(corpus.sources))
+            recipe=config.name,
+            steps=steps,
+            records=len(corpus),
+            sources=dict(Counter(corpus.sources)),
+            seconds=time.monotonic() - began,
+            resumed=bool(newest),
+            devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
         model.save_pretrained(folder / "model")
     return Run(folder, steps, module.skipped_steps)
+
+
+def _warn_of_leaks(corpus: Corpus) -> None:
+    """Say once that probes of this run will carry a mark."""
+    found = trained_on.evaluation_records(corpus)
+    if found:
+        held = " and ".join(f"{count} records of {title}" for title, count in found.items())
+        logger.warning(
+            "the corpus holds %s, on which encoders are probed: those probes will be marked as leaking. To "
+            "keep PTB-XL's training folds alone, prepare it with --set ptbxl_folds=[1,2,3,4,5,6,7,8]",
+            held,
+        )
 
 
 def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
@@ -132,7 +156,7 @@ def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
         network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
     network.model.encoder.checkpoint_activations = config.train.checkpoint_activations
     if config.train.compile:
-        network.model.encoder.compile()
+        network.compile_encoders()
     return network
 
 
@@ -146,7 +170,6 @@ def _trainer(config: Config, folder: Path, metrics: Metrics) -> lightning.Traine
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
         accumulate_grad_batches=train.accumulate,
-        gradient_clip_val=train.clip,
         callbacks=[
             metrics,
             Monitors(folder / "monitors.csv", train.monitor_every),

@@ -19,7 +19,8 @@ from marecg.config import CorpusConfig
 from marecg.data import index
 from marecg.data.candidates import Candidate
 from marecg.data.dataset import Corpus
-from marecg.data.datasets import ptbxl
+from marecg.data.datasets import cpsc2018, ptbxl
+from marecg.data.datasets.cinc2021 import COLLECTIONS
 from marecg.data.discovery import find
 from marecg.data.preparation import signal_hash, windowed
 from marecg.errors import RecordError
@@ -54,8 +55,9 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
     Returns:
         JSON-ready: `records` and `evaluation_records` (how many there are), pairs (corpus record, evaluation
         record) under `shared_ids`, `identical` and `similar` (with their correlation), corpus records under
-        `shared_patients` and `same_dataset` (of PTB-XL, whether this copy of it has them or not), `codes`
-        (both vocabularies and their overlap), and `leaking`: every corpus record that one of the lists names.
+        `shared_patients` and `same_dataset` (of PTB-XL or CPSC2018, whether this copy of it has them or
+        not), `codes` (both vocabularies and their overlap), and `leaking`: every corpus record that one of
+        the lists names.
 
     Raises:
         CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
@@ -66,17 +68,17 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
     patients = _ptbxl_patients(Path(source) for source in against)
     names = [f"{row['root']}/{row['path']}" for row in rows]
     identities = [identity(row["id"], row["source"]) for row in rows]
-    datasets = {_dataset(who) for who in evaluated.identities} - {""}
+    datasets = {dataset_of(who) for who in evaluated.identities} - {""}
     theirs = set(evaluated.patients) - {None}
     found: dict[str, list[Any]] = {
         "shared_ids": _pairs(names, identities, evaluated.names, evaluated.identities),
         "shared_patients": [
             name
             for name, who, row in zip(names, identities, rows, strict=True)
-            if patients.get(who, _patient(row["source"], row["patient"])) in theirs
+            if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
         ],
         "same_dataset": [
-            name for name, who in zip(names, identities, strict=True) if _dataset(who) in datasets
+            name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
         ],
         "identical": _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes),
         "similar": _similar(corpus, names, evaluated),
@@ -100,14 +102,41 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
 def identity(name: str, source: str) -> str:
     """What a record is called across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
 
+    CPSC2018's Annnn keep their names in the Challenges' copy.
+
     Example:
         >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
-        ('ptbxl/00034', 'ptbxl/00034', 'A0001')
+        ('ptbxl/00034', 'ptbxl/00034', 'cpsc2018/A0001')
     """
     in_cinc = _PTBXL_IN_CINC.fullmatch(name)
     if in_cinc:
         return f"ptbxl/{in_cinc[1]}"
-    return f"ptbxl/{name}" if source == ptbxl.SOURCE else name
+    if source in ("cpsc_2018", cpsc2018.SOURCE):
+        return f"{cpsc2018.SOURCE}/{name}"
+    return f"{ptbxl.SOURCE}/{name}" if source == ptbxl.SOURCE else name
+
+
+def published_as(name: str, source: str) -> str | None:
+    """What the world calls a record; None for one of no published collection, whose name says nothing.
+
+    Example:
+        >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
+        ('ptbxl/00034', 'georgia/E00001', None)
+    """
+    who = identity(name, source)
+    if dataset_of(who):
+        return who
+    return f"{source}/{name}" if source in COLLECTIONS else None
+
+
+def dataset_of(who: str) -> str:
+    """The dataset that an identity names, if any."""
+    return who.rpartition("/")[0]
+
+
+def patient_of(source: str, patient: str | None) -> str | None:
+    """A patient's name across sources, if it is known."""
+    return f"{source}/{patient}" if patient else None
 
 
 def fingerprint(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -131,7 +160,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
         d_CL, _ = windowed(record, config)
         names.append(f"{candidate.root.name}/{candidate.path}")
         identities.append(identity(record.id, record.source))
-        patients.append(_patient(record.source, record.patient))
+        patients.append(patient_of(record.source, record.patient))
         codes.update(record.codes)
         hashes.append(signal_hash(d_CL))
         prints.append(fingerprint(d_CL.astype(np.float32)))
@@ -142,16 +171,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
 def _ptbxl_patients(roots: Iterator[Path]) -> dict[str, str | None]:
     """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
     rows = [row for root in roots if ptbxl.is_root(root) for row in ptbxl.database(root)]
-    return {f"ptbxl/{row.ecg_id:05d}": _patient(ptbxl.SOURCE, row.patient) for row in rows}
-
-
-def _dataset(who: str) -> str:
-    """The dataset that an identity names, if any."""
-    return who.rpartition("/")[0]
-
-
-def _patient(source: str, patient: str | None) -> str | None:
-    return f"{source}/{patient}" if patient else None
+    return {f"ptbxl/{row.ecg_id:05d}": patient_of(ptbxl.SOURCE, row.patient) for row in rows}
 
 
 def _pairs(ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]) -> list[list[str]]:

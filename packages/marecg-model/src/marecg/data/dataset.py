@@ -21,7 +21,7 @@ from marecg.errors import CorpusError
 
 CONCEPTS = 40
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
-ROWS = ["id", "source", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
+ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Corpus:
         ontology_sha256: the concept enumeration of its labels.
         ids: M record names.
         sources: M collection names.
+        patients: M names within their collection, None where unknown.
         y: uint8 [M, 40], the active leaves.
         primary: int64 [M], c*; −1 where there is no leaf.
         n_valid: int64 [M], samples before the zero-padding.
@@ -52,6 +53,7 @@ class Corpus:
     ontology_sha256: str
     ids: list[str]
     sources: list[str]
+    patients: list[str | None]
     y: NDArray[np.uint8]
     primary: NDArray[np.int64]
     n_valid: NDArray[np.int64]
@@ -93,6 +95,7 @@ class Corpus:
             ontology_sha256=ontology,
             ids=rows["id"].to_pylist(),
             sources=rows["source"].to_pylist(),
+            patients=rows["patient"].to_pylist(),
             y=y,
             primary=column(rows, "primary"),
             n_valid=column(rows, "n_valid"),

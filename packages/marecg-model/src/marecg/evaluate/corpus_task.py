@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.data.audit import patient_of, published_as
 from marecg.data.dataset import Corpus
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks import (
@@ -21,13 +22,17 @@ from marecg.evaluate.tasks import (
     split_of,
 )
 
-FOLDS = "by a hash of the record's id: train 60 %, val 20 %, test 20 %"
+FOLDS = (
+    "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
+)
 ENOUGH = {TRAIN: 10, VAL: 3, TEST: 3}
 """How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
 
 
 def corpus_task(name: str, root: Path) -> Task:
-    """Ask for every leaf with enough support; the split follows from a hash of each record's id.
+    """Ask for every leaf with enough support; the split follows from a hash of each record's patient.
+
+    A record whose patient is unknown goes by its own id.
 
     Raises:
         CorpusError: `root` is no corpus, follows another ontology, is not at 500 Hz, or has no leaf with
@@ -40,7 +45,8 @@ def corpus_task(name: str, root: Path) -> Task:
         )
     onto = corpus.ontology()
     ids = tuple(f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True))
-    split_R = np.array([split_of(record) for record in ids])
+    patients = tuple(map(patient_of, corpus.sources, corpus.patients))
+    split_R = np.array([split_of(patient or record) for patient, record in zip(patients, ids, strict=True)])
     asked = np.flatnonzero(_supported(corpus.y, split_R))
     if not len(asked):
         least = ", ".join(f"{least} {part}" for part, least in ENOUGH.items())
@@ -56,7 +62,7 @@ def corpus_task(name: str, root: Path) -> Task:
         y_MK=corpus.y[np.ix_(labelled, asked)],
         split_M=split_R[labelled],
     )
-    return assemble(name, _recordings(corpus, ids), table, FOLDS)
+    return assemble(name, _recordings(corpus, ids, patients), table, FOLDS)
 
 
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
@@ -69,7 +75,7 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
     return enough_N
 
 
-def _recordings(corpus: Corpus, ids: tuple[str, ...]) -> Recordings:
+def _recordings(corpus: Corpus, ids: tuple[str, ...], patients: tuple[str | None, ...]) -> Recordings:
     def read(row: int) -> NDArray[np.float32]:
         return corpus.signals([row])[0, :, : corpus.n_valid[row]]
 
@@ -79,4 +85,6 @@ def _recordings(corpus: Corpus, ids: tuple[str, ...]) -> Recordings:
         sha256=files_sha256(corpus.folder, sorted(corpus.folder.rglob("*.*"))),
         window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
         read=read,
+        identities=tuple(map(published_as, corpus.ids, corpus.sources)),
+        patients=patients,
     )

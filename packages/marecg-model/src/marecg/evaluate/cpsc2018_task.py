@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.data.audit import published_as
+from marecg.data.datasets import cpsc2018
 from marecg.data.diagnoses import CPSC_LABELS, diagnoses
 from marecg.data.headers import read_header
 from marecg.data.records import read_record
@@ -105,4 +107,5 @@ def _recordings(root: Path, headers: list[Path]) -> Recordings:
         sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
         window=f"up to the first {SECONDS} s at {FS} Hz",
         read=read,
+        identities=tuple(published_as(header.stem, cpsc2018.SOURCE) for header in headers),
     )

@@ -1,10 +1,10 @@
-"""What `marecg probe` does: run folder and task in, report out.
+"""What `marecg probe` does: an encoder and a task in, a report out.
 
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,155 +15,148 @@ from numpy.typing import NDArray
 import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.encoders import encoder, random_encoder, weights_sha256
 from marecg.evaluate.external import read_features
 from marecg.evaluate.features import Features, Method, Watch, extract
 from marecg.evaluate.handcrafted import handcrafted
-from marecg.evaluate.merl import DIFFERENCES, POSITIONAL, merl, merl_view
-from marecg.evaluate.minirocket import minirocket
+from marecg.evaluate.leak import leak
+from marecg.evaluate.merl import merl
 from marecg.evaluate.predictions import Predictions, predictions, save
 from marecg.evaluate.protocol import Trial, strict
-from marecg.evaluate.resnet import resnet
+from marecg.evaluate.request import BASELINES, FRACTIONS, PROTOCOLS, Request
 from marecg.evaluate.results import Counts, Report
-from marecg.evaluate.summary import REFERENCE, summarise
-from marecg.evaluate.tasks import SPLITS, TEST, Task
+from marecg.evaluate.summary import POLICY, REFERENCE, ZERO_SHOT, summarise
+from marecg.evaluate.tasks import SPLITS, TEST, Recordings, Task
 from marecg.evaluate.zeroshot import zero_shot
 from marecg.model import MarEcg
 
-BASELINES: dict[str, Callable[[Task], Method]] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
-"""The baselines that take longer, and so are measured when asked for."""
-PROTOCOLS = {"strict": (), "merl": DIFFERENCES, "merl-positional": (POSITIONAL, *DIFFERENCES)}
-"""Every protocol, and what its report must say of it."""
-
 
 def evaluate(
-    run: Path,
+    run: Path | None,
     task: str,
     root: Path,
     *,
-    fractions: tuple[float, ...] = (0.01, 0.1, 1.0),
+    fractions: tuple[float, ...] = FRACTIONS,
     seeds: int = 5,
     protocol: str = "strict",
     splits: Path | None = None,
-    features: Mapping[str, Path] | None = None,
     baselines: Collection[str] = (),
+    features: Mapping[str, Path] | None = None,
+    out: Path | None = None,
     kept_in: Path | None = None,
     watch: Watch = iter,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
-    The report and all predictions are kept in `run/probe`.
+    Without a run the first of `features` is what the report is about. The report and all predictions are
+    kept in `out/probe`.
 
     Args:
         run: a run folder; its `model/` is probed.
         task: a name out of `catalogue.TASKS`.
         root: the task's data.
-        fractions: shares of the training part, each in (0, 1].
-        seeds: draws per share below 1.
-        protocol: a key of `PROTOCOLS`.
-        splits: MERL's split tables, if labels and split shall come from there.
+        fractions, seeds, protocol, splits, baselines: see `Request`.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
-        baselines: keys of `BASELINES`, beside those that are always there.
-        kept_in: where features are kept; `run/features` if None.
+        out: where the report goes; the run folder if None.
+        kept_in: where features are kept; `out/features` if None.
         watch: sees each batch go by while features are computed.
 
     Raises:
-        UsageError: an unknown task or protocol, or impossible fractions or seeds.
+        UsageError: an impossible request, or nothing to judge, or no place for the report.
         CheckpointError: the run's model can't be loaded.
         InputError: the data can't be used.
     """
-    shares = _check_request(fractions, seeds, protocol, splits, baselines)
-    asked = open_task(task, root, splits, by_position=protocol == "merl-positional")
-    if protocol != "strict":
-        asked = replace(asked, recordings=merl_view(asked.recordings))
-    folder = run / "model"
-    model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
-    onto = ecg_ontology.load(folder / "ontology.json")
-    sha256 = weights_sha256(model)
-    methods = _methods(model, asked, baselines)
-    found = extract(asked.recordings, methods, kept_in or run / "features", watch)
-    found |= _read_all(features or {}, asked, found.keys())
+    request = Request(fractions, seeds, protocol, splits, baselines)
+    files = features or {}
+    home = _home(run, out, files)
+    asked = request.open(task, root)
+    recordings = request.view(asked.recordings)
+    model = None if run is None else _load(run)
+    reference = REFERENCE if model else next(iter(files))
+    sha256 = weights_sha256(model) if model else _sha256(files[reference])
+    methods = (*_encoders(model), handcrafted(), *(BASELINES[name](asked) for name in baselines))
+    found = extract(recordings, methods, kept_in or home / "features", watch)
+    found |= _read_all(files, recordings, found.keys())
     usable = _restrict(asked, found)
     x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
     probes = {method.name: partial(strict, choose=method.choose) for method in methods}
     trials = {
-        name: _probe(probes.get(name, strict) if protocol == "strict" else merl, x_MF, usable, shares, seeds)
+        name: _probe(probes.get(name, strict) if protocol == "strict" else merl, x_MF, usable, request)
         for name, x_MF in x.items()
     }
     test_M = usable.split_M == TEST
-    if model.prototypes.any():
-        trials["zero-shot"] = [zero_shot(model, x[REFERENCE][test_M], usable, onto)]
-    assert weights_sha256(model) == sha256, "the probe changed the encoder"
-    widths = {name: x_MF.shape[1] for name, x_MF in x.items()} | {"zero-shot": model.config.width}
+    onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
+    if model and onto and model.prototypes.any():
+        trials[ZERO_SHOT] = [zero_shot(model, x[REFERENCE][test_M], usable, onto)]
+    assert model is None or weights_sha256(model) == sha256, "the probe changed the encoder"
+    widths = {name: x_MF.shape[1] for name, x_MF in x.items()}
+    widths[ZERO_SHOT] = widths[reference]
     report = Report(
         task=asked.name,
         protocol=protocol,
+        reference=reference,
+        policy=POLICY,
         notes=PROTOCOLS[protocol],
         folds=asked.folds,
-        window=asked.recordings.window,
+        window=recordings.window,
         classes=asked.classes,
         records=_counts(usable, found),
-        model=str(folder),
+        model=str(files[reference] if run is None else run / "model"),
         model_sha256=sha256,
-        ontology_sha256=onto.sha256,
-        data_sha256=asked.recordings.sha256,
+        ontology_sha256=onto.sha256 if onto else "",
+        data_sha256=recordings.sha256,
         task_sha256=usable.sha256,
-        cells=summarise(trials, widths, usable.y_MK[test_M], asked.classes),
+        leak=leak(run, usable) if run else None,
+        cells=summarise(trials, widths, usable.y_MK[test_M], asked.classes, reference),
     )
-    ids = tuple(asked.recordings.ids[row] for row in usable.row_M[test_M])
-    _keep(run, report, predictions(ids, asked.classes, usable.y_MK[test_M], trials))
+    ids = tuple(recordings.ids[row] for row in usable.row_M[test_M])
+    _keep(home, report, predictions(ids, asked.classes, usable.y_MK[test_M], trials, reference))
     return report
 
 
-def _methods(model: MarEcg, task: Task, baselines: Collection[str]) -> tuple[Method, ...]:
+def _home(run: Path | None, out: Path | None, features: Mapping[str, Path]) -> Path:
+    """Where everything is kept."""
+    if run is None and not features:
+        raise UsageError("there is nothing to judge", remedy="Name a run folder, or --features NAME=FILE")
+    home = out or run
+    if home is None:
+        raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
+    return home
+
+
+def _load(run: Path) -> MarEcg:
+    return MarEcg.from_pretrained(run / "model").to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _encoders(model: MarEcg | None) -> tuple[Method, ...]:
+    if model is None:
+        return ()
     blank = random_encoder(model.config).to(model.prototypes.device)
-    further = (BASELINES[name](task) for name in baselines)
-    return encoder(REFERENCE, model), encoder("random encoder", blank), handcrafted(), *further
+    return encoder(REFERENCE, model), encoder("random encoder", blank)
 
 
-def _read_all(paths: Mapping[str, Path], task: Task, taken: Collection[str]) -> dict[str, Features]:
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"can't be read ({error.strerror})", where=path, remedy="Name a file") from error
+
+
+def _read_all(
+    paths: Mapping[str, Path], recordings: Recordings, taken: Collection[str]
+) -> dict[str, Features]:
     for name in paths:
-        if name in (*taken, "zero-shot"):
+        if name in (*taken, REFERENCE, ZERO_SHOT):
             raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
-    return {name: read_features(path, task.recordings) for name, path in paths.items()}
+    return {name: read_features(path, recordings) for name, path in paths.items()}
 
 
-def _keep(run: Path, report: Report, kept: Predictions) -> None:
+def _keep(home: Path, report: Report, kept: Predictions) -> None:
     name = f"{report.task}-{report.protocol}"
-    save(run / "probe" / f"{name}.npz", kept)
-    with replacing(run / "probe" / f"{name}.json") as temporary:
+    save(home / "probe" / f"{name}.npz", kept)
+    with replacing(home / "probe" / f"{name}.json") as temporary:
         temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
-
-
-def _check_request(
-    fractions: tuple[float, ...],
-    seeds: int,
-    protocol: str,
-    splits: Path | None,
-    baselines: Collection[str],
-) -> tuple[float, ...]:
-    """The fractions in ascending order, each once."""
-    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
-        listed = " ".join(f"{fraction:g}" for fraction in fractions)
-        raise UsageError(
-            f"fractions {listed!r}: impossible",
-            remedy="Give shares of the training records such as 0.01 0.1 1",
-        )
-    if seeds < 1:
-        raise UsageError(f"seeds {seeds}: impossible", remedy="Give at least 1")
-    if protocol not in PROTOCOLS:
-        raise UsageError(f"there is no protocol {protocol!r}", remedy=f"Choose one of {', '.join(PROTOCOLS)}")
-    if protocol == "merl-positional" and splits is None:
-        raise UsageError("merl-positional reads MERL's split tables", remedy="Name their folder as --splits")
-    for name in baselines:
-        if name not in BASELINES:
-            raise UsageError(f"there is no baseline {name!r}", remedy=f"Choose one of {', '.join(BASELINES)}")
-    if baselines and protocol != "strict":
-        raise UsageError(
-            f"{', '.join(baselines)}: not measured by protocol {protocol}", remedy="Leave out --baseline"
-        )
-    return tuple(sorted(set(fractions)))
 
 
 def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
@@ -173,14 +166,10 @@ def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
 
 
 def _probe(
-    protocol: Callable[..., Iterator[Trial]],
-    x_MF: NDArray[np.float32],
-    task: Task,
-    fractions: tuple[float, ...],
-    seeds: int,
+    protocol: Callable[..., Iterator[Trial]], x_MF: NDArray[np.float32], task: Task, request: Request
 ) -> list[Trial]:
     try:
-        return list(protocol(x_MF, task.y_MK, task.split_M, fractions, seeds))
+        return list(protocol(x_MF, task.y_MK, task.split_M, request.fractions, request.seeds))
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 

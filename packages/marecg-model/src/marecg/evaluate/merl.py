@@ -6,6 +6,7 @@ Shapes: M records, K classes, F features, C leads, L samples.
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,9 +15,9 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 
 from marecg.evaluate.metrics import Floats, macro_auc
-from marecg.evaluate.probe import Part, SealedTest
-from marecg.evaluate.protocol import Trial, parts_of
-from marecg.evaluate.tasks import TEST, TRAIN, VAL, Recordings
+from marecg.evaluate.probe import Fitted, Part, check_labels
+from marecg.evaluate.protocol import Trial, walk
+from marecg.evaluate.tasks import Recordings
 
 SEED = 42
 EPOCHS = 100
@@ -45,7 +46,7 @@ POSITIONAL = (
 
 
 class LinearHead(nn.Linear):
-    """A linear layer that can stand where a `Probe` stands."""
+    """A linear layer that scores."""
 
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Logits [M, K] of any records."""
@@ -65,25 +66,28 @@ def merl(
     Raises:
         InputError: a part has no records.
     """
-    part = parts_of(split_M)
-    val = Part(x_MF[part[VAL]], y_MK[part[VAL]])
-    for fraction in fractions:
-        train = part[TRAIN]
-        if fraction < 1:
-            count = max(1, int(fraction * len(train)))
-            train, _ = train_test_split(train, train_size=count, random_state=SEED)
-        test = SealedTest(Part(x_MF[part[TEST]], y_MK[part[TEST]]))
-        head, epoch, val_auc = fit(Part(x_MF[train], y_MK[train]), val)
-        positives_K = y_MK[train].sum(axis=0, dtype=np.int64)
-        yield Trial(
-            fraction=fraction,
-            seed=SEED,
-            train=train,
-            chosen=epoch,
-            val_auc=val_auc,
-            untrained=tuple(int(k) for k in np.flatnonzero(positives_K == 0)),
-            logits_MK=test.score(head),
-        )
+    return walk(x_MF, y_MK, split_M, fractions, (SEED,), draw, choose)
+
+
+def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
+    """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, at least one."""
+    records = np.arange(len(y_MK))
+    if fraction == 1:
+        return records
+    drawn, _ = train_test_split(records, train_size=max(1, int(fraction * len(records))), random_state=seed)
+    return np.asarray(drawn)
+
+
+def choose(train: Part, val: Part) -> Fitted:
+    """Fit on train; keep the epoch with the best macro AUC on val.
+
+    Raises:
+        InputError: no class has both positives and negatives in val.
+    """
+    check_labels(val.y_MK, "validation")
+    head, epoch, val_auc = fit(train, val)
+    without_positives = np.flatnonzero(~train.y_MK.any(axis=0))
+    return Fitted(epoch, val_auc, tuple(int(k) for k in without_positives), head)
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
@@ -121,9 +125,9 @@ def merl_view(recordings: Recordings) -> Recordings:
         scaled_CL = (x_CL - x_CL.min()) / (np.ptp(x_CL) + 1e-8)
         return np.asarray(scaled_CL, np.float32)
 
-    return Recordings(
+    return replace(
+        recordings,
         name=f"{recordings.name}-merl",
-        ids=recordings.ids,
         sha256=hashlib.sha256(f"{recordings.sha256} merl {keep} {SAMPLES}".encode()).hexdigest(),
         window=f"the first {keep} samples, zeros up to {SAMPLES}, scaled to 0–1 over all leads",
         read=read,

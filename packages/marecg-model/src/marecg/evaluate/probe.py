@@ -56,6 +56,20 @@ class Chosen(Scorer, Protocol):
         """The classes (by number) without positives or negatives in train."""
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """Anything that scores, with what was chosen for it; see `Chosen`."""
+
+    chosen: float
+    val_auc: float
+    untrained: tuple[int, ...]
+    _scorer: Scorer
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Logits [M, K] of any records."""
+        return self._scorer.logits(x_MF)
+
+
 Choose = Callable[[Part, Part], Chosen]
 """Fits on the first part and chooses on the second; the test part is out of its reach."""
 
@@ -105,7 +119,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     Raises:
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
-    check_val(val)
+    check_labels(val.y_MK, "validation")
     scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
     known = np.flatnonzero(scorable(train.y_MK))
     regression = Logistic.of(scaler.transform(train.x_MF.astype(np.float64)), train.y_MK[:, known])
@@ -134,14 +148,14 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     return probe(regression.fit(best_GK, best.chosen, EXACT), best.chosen)
 
 
-def check_val(val: Part) -> None:
-    """See that something can be chosen on val.
+def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
+    """See that something can be told on a part.
 
     Raises:
         InputError: no class has both positives and negatives there.
     """
-    if not scorable(val.y_MK).any():
+    if not scorable(y_MK).any():
         raise InputError(
-            f"none of the {len(val.y_MK)} validation records tells two classes apart",
-            remedy="Give more records of the validation part",
+            f"none of the {len(y_MK)} {part} records tells two classes apart",
+            remedy=f"Give more records of the {part} part",
         )

@@ -1,11 +1,12 @@
 """How a task is split, how often it is asked, and what is reported of it.
 
-Protocol `strict`: train on a share of the training part, choose the L2 strength on val, score test once.
-Shares below 1 are drawn anew for every seed, stratified over the classes.
+Every protocol walks the same way: draw a share of the training part, fit on it and choose on val, score test
+once. `strict` draws anew for every seed, stratified over the classes, and chooses the L2 strength.
 Shapes: M records, K classes, F features.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 
 from marecg.errors import InputError
 from marecg.evaluate.metrics import Floats
-from marecg.evaluate.probe import Choose, Part, SealedTest, choose_logistic
+from marecg.evaluate.probe import Choose, Part, SealedTest, check_labels, choose_logistic
 from marecg.evaluate.tasks import SPLITS, TEST, TRAIN, VAL
+
+Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
+"""Labels of the training part, share and seed → the numbers of the drawn records."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Trial:
         val_auc: the macro AUC on val of what was chosen.
         untrained: classes (by number) that the drawn records don't show.
         logits_MK: on the test records.
+        seconds: wall time of draw, fit, choice and scoring.
     """
 
     fraction: float
@@ -38,6 +43,7 @@ class Trial:
     val_auc: float | None
     untrained: tuple[int, ...]
     logits_MK: Floats
+    seconds: float
 
 
 def strict(
@@ -53,11 +59,30 @@ def strict(
     Raises:
         InputError: a part has no records.
     """
+    return walk(x_MF, y_MK, split_M, fractions, range(seeds), draw, choose)
+
+
+def walk(
+    x_MF: NDArray[np.floating],
+    y_MK: NDArray[np.uint8],
+    split_M: NDArray[np.str_],
+    fractions: tuple[float, ...],
+    seeds: Sequence[int],
+    draw: Draw,
+    choose: Choose,
+) -> Iterator[Trial]:
+    """One trial per share and seed, the whole training part with the first seed alone.
+
+    Raises:
+        InputError: a part has no records, or nothing can be told on test or chosen on val.
+    """
     part = parts_of(split_M)
-    val = Part(x_MF[part[VAL]], y_MK[part[VAL]])
+    check_labels(y_MK[part[TEST]], "test")
+    train_y, val = y_MK[part[TRAIN]], Part(x_MF[part[VAL]], y_MK[part[VAL]])
     for fraction in fractions:
-        for seed in range(seeds if fraction < 1 else 1):
-            train = part[TRAIN][draw(y_MK[part[TRAIN]], fraction, seed)]
+        for seed in seeds if fraction < 1 else seeds[:1]:
+            began = time.perf_counter()
+            train = part[TRAIN][draw(train_y, fraction, seed)]
             test = SealedTest(Part(x_MF[part[TEST]], y_MK[part[TEST]]))
             probe = choose(Part(x_MF[train], y_MK[train]), val)
             yield Trial(
@@ -68,6 +93,7 @@ def strict(
                 val_auc=probe.val_auc,
                 untrained=probe.untrained,
                 logits_MK=test.score(probe),
+                seconds=time.perf_counter() - began,
             )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.data.audit import patient_of, published_as
 from marecg.data.datasets import ptbxl
 from marecg.data.datasets.ptbxl import Entry, Statement
 from marecg.data.signal import resample
@@ -107,6 +108,8 @@ def _recordings(root: Path, entries: list[Entry]) -> Recordings:
         sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
         window=f"the first {SECONDS} s at {FS} Hz",
         read=read,
+        identities=tuple(published_as(f"{entry.ecg_id:05d}", ptbxl.SOURCE) for entry in entries),
+        patients=tuple(patient_of(ptbxl.SOURCE, entry.patient) for entry in entries),
     )
 
 

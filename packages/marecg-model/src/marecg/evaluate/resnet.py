@@ -7,7 +7,6 @@ Shapes: M records, C leads, N samples, K classes, W width.
 
 import copy
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from marecg.config import LEADS
 from marecg.evaluate.features import Method, Signals
 from marecg.evaluate.metrics import Floats, macro_auc, scorable
-from marecg.evaluate.probe import Part, check_val
+from marecg.evaluate.probe import Fitted, Part, check_labels
 from marecg.evaluate.slow_signals import SAMPLES, slow_signals
 
 WIDTHS = (16, 32, 64, 64)
@@ -70,28 +69,18 @@ class ResNet1d(nn.Sequential):
         pool = [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(WIDTHS[-1], classes)]
         super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
 
-
-@dataclass(frozen=True)
-class Trained:
-    """A trained network in the place of a `Probe`; `chosen` is the epoch."""
-
-    chosen: float
-    val_auc: float
-    untrained: tuple[int, ...]
-    _net: ResNet1d
-
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Logits [M, K] of records whose signals [C, N] lie flat in x_MF."""
-        return _logits(self._net, _signals(x_MF))
+        return _logits(self, _signals(x_MF))
 
 
-def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Trained:
+def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
     """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept.
 
     Raises:
         InputError: no class has both positives and negatives in val.
     """
-    check_val(val)
+    check_labels(val.y_MK, "validation")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)
     val_MCN = _signals(val.x_MF)
@@ -115,7 +104,7 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Trained:
         if auc > best_auc:
             best, best_auc, kept = epoch, auc, copy.deepcopy(net)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return Trained(best, best_auc, untrained, kept)
+    return Fitted(best, best_auc, untrained, kept)
 
 
 def _signals(x_MF: NDArray[np.floating]) -> Tensor:

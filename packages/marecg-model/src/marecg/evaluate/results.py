@@ -24,9 +24,10 @@ class Range(Frozen):
 
 
 class Difference(Range):
-    """A method's macro AUC minus the encoder's on the same records, with its paired interval."""
+    """A method's macro AUC minus another's on the same records, with its paired interval; p is two-sided."""
 
     mean: float
+    p: float
 
 
 class ClassScore(Frozen):
@@ -49,13 +50,15 @@ class Cell(Frozen):
         seeds: how many draws.
         macro_auc: over the classes in `classes`.
         interval: of the macro AUC, averaged over seeds.
-        versus_encoder: None for the encoder itself, and where it was not probed at this share.
+        versus_encoder: against the report's `reference`; None for itself, and where it was not probed at
+            this share.
         val_macro_auc: of what was chosen, on val; None for zero-shot.
         chosen: per seed what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge.
         classes: every class that has positives and negatives in test.
         left_out: the classes that have not.
         untrained: per seed, the classes that the drawn records don't show (or no concept stands for);
             their test AUC counts as ½.
+        seconds: wall time of all draws, without computing features.
     """
 
     method: str
@@ -71,6 +74,7 @@ class Cell(Frozen):
     classes: tuple[ClassScore, ...]
     left_out: tuple[str, ...]
     untrained: tuple[tuple[str, ...], ...]
+    seconds: float
 
 
 class Counts(Frozen):
@@ -84,11 +88,36 @@ class Counts(Frozen):
     unreadable: dict[str, str]
 
 
+class Leak(Frozen):
+    """Val and test records that the encoder was pretrained on, each under the first sign that gave it away.
+
+    Attributes:
+        records: how many they are.
+        same_record: by what the world calls them.
+        same_patient: by their patient.
+        same_signal: by the very same samples.
+    """
+
+    records: int
+    same_record: tuple[str, ...]
+    same_patient: tuple[str, ...]
+    same_signal: tuple[str, ...]
+
+
 class Report(Frozen):
-    """Everything that a number depends on, and the numbers."""
+    """Everything that a number depends on, and the numbers.
+
+    Attributes:
+        reference: the method that the report is about, and that the others are compared with.
+        policy: which classes the macro AUC is over.
+        model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
+        leak: None where it is unknown what the encoder was pretrained on.
+    """
 
     task: str
     protocol: str
+    reference: str
+    policy: str
     notes: tuple[str, ...]
     folds: str
     window: str
@@ -99,4 +128,5 @@ class Report(Frozen):
     ontology_sha256: str
     data_sha256: str
     task_sha256: str
+    leak: Leak | None
     cells: tuple[Cell, ...]

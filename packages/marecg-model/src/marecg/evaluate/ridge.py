@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from marecg.evaluate.metrics import Floats, macro_auc, scorable
-from marecg.evaluate.probe import Part, Probe, check_val
+from marecg.evaluate.probe import Part, Probe, check_labels
 
 ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
 """The candidates for α, strongest first; Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
@@ -19,7 +19,7 @@ def choose_ridge(train: Part, val: Part) -> Probe:
     Raises:
         InputError: no class has both positives and negatives in val.
     """
-    check_val(val)
+    check_labels(val.y_MK, "validation")
     scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
     x_MF, val_x_MF = (scaler.transform(part.x_MF.astype(np.float64)) for part in (train, val))
     target_MK = 2.0 * train.y_MK - 1

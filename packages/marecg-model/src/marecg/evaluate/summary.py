@@ -23,7 +23,14 @@ from marecg.evaluate.protocol import Trial
 from marecg.evaluate.results import Cell, ClassScore, Difference, Range, Spread
 
 REFERENCE = "encoder"
-"""The method that the others are compared with."""
+"""A run's own encoder, with which the others are compared."""
+ZERO_SHOT = "zero-shot"
+"""A run's own prototypes, read without labels."""
+POLICY = (
+    "mean over the classes that have positives and negatives in test; the others are named under left_out. "
+    "A class that the drawn records don't show counts ½"
+)
+"""Which classes the macro AUC is over."""
 
 
 def summarise(
@@ -31,19 +38,23 @@ def summarise(
     dimensions: Mapping[str, int],
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
+    reference: str = REFERENCE,
 ) -> tuple[Cell, ...]:
-    """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order."""
+    """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
+
+    The reference comes first.
+    """
     cells: list[Cell] = []
-    reference: dict[float, tuple[float, Floats]] = {}
-    for method in sorted(trials, key=lambda name: name != REFERENCE):
+    resampled: dict[float, tuple[float, Floats]] = {}
+    for method in sorted(trials, key=lambda name: name != reference):
         for fraction, group in groupby(trials[method], key=lambda trial: trial.fraction):
             drawn = list(group)
             auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]))
-            if method == REFERENCE:
-                reference[fraction] = (_mean_auc(y_MK, drawn), auc_R)
+            if method == reference:
+                resampled[fraction] = (_mean_auc(y_MK, drawn), auc_R)
             versus = None
-            if method != REFERENCE and fraction in reference:
-                mean, reference_R = reference[fraction]
+            if method != reference and fraction in resampled:
+                mean, reference_R = resampled[fraction]
                 versus = difference(_mean_auc(y_MK, drawn) - mean, auc_R, reference_R)
             cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, interval(auc_R), versus))
     return tuple(cells)
@@ -81,6 +92,7 @@ def _cell(
         ),
         left_out=tuple(name for name in classes if name not in scored),
         untrained=tuple(tuple(classes[k] for k in trial.untrained) for trial in trials),
+        seconds=sum(trial.seconds for trial in trials),
     )
 
 
@@ -89,9 +101,14 @@ def _mean_auc(y_MK: NDArray[np.uint8], trials: Sequence[Trial]) -> float:
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:
-    """A difference of two macro AUCs, with its interval from the same resamples of both."""
-    low, high = interval(auc_R - reference_R)
-    return Difference(mean=mean, low=low, high=high)
+    """A difference of two macro AUCs, with its interval and p from the same resamples of both.
+
+    p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
+    """
+    difference_R = auc_R - reference_R
+    low, high = interval(difference_R)
+    rarer = min((difference_R <= 0).sum(), (difference_R >= 0).sum())
+    return Difference(mean=mean, low=low, high=high, p=min(1.0, 2 * (1 + rarer) / (1 + len(difference_R))))
 
 
 def spread(values_S: Floats) -> Spread:

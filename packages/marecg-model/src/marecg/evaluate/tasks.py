@@ -27,6 +27,8 @@ class Recordings:
         window: what part of a recording is read, in words.
         read: record number → float32 [12, L] in mV at 500 Hz, leads in `config.LEADS` order. It raises
             `RecordError` for a record that can't be used.
+        identities: R times what the world calls a record, where that is known (`audit.published_as`).
+        patients: R patients, where they are known (`audit.patient_of`).
     """
 
     name: str
@@ -34,6 +36,8 @@ class Recordings:
     sha256: str
     window: str
     read: Callable[[int], NDArray[np.float32]]
+    identities: tuple[str | None, ...] = ()
+    patients: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ def files_sha256(root: Path, files: Iterable[Path]) -> str:
 
 
 def split_of(record: str) -> str:
-    """The part that a record falls into by a hash of its name, whatever other records there are.
+    """The part that a record, or a patient, falls into by a hash of its name, whatever others there are.
 
     Example:
         >>> split_of("georgia/E00001")

@@ -7,6 +7,7 @@ Shapes: M records, K classes, N concepts, D width.
 """
 
 import csv
+import time
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,7 @@ def zero_shot(
     Raises:
         UsageError: the model was trained without GSCL and has no prototypes.
     """
+    began = time.perf_counter()
     device = model.prototypes.device
     with torch.no_grad():
         logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(device))
@@ -65,4 +67,5 @@ def zero_shot(
         val_auc=None,
         untrained=tuple(k for k, names in enumerate(concepts.values()) if not names),
         logits_MK=score_MK,
+        seconds=time.perf_counter() - began,
     )

@@ -1,0 +1,58 @@
+"""Whether an encoder was pretrained on records that it is judged by."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from marecg.data import trained_on
+from marecg.data.preparation import signal_hash
+from marecg.data.signal import to_microvolts, window
+from marecg.data.trained_on import TrainedOn
+from marecg.errors import RecordError
+from marecg.evaluate.results import Leak
+from marecg.evaluate.tasks import FS, TRAIN, Recordings, Task
+
+
+def leak(run: Path, task: Task) -> Leak | None:
+    """The val and test records of a task that a run was pretrained on; None where the run doesn't say.
+
+    Signals are compared as they stand in the task: bit-identical copies are found under any name, rescaled
+    ones are not (`marecg audit` looks for those).
+    """
+    trained = trained_on.read(run)
+    if trained is None:
+        return None
+    recordings = task.recordings
+    judged = [int(row) for row in task.row_M[task.split_M != TRAIN]]
+    by_id = _of(recordings.identities, trained.identities, judged)
+    by_patient = _of(recordings.patients, trained.patients, judged) - by_id
+    rest = [row for row in judged if row not in by_id | by_patient]
+    by_signal = {row for row in rest if _seen(recordings, row, trained)}
+    return Leak(
+        records=len(by_id | by_patient | by_signal),
+        same_record=_names(recordings, by_id),
+        same_patient=_names(recordings, by_patient),
+        same_signal=_names(recordings, by_signal),
+    )
+
+
+def _of(names: tuple[str | None, ...], known: frozenset[str], rows: Iterable[int]) -> set[int]:
+    return {row for row in rows if names and names[row] in known}
+
+
+def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
+    """Whether the window that training would have cut from this recording is one of those it saw."""
+    if trained.fs != FS:
+        return False
+    try:
+        x_CL = recordings.read(row)
+    except RecordError:
+        return False
+    if not np.isfinite(x_CL).all():
+        return False
+    return signal_hash(to_microvolts(window(x_CL, trained.window)[0])) in trained.hashes
+
+
+def _names(recordings: Recordings, rows: set[int]) -> tuple[str, ...]:
+    return tuple(recordings.ids[row] for row in sorted(rows))

@@ -1,0 +1,78 @@
+"""Records that an encoder was pretrained on are found among those that judge it."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from marecg.config import CorpusConfig
+from marecg.data import trained_on
+from marecg.data.corpus import prepare
+from marecg.data.dataset import Corpus
+from marecg.data.preparation import signal_hash
+from marecg.data.signal import to_microvolts, window
+from marecg.evaluate.catalogue import open_task
+from marecg.evaluate.leak import leak
+from marecg.evaluate.tasks import TRAIN
+
+
+def trained(run: Path, identity: list[str | None], patient: list[str | None], hashes: list[str]) -> Path:
+    columns = {"identity": identity, "patient": patient, "signal_hash": hashes}
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    about = {"window": "4700", "fs": "500"}
+    pq.write_table(table.replace_schema_metadata(about), run / trained_on.FILE)
+    return run
+
+
+def test_a_run_that_does_not_say_what_it_was_trained_on_is_no_clean_run(ptbxl_root, tmp_path):
+    assert leak(tmp_path, open_task("ptbxl-super", ptbxl_root)) is None
+
+
+def test_training_records_of_the_task_do_not_leak_and_judged_ones_do(ptbxl_root, tmp_path):
+    # Fold 9 is records 33 to 36 and 73 to 76; every fourth from 3 on has no class; 1 to 32 are training ones.
+    run = trained(
+        tmp_path, ["ptbxl/00001", "ptbxl/00033", "ptbxl/00035", "georgia/E00001"], [None] * 4, ["-"] * 4
+    )
+    found = leak(run, open_task("ptbxl-super", ptbxl_root))
+    assert (found.records, found.same_record) == (1, ("33",))
+
+
+def test_each_record_is_named_once_under_the_first_sign(ptbxl_root, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    hashes = [
+        signal_hash(to_microvolts(window(task.recordings.read(ecg_id - 1), 4700)[0])) for ecg_id in (36, 37)
+    ]
+    run = trained(tmp_path, ["ptbxl/00033", None], ["ptbxl/34", "ptbxl/33"], hashes)
+    found = leak(run, task)
+    assert (found.same_record, found.same_patient, found.same_signal) == (("33",), ("34",), ("36", "37"))
+    assert found.records == 4
+
+
+def test_a_corpus_of_other_records_leaks_nothing(ptbxl_root, tmp_path):
+    run = trained(tmp_path, [None, "georgia/E00001"], ["mine/33", None], ["0" * 32, "1" * 32])
+    assert leak(run, open_task("ptbxl-super", ptbxl_root)).records == 0
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("task", "folder"), [("ptbxl-super", "ptbxl"), ("cpsc2018", "cinc2021/cpsc_2018")])
+def test_every_real_record_that_a_corpus_shares_is_found_by_name_and_by_signal(
+    task, folder, realdata, tmp_path
+):
+    """The corpus: PTB-XL's ninth fold, and what the Challenges ship of PTB-XL and CPSC2018."""
+    sources = [realdata / name for name in ("ptbxl", "cinc2021/ptb-xl", "cinc2021/cpsc_2018")]
+    prepare(sources, tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    trained_on.write(corpus, tmp_path)
+    asked = open_task(task, realdata / folder)
+    judged = {asked.recordings.ids[row] for row in asked.row_M[asked.split_M != TRAIN]}
+    here = {
+        str(int(digits)) if (digits := name.removeprefix("HR")).isdigit() else name for name in corpus.ids
+    }
+    assert judged & here
+    assert set(leak(tmp_path, asked).same_record) == judged & here
+    table = pq.read_table(tmp_path / trained_on.FILE)
+    nothing = pa.nulls(len(table), pa.string())
+    nameless = table.set_column(0, "identity", nothing).set_column(1, "patient", nothing)
+    pq.write_table(nameless, tmp_path / trained_on.FILE)
+    assert set(leak(tmp_path, asked).same_signal) == judged & here
