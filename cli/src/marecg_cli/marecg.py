@@ -2,7 +2,7 @@
 
 import typer
 
-from marecg_cli import _corpus, _evaluation, _inference, _training
+from marecg_cli import _corpus, _data, _evaluation, _inference, _training
 from marecg_cli._output import run
 
 app = typer.Typer(
@@ -15,6 +15,7 @@ app = typer.Typer(
 for module in (_corpus, _training, _evaluation, _inference):
     for command in module.COMMANDS:
         app.command()(command)
+app.add_typer(_data.app, name="data")
 
 
 def main(argv: list[str] | None = None) -> None:

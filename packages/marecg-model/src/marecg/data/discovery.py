@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -45,13 +46,13 @@ def find(
         UsageError: an array file is given without a layout, or does not have it.
         InputError: an array file can't be read.
     """
-    found: dict[tuple[Path, int], Candidate] = {}
-    resolved = lru_cache(maxsize=1)(Path.resolve)  # the rows of a file come one after another
+    found: dict[tuple[str, int], Candidate] = {}
+    place = _places()
     for root in roots:
         inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, ptbxl_rate)
         for candidate in inside:
             if _wanted(candidate, only, folds):
-                found.setdefault((resolved(candidate.file), candidate.row), candidate)
+                found.setdefault((place(candidate.file), candidate.row), candidate)
     if not found:
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea)"
@@ -63,7 +64,24 @@ def find(
     return sorted(found.values(), key=lambda each: each.order)
 
 
+def sources_below(root: Path) -> Counter[str]:
+    """How many records of each source a folder holds. Raises `CorpusError` where it can't be listed."""
+    return Counter(candidate.source for candidate in _in_folder(root, None, ptbxl.FS))
+
+
 _REMEDY = "Give a folder of WFDB records, PTB-XL, or an array file"
+
+
+def _places() -> Callable[[Path], str]:
+    """A function that tells where a file truly lies; it looks up a folder once for all the files in it."""
+    folder_of = lru_cache(maxsize=16)(os.path.realpath)
+
+    @lru_cache(maxsize=1)  # the rows of a file come one after another
+    def place(file: Path) -> str:
+        folder, name = os.path.split(file)
+        return os.path.realpath(file) if file.is_symlink() else f"{folder_of(folder)}/{name}"
+
+    return place
 
 
 def _wanted(candidate: Candidate, only: Collection[str], folds: Collection[int]) -> bool:

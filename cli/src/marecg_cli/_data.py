@@ -1,0 +1,98 @@
+"""`marecg data`: the datasets of the field, fetched by name, and corpora handed on to other tools.
+
+Each command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marecg_cli._output import Format, result, result_json
+
+app = typer.Typer(
+    help="The datasets that are read by name: list them, get them; hand a corpus on to other tools.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("list")
+def list_(
+    root: Annotated[Path | None, typer.Option(help="Count what this folder holds of each.")] = None,
+    format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
+) -> None:
+    """List every dataset by name, with its licence, size and address.
+
+    Example: marecg data list --root /data
+    """
+    from marecg.data.catalogue import catalogue, on_disk
+
+    found = on_disk(root) if root else {}
+    if format_ is Format.json:
+        rows = [each.model_dump(mode="json") for each in catalogue().values()]
+        result_json([row | ({"on_disk": found[row["name"]]} if root else {}) for row in rows])
+        return
+    for each in catalogue().values():
+        size = f", {each.size:g} GB" if each.size else ""
+        here = f", {found[each.name]:,} of them here" if root else ""
+        codes = each.codes or "no codes: for pretraining only"
+        result(f"{each.name}: {each.title}")
+        result(f"    {each.records:,} records{size}{here}; {codes}; {each.licence or 'no licence stated'}")
+        result(f"    {each.home}")
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(help="A dataset by its name; `marecg data list` shows them.")],
+    out: Annotated[
+        Path, typer.Option(help="The folder for datasets; this one gets a folder of its name in it.")
+    ],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read the files that are there already, and mend them.")
+    ] = False,
+    mirror: Annotated[
+        str | None, typer.Option(metavar="URL", help="Another address of the same files.")
+    ] = None,
+) -> None:
+    """Download a dataset from its publisher and verify it; run again after an interruption, it goes on.
+
+    Example: marecg data get georgia --out /data
+    """
+    from marecg.data.catalogue import dataset
+    from marecg.data.download import get
+
+    with _progress() as watch:
+        folder = get(dataset(name), out, base=mirror, verify=verify, watch=watch)
+    result(str(folder))
+
+
+@app.command()
+def export(
+    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    out: Annotated[Path, typer.Option(help="A .h5, .hdf5 or .parquet file, or a folder of Parquet files.")],
+) -> None:
+    """Write a prepared corpus as HDF5 or Parquet: int16 signals in µV, labels, R-peaks, codes, patients.
+
+    Example: marecg data export corpus --out corpus.h5
+    """
+    from marecg.data.export import export
+
+    result(f"{export(data, out)} records in {out}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, int], None]]:
+    """A bar of files on stderr; silent where stderr is no terminal."""
+    from tqdm import tqdm
+
+    with tqdm(unit=" files", disable=None) as bar:
+
+        def watch(found: int, done: int, received: int) -> None:
+            bar.total = found
+            bar.set_postfix_str(f"{received / 1e6:,.0f} MB", refresh=False)
+            bar.update(done - bar.n)
+
+        yield watch

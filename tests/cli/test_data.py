@@ -1,0 +1,100 @@
+"""`marecg data list`, `get` and `export` as a user types them."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import h5py
+import pytest
+from typer.testing import CliRunner
+
+from marecg.data.corpus import prepare
+from marecg.data.dataset import Corpus
+from marecg.data.synth import write_corpus
+from marecg_cli.marecg import app, main
+
+
+def run(*argv: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A file server that says nothing."""
+
+    def log_message(self, *words: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[str]:
+    """Two synthetic records under `training/georgia`, with their checksums."""
+    root = tmp_path / "mirror"
+    write_corpus(root / "training" / "georgia" / "g1", 2, 0)
+    files = [path for path in root.rglob("*") if path.is_file()]
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.relative_to(root)}" for path in files]
+    (root / "SHA256SUMS.txt").write_text("\n".join(lines) + "\n")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror: str, tmp_path: Path) -> None:
+    code, out, _ = run("data", "get", "georgia", "--out", tmp_path / "data", "--mirror", mirror)
+    assert (code, out.strip()) == (0, str(tmp_path / "data" / "georgia"))
+    report = prepare([tmp_path / "data"], tmp_path / "corpus", jobs=1)
+    assert report["sources"]["georgia"]["found"] == 2
+    _, out, _ = run("data", "list", "--root", tmp_path / "data", "--format", "json")
+    here = {row["name"]: row["on_disk"] for row in json.loads(out) if row["on_disk"]}
+    assert here == {"cinc2021": 2, "georgia": 2}
+
+
+def test_every_dataset_is_listed_with_its_licence_and_address() -> None:
+    _, out, _ = run("data", "list")
+    assert "code-15: CODE-15 %, 400 Hz, HDF5" in out
+    assert "345,779 records; six diagnoses; CC BY 4.0" in out
+    assert "800,035 records, 90.4 GB; no codes: for pretraining only; ODbL 1.0" in out
+    _, out, _ = run("data", "list", "--format", "json")
+    rows = json.loads(out)
+    assert all(row["home"].startswith("http") and row["records"] for row in rows)
+
+
+def test_a_corpus_is_handed_on(tmp_path: Path) -> None:
+    write_corpus(tmp_path / "wfdb", 2, 0)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    _, out, _ = run("data", "export", tmp_path / "corpus", "--out", tmp_path / "corpus.h5")
+    assert out.startswith("2 records in ")
+    with h5py.File(tmp_path / "corpus.h5") as file:
+        assert len(file["signal_uv"]) == len(Corpus.open(tmp_path / "corpus"))
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["get", "georgia", "--out", "data", "--mirror", "http://127.0.0.1:9"], 3, "can't be reached"),
+        (["get", "cpsc2018", "--out", "data"], 3, "by hand"),
+        (["get", "georgie", "--out", "data"], 2, "no dataset is called 'georgie'"),
+        (["export", ".", "--out", "a.h5"], 3, "not a prepared corpus"),
+        (["list", "--root", "nowhere"], 3, "is not a folder"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    argv: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["data", *argv])
+    captured = capsys.readouterr()
+    assert ended.value.code == code
+    assert said in captured.err
+    assert captured.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
