@@ -8,7 +8,7 @@ Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same heade
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from marecg.data.candidates import Candidate
@@ -39,12 +39,19 @@ def candidates(root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
 
 def collection(header: Path, root: Path) -> str:
     """Which collection a header belongs to: a known one that its path names, or the folder below `root`."""
-    folders = (root.name, *header.relative_to(root).parent.parts)
-    known = [folder for folder in folders if folder in COLLECTIONS]
-    number = _JS.fullmatch(header.stem)
-    if number and not known:
+    known, folder = _folder(header.parent, root)
+    number = None if known else _JS.fullmatch(header.stem)
+    if number:
         return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
-    return known[-1] if known else folders[min(1, len(folders) - 1)]
+    return folder
+
+
+@lru_cache(maxsize=16)
+def _folder(folder: Path, root: Path) -> tuple[bool, str]:
+    """Whether a folder's path names a known collection, and the name that its headers go by."""
+    names = (root.name, *folder.relative_to(root).parts)
+    known = [name for name in names if name in COLLECTIONS]
+    return bool(known), known[-1] if known else names[min(1, len(names) - 1)]
 
 
 def read(root: Path, header: Path, seconds: float | None = None) -> Record:
