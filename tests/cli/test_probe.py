@@ -1,10 +1,13 @@
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import wfdb
 
@@ -144,9 +147,13 @@ def test_two_runs_are_compared_on_the_same_records(folders, capsys):
     run_main(run, "--root", root, "--fraction", "1")
     capsys.readouterr()
     assert end_of("compare", run, run) == 0
-    assert capsys.readouterr().out == "100 % of train: +0.00 [+0.00, +0.00]\n"
+    assert capsys.readouterr().out == "100 % of train: +0.00 [+0.00, +0.00], p = 1\n"
     assert end_of("compare", run, run, "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out) == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}}
+    one = json.loads(capsys.readouterr().out)
+    assert end_of("compare", run, run, "--test", "delong", "--format", "json") == 0
+    assert (
+        json.loads(capsys.readouterr().out) == one == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}}
+    )
 
 
 def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys):
@@ -155,3 +162,69 @@ def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys
     options = ("--fraction", "1", "--features", f"ECG-FM={tmp_path / 'other.npz'}")
     assert run_main(run, "--root", root, *options) == 0
     assert "ECG-FM (30)" in capsys.readouterr().out
+
+
+def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_path, capsys):
+    np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
+    features = ("--features", f"ECG-FM={tmp_path / 'other.npz'}")
+    options = ("--root", folders[1], "--fraction", "0.5", "1", "--seeds", "2", *features)
+    assert run_main(*options) == 2
+    assert "--out" in capsys.readouterr().err
+    assert run_main(*options, "--out", str(tmp_path / "ecg-fm")) == 0
+    out = capsys.readouterr().out
+    assert "minus ECG-FM" in out
+    assert "It is not known what the encoder was pretrained on" in out
+    assert end_of("table", str(tmp_path / "ecg-fm"), "--no-published", "--intervals") == 0
+    assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in capsys.readouterr().out
+
+
+def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys):
+    run, root = folders
+    other = tmp_path / "other"
+    shutil.copytree(Path(run) / "model", other / "model")
+    options = ("--task", "ptbxl-super", "ptbxl-sub", "--root", root, "--fraction", "1")
+    assert run_main(run, str(other), *options) == 0
+    out = capsys.readouterr().out
+    name = Path(run).name
+    lines = [line for line in out.splitlines() if line.startswith("| PTB-XL")]
+    assert [line.split(" | ")[2] for line in lines] == [
+        *(f"{name}: encoder", "random encoder", "hand-crafted", "other: encoder"),
+        *(f"{name}: encoder", "random encoder", "hand-crafted", "other: encoder"),
+    ]
+    assert not (other / "features").exists()
+    assert (other / "probe/ptbxl-sub-strict.json").exists()
+
+
+def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_others_go_on(folders, capsys):
+    run, root = folders
+    code = run_main(run, "--task", "ptbxl-form", "ptbxl-super", "--root", root, "--fraction", "1")
+    out, err = capsys.readouterr()
+    assert code == 0
+    assert "ptbxl-super: macro AUC" in out
+    assert [line for line in err.splitlines() if "ptbxl-form" in line] == [
+        f"not measured: {root}: holds no record of the task ptbxl-form. Download records500 of PTB-XL"
+    ]
+
+
+def test_a_task_without_data_is_refused_before_anything_is_measured(folders, capsys):
+    assert run_main(folders[0], "--task", "all", "--root", folders[1]) == 2
+    assert "--cpsc2018" in capsys.readouterr().err
+
+
+def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folders, tmp_path, capsys):
+    run = tmp_path / "run"
+    shutil.copytree(Path(folders[0]) / "model", run / "model")
+    columns = {"identity": ["ptbxl/00028"], "patient": [None], "signal_hash": ["-"]}
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    pq.write_table(table.replace_schema_metadata({"window": "4700", "fs": "500"}), run / "trained_on.parquet")
+    assert run_main(str(run), "--root", folders[1], "--fraction", "1") == 0
+    out, err = capsys.readouterr()
+    assert "pretrained on 1 of the 3 val and 3 test records or on their patients: 28" in err
+    assert "† Pretrained on 1 of" in out
+    assert out.count("]†") == 1
+    kept = json.loads((run / "probe/ptbxl-super-strict.json").read_text())
+    assert (kept["leak"]["records"], kept["leak"]["same_record"]) == (1, ["28"])
+    assert end_of("table", str(run), "--no-published") == 0
+    out = capsys.readouterr().out
+    assert out.count("†") == 2
+    assert "† pretrained on val or test records" in out

@@ -3,6 +3,7 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Annotated
 
 import typer
 
-from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._output import EXIT_UNREADABLE, Format, message, result, result_json
+
+_NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
 class TableFormat(StrEnum):
@@ -21,17 +24,35 @@ class TableFormat(StrEnum):
     csv = "csv"
 
 
+class PairedTest(StrEnum):
+    """How two runs are compared."""
+
+    bootstrap = "bootstrap"
+    delong = "delong"
+
+
 def probe(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder of a trained encoder.")],
-    more: Annotated[list[float] | None, typer.Argument(hidden=True, metavar="SHARE")] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN]…", help="Run folders of trained encoders; none to judge --features alone."
+        ),
+    ] = None,
     *,
     task: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            help="ptbxl-super, -sub, -form or -rhythm, cpsc2018, or corpus: the leaves of a prepared corpus."
+            help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or "
+            "all, which is the five published ones; one or several. [default: ptbxl-super]",
+            show_default=False,
         ),
-    ] = "ptbxl-super",
-    root: Annotated[Path, typer.Option(help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus.")],
+    ] = None,
+    root: Annotated[
+        Path | None, typer.Option(help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus.")
+    ] = None,
+    cpsc2018: Annotated[
+        Path | None, typer.Option(help="The data of cpsc2018, where it is asked beside other tasks.")
+    ] = None,
     fraction: Annotated[
         list[float] | None,
         typer.Option(
@@ -50,40 +71,67 @@ def probe(
     baseline: Annotated[
         list[str] | None, typer.Option(help="A further baseline, which takes longer: minirocket, resnet1d.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where computed features are kept, for later runs too. [default: the first run's folder]",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
 ) -> None:
-    """Judge a frozen encoder by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
+    """Judge frozen encoders by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
 
-    Example: marecg probe runs/c1 --task ptbxl-super --root data/ptb-xl --fraction 0.01 0.1 1
+    One run on one task gives a report; several of either give one table.
+
+    Example: marecg probe runs/c1 runs/c3 --task all --root data/ptb-xl --cpsc2018 data/cpsc_2018
     """
+    from functools import partial
+
     from rich.console import Console
     from rich.progress import track
 
+    from marecg.evaluate.catalogue import roots
     from marecg.evaluate.evaluation import evaluate
-    from marecg_cli._probe_text import probe_text
+    from marecg.evaluate.request import FRACTIONS
+    from marecg.evaluate.sweep import sweep
+    from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
-    report = evaluate(
-        run,
-        task,
-        root,
-        fractions=tuple(fraction + (more or []) if fraction else more or (0.01, 0.1, 1.0)),
-        seeds=seeds,
-        protocol=protocol,
-        splits=splits,
-        features=_named_files(features or []),
-        baselines=baseline or (),
-        watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
-    )
+    folders, names, shares = _sorted_out(runs or [], task or [], fraction or [])
+    refused: list[str] = []
+    found = []
+    for place, report in sweep(
+        folders,
+        roots(names or ["ptbxl-super"], root, cpsc2018),
+        partial(
+            evaluate,
+            fractions=tuple(shares) or FRACTIONS,
+            seeds=seeds,
+            protocol=protocol,
+            splits=splits,
+            features=_named_files(features or []),
+            baselines=baseline or (),
+            watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
+        ),
+        lambda error: refused.append(f"not measured: {error}"),
+        out=out,
+        kept_in=keep,
+    ):
+        found.append((place, report))
+        for line in remarks(report):
+            message(line)
     if output is Format.json:
-        result_json(report.model_dump(mode="json"))
-    else:
-        result(probe_text(report))
-    records = report.records
-    if records.missing:
-        message(f"listed but not on disk ({len(records.missing)}): {_named(records.missing)}")
-    if records.unreadable:
-        reasons = [f"{record} ({reason})" for record, reason in records.unreadable.items()]
-        message(f"can't be used ({len(reasons)}): {_named(reasons)}")
+        dumped = [report.model_dump(mode="json") for _, report in found]
+        result_json(dumped[0] if len(dumped) == 1 else dumped)
+    elif found:
+        result(probe_text(found[0][1]) if len(found) == 1 else sweep_text(found))
+    for line in refused:
+        message(line)
+    if refused and not found:
+        raise typer.Exit(EXIT_UNREADABLE)
 
 
 def table(
@@ -97,16 +145,20 @@ def table(
     published: Annotated[
         bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
     ] = True,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="One line per task, with 95 % intervals.")
+    ] = False,
 ) -> None:
     """Print the paper's table of linear probes with measured rows under the published ones.
 
-    Example: marecg table runs/c1 runs/c3 --format latex
+    Example: marecg table runs/c1 runs/c3 --intervals
     """
+    from marecg.evaluate import layout
     from marecg.evaluate import table as tables
 
     rows = tables.published() if published else []
-    rows += [row for run in runs or [] for row in tables.measured(run, protocol)]
-    result(tables.FORMATS[output](rows).rstrip())
+    rows += tables.merged([row for run in runs or [] for row in tables.measured(run, protocol)])
+    result(layout.FORMATS[output](rows, intervals).rstrip())
 
 
 def compare(
@@ -114,34 +166,54 @@ def compare(
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
     task: Annotated[str, typer.Option(help="The task that both were probed on.")] = "ptbxl-super",
     protocol: Annotated[str, typer.Option(help="The protocol of both.")] = "strict",
+    test: Annotated[
+        PairedTest, typer.Option(help="Paired resamples of the test records, or DeLong's test.")
+    ] = PairedTest.bootstrap,
     output: Annotated[
         Format, typer.Option("--format", help="How the differences are printed.")
     ] = Format.text,
 ) -> None:
     """Compare two runs' encoders on the same test records: macro AUC of RUN minus that of OTHER.
 
-    Example: marecg compare runs/c3 runs/c1 --task ptbxl-rhythm
+    Example: marecg compare runs/c3 runs/c1 --task ptbxl-rhythm --test delong
     """
     from marecg.evaluate import predictions
 
     name = f"probe/{task}-{protocol}.npz"
-    found = predictions.compare(predictions.load(run / name), predictions.load(other / name))
+    found = predictions.compare(predictions.load(run / name), predictions.load(other / name), test.value)
     if output is Format.json:
         result_json({f"{fraction:g}": difference.model_dump() for fraction, difference in found.items()})
     for fraction, difference in found.items() if output is Format.text else ():
         low, mean, high = (100 * value for value in (difference.low, difference.mean, difference.high))
-        result(f"{100 * fraction:g} % of train: {mean:+.2f} [{low:+.2f}, {high:+.2f}]")
+        shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {difference.p:.2g}"
+        result(f"{100 * fraction:g} % of train: {shown}")
+
+
+def _sorted_out(
+    words: list[str], tasks: list[str], shares: list[float]
+) -> tuple[list[Path], list[str], list[float]]:
+    """Runs, tasks and shares: several may follow one --task or --fraction, and stand among the runs then.
+
+    A run folder whose name is a number or a task is told apart by a path such as `./1`.
+    """
+    from marecg.evaluate.catalogue import ALL, TASKS
+
+    runs: list[Path] = []
+    tasks, shares = list(tasks), list(shares)
+    for word in words:
+        if tasks and word in (*TASKS, ALL):
+            tasks.append(word)
+        elif shares and _NUMBER.fullmatch(word):
+            shares.append(float(word))
+        else:
+            runs.append(Path(word))
+    return runs, tasks, shares
 
 
 def _named_files(options: list[str]) -> dict[str, Path]:
     """`NAME=FILE`, or `FILE`, which is named after itself."""
     pairs = [option.rpartition("=") for option in options]
     return {name or Path(file).stem: Path(file) for name, _, file in pairs}
-
-
-def _named(names: list[str] | tuple[str, ...], at_most: int = 5) -> str:
-    rest = ", … (all in --format json)" if len(names) > at_most else ""
-    return ", ".join(names[:at_most]) + rest
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (probe, table, compare)

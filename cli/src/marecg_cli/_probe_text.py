@@ -1,11 +1,17 @@
 """A probe's report for the terminal. Everything is in percent, as the field prints it."""
 
 import io
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from marecg.evaluate.layout import MARKDOWN, markdown
 from marecg.evaluate.results import Cell, Difference, Report, Spread
+from marecg.evaluate.table import OWN, Row, measured_rows, merged
+
+DAGGER = MARKDOWN.dagger
 
 
 def probe_text(report: Report) -> str:
@@ -18,6 +24,38 @@ def probe_text(report: Report) -> str:
     return "\n".join(line.rstrip() for line in console.export_text().splitlines())
 
 
+def sweep_text(found: Sequence[tuple[Path, Report]]) -> str:
+    """One table, with intervals, of several reports and the folders in which they are kept."""
+    rows: list[Row] = []
+    for place in dict.fromkeys(place for place, _ in found):
+        rows += measured_rows(place.name, [report for at, report in found if at == place])
+    return markdown(merged(rows), intervals=True).rstrip()
+
+
+def remarks(report: Report) -> list[str]:
+    """What a user should know before believing the numbers."""
+    records, lines = report.records, []
+    if report.leak and report.leak.records:
+        named = _named((*report.leak.same_record, *report.leak.same_patient, *report.leak.same_signal))
+        lines.append(
+            f"{report.task}: the encoder was pretrained on {report.leak.records} of the {records.val} val "
+            f"and {records.test} test records or on their patients: {named}"
+        )
+    if records.missing:
+        lines.append(
+            f"{report.task}: listed but not on disk ({len(records.missing)}): {_named(records.missing)}"
+        )
+    if records.unreadable:
+        reasons = [f"{record} ({reason})" for record, reason in records.unreadable.items()]
+        lines.append(f"{report.task}: can't be used ({len(reasons)}): {_named(reasons)}")
+    return lines
+
+
+def _named(names: Sequence[str], at_most: int = 5) -> str:
+    rest = ", … (all in --format json)" if len(names) > at_most else ""
+    return ", ".join(names[:at_most]) + rest
+
+
 def _overview(report: Report) -> Table:
     records = {cell.fraction: cell.records for cell in report.cells}
     table = Table(
@@ -27,9 +65,10 @@ def _overview(report: Report) -> Table:
     table.add_column("features")
     for fraction in sorted(records):
         table.add_column(f"{_share(fraction)}\n{records[fraction]} records", justify="right")
-    table.add_column("minus encoder", justify="right")
+    table.add_column(f"minus {report.reference}", justify="right")
     for method, cells in _by_method(report).items():
-        found = {cell.fraction: _macro(cell) for cell in cells}
+        dagger = DAGGER if report.leak and report.leak.records and method in OWN else ""
+        found = {cell.fraction: _macro(cell) + dagger for cell in cells}
         shown = [found.get(fraction, "") for fraction in sorted(records)]
         table.add_row(f"{method} ({cells[0].dimension})", *shown, _difference(cells[-1].versus_encoder))
     return table
@@ -54,7 +93,10 @@ def _notes(report: Report) -> list[str]:
         f"{records.unlabelled} without a class, {len(records.missing)} missing, "
         f"{len(records.unreadable)} unusable.",
         f"Split: {report.folds}. Window: {report.window}.",
-        f"Model {report.model} {report.model_sha256[:12]}, ontology {report.ontology_sha256[:12]}.",
+        f"Model {report.model} {report.model_sha256[:12]}"
+        + (f", ontology {report.ontology_sha256[:12]}." if report.ontology_sha256 else "."),
+        f"Macro AUC: {report.policy}.",
+        _provenance(report),
     ]
     if left_out := report.cells[0].left_out:
         notes.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
@@ -66,6 +108,14 @@ def _notes(report: Report) -> list[str]:
             lack = "with positives in every draw" if cell.fraction else "that a concept stands for"
             notes.append(f"{_share(cell.fraction)}: not {lack}, so AUC ½ there: {', '.join(unseen)}.")
     return notes + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
+
+
+def _provenance(report: Report) -> str:
+    if report.leak is None:
+        return "It is not known what the encoder was pretrained on: these records may have been among them."
+    if not report.leak.records:
+        return "None of the val and test records, nor their patients, were among those it was pretrained on."
+    return f"{DAGGER} Pretrained on {report.leak.records} of the val and test records or on their patients."
 
 
 def _by_method(report: Report) -> dict[str, list[Cell]]:

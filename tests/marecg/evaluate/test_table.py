@@ -5,7 +5,8 @@ import pytest
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.table import Row, Value, columns, latex, long_csv, markdown, measured, published, ranks
+from marecg.evaluate.layout import latex, long_csv, markdown
+from marecg.evaluate.table import Row, Value, columns, measured, merged, published, ranks
 
 C = ("ptbxl-super", 1.0)
 
@@ -69,7 +70,68 @@ def test_the_csv_has_one_line_per_number():
         "low": "",
         "high": "",
         "test_records": "",
+        "rank": "",
+        "leaked_records": "",
+        "seconds": "",
     }
+
+
+def test_best_and_second_best_are_marked_in_every_format():
+    rows = [row("a", 90.0), row("b", 91.0), row("c", 80.0), row("d", 70.0, "measured")]
+    assert "| **91.00** |" in markdown(rows)
+    assert "| _90.00_ |" in markdown(rows)
+    assert r"\textbf{91.00}" in latex(rows)
+    assert r"\underline{90.00}" in latex(rows)
+    assert [line["rank"] for line in csv.DictReader(io.StringIO(long_csv(rows)))] == ["2", "1", "", "1"]
+
+
+def test_with_intervals_every_task_has_its_lines_and_every_share_its_column():
+    values = {
+        ("ptbxl-super", 0.1): Value(70.0, 1.5, (65.0, 75.0), 100),
+        ("ptbxl-super", 1.0): Value(80.0, None, (76.0, 84.0), 100),
+        ("cpsc2018", 1.0): Value(60.0, None, (50.0, 70.0), 20),
+    }
+    text = markdown([Row("measured", "run-1", "encoder", values)], intervals=True)
+    assert "| task | source | method | 10% | 100% |" in text
+    assert "| PTB-XL super | measured | run-1: encoder | **70.00 ± 1.50 [65.0, 75.0]** | **80.00" in text
+    assert "| CPSC2018 | measured | run-1: encoder | – | **60.00 [50.0, 70.0]** |" in text
+    assert r"\midrule" + "\nCPSC2018 & measured" in latex([Row("measured", "r", "encoder", values)], True)
+
+
+def test_a_leak_is_marked_where_it_is_and_explained_below():
+    leaked = Row("measured", "run-1", "encoder", {C: Value(99.0, leaked=3)})
+    clean = row("hand-crafted", 70.0, "measured", "run-1")
+    assert "| **99.00†** |" in markdown([leaked, clean])
+    assert "| _70.00_ |" in markdown([leaked, clean])
+    assert "† pretrained on val or test records" in markdown([leaked, clean])
+    assert r"\textbf{99.00$^\dagger$}" in latex([leaked])
+    assert "†" not in markdown([clean])
+    assert [line["leaked_records"] for line in csv.DictReader(io.StringIO(long_csv([leaked])))] == ["3"]
+
+
+def test_what_stands_beside_several_runs_with_the_same_numbers_stands_there_once():
+    rows = [
+        row("encoder", 70.0, "measured", "one"),
+        row("hand-crafted", 80.0, "measured", "one"),
+        row("random encoder", 50.0, "measured", "one"),
+        row("encoder", 70.0, "measured", "two"),
+        row("hand-crafted", 80.0, "measured", "two"),
+        row("random encoder", 51.0, "measured", "two"),
+    ]
+    found = [(each.group, each.method) for each in merged(rows)]
+    assert found == [
+        ("one", "encoder"),
+        ("", "hand-crafted"),
+        ("one", "random encoder"),
+        ("two", "encoder"),
+        ("two", "random encoder"),
+    ]
+    assert "| measured | hand-crafted |" in markdown(merged(rows))
+
+
+def test_published_rows_are_never_merged_with_measured_ones():
+    rows = [row("MERL", 80.0), row("MERL", 80.0, "measured")]
+    assert merged(rows) == rows
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):

@@ -1,5 +1,6 @@
 """Every task by the name that `marecg probe --task` takes."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from marecg.errors import UsageError
@@ -11,6 +12,39 @@ from marecg.evaluate.tasks import Task
 PUBLISHED = {**dict.fromkeys(CLASS_OF, ptbxl_task), "cpsc2018": cpsc2018_task}
 """The tasks of published data sets, which MERL's split tables also describe."""
 TASKS = (*PUBLISHED, "corpus")
+
+ALL = "all"
+"""Stands for every published task."""
+
+
+def roots(names: Sequence[str], root: Path | None, cpsc2018: Path | None) -> dict[str, Path]:
+    """By task, the folder of its data.
+
+    Args:
+        names: out of `TASKS` or `ALL`, in the order in which they shall be asked.
+        root: the data of every task but CPSC2018, and of that too where it is asked alone.
+        cpsc2018: the records of CPSC2018.
+
+    Raises:
+        UsageError: there is no such task, or a task's data isn't named.
+
+    Example:
+        >>> list(roots(["all"], Path("ptb-xl"), Path("cpsc_2018")))
+        ['ptbxl-super', 'ptbxl-sub', 'ptbxl-form', 'ptbxl-rhythm', 'cpsc2018']
+    """
+    tasks = dict.fromkeys(task for name in names for task in (PUBLISHED if name == ALL else (name,)))
+    found: dict[str, Path] = {}
+    for task in tasks:
+        if task not in TASKS:
+            remedy = f"Choose from {', '.join((*TASKS, ALL))}"
+            raise UsageError(f"there is no task {task!r}", remedy=remedy)
+        own = task == "cpsc2018" and (cpsc2018 is not None or len(tasks) > 1)
+        folder = cpsc2018 if own else root
+        if folder is None:
+            option = "--cpsc2018" if own else "--root"
+            raise UsageError(f"the task {task} has no data", remedy=f"Name its folder as {option}")
+        found[task] = folder
+    return found
 
 
 def open_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:

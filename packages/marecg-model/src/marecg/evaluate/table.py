@@ -1,18 +1,18 @@
-"""The paper's Table tab:linear_probe with measured rows under the published ones, each marked as what it is.
+"""The rows of the paper's Table tab:linear_probe, and measured ones to stand under them.
 
 `published.tsv` holds the rows as the paper prints them. Measured rows come from the reports in run folders.
 """
 
 import csv
-import io
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.results import Cell, Report
+from marecg.evaluate.summary import REFERENCE, ZERO_SHOT
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
 TITLES = {
@@ -23,23 +23,35 @@ TITLES = {
     "cpsc2018": "CPSC2018",
 }
 """The table's tasks in the paper's order; others follow under their own names."""
+PRINTED, MEASURED = "published", "measured"
+OWN = (REFERENCE, ZERO_SHOT)
+"""The methods that are read from a run's own encoder."""
 Column = tuple[str, float]
 """A task and a share of its training records."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A macro AUC in percent; a measured one has an interval, and a spread where there were several seeds."""
+    """A macro AUC in percent; a measured one has an interval, and a spread where there were several seeds.
+
+    Attributes:
+        mean, sd, interval: see `results.Cell`.
+        records: how many test records.
+        leaked: on how many val and test records the encoder was pretrained.
+        seconds: wall time of the fits.
+    """
 
     mean: float
     sd: float | None = None
     interval: tuple[float, float] | None = None
     records: int | None = None
+    leaked: int = 0
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One method: `source` is `published` or `measured`."""
+    """One method: `source` is `PRINTED` or `MEASURED`, `group` the run, empty where several share the row."""
 
     source: str
     group: str
@@ -53,7 +65,7 @@ def published() -> list[Row]:
         table = list(csv.DictReader(file, delimiter="\t"))
     return [
         Row(
-            source="published",
+            source=PRINTED,
             group=row["group"],
             method=row["method"],
             values={
@@ -77,23 +89,42 @@ def measured(run: Path, protocol: str = "strict") -> list[Row]:
         raise UsageError(
             f"has no probe by protocol {protocol}", where=run, remedy="Run `marecg probe` on it first"
         )
+    return measured_rows(run.name, map(read_report, paths))
+
+
+def measured_rows(group: str, reports: Iterable[Report]) -> list[Row]:
+    """One row per method of some reports on the same run."""
     values: dict[str, dict[Column, Value]] = {}
-    for path in paths:
-        report = read_report(path)
+    for report in reports:
         for cell in report.cells:
             values.setdefault(cell.method, {})[report.task, cell.fraction] = _value(cell, report)
-    return [Row("measured", run.name, method, found) for method, found in values.items()]
+    return [Row(MEASURED, group, method, found) for method, found in values.items()]
 
 
-def read_report(path: Path) -> Report:
-    """Read a probe's report. Raises `InputError` when it can't be read or is none."""
-    try:
-        return Report.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError, UnicodeDecodeError) as error:
-        problem = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"is no probe report ({problem})", where=path, remedy="Probe the run again"
-        ) from error
+def merged(rows: Sequence[Row]) -> list[Row]:
+    """The rows without repetition: what stands beside several runs with the same numbers stands there once.
+
+    An encoder and its prototypes are a run's own, whatever their numbers.
+    """
+    found: list[Row] = []
+    for row in rows:
+        same = (each for each in found if _alike(row, each))
+        twin = None if row.method in OWN else next(same, None)
+        if twin is None:
+            found.append(row)
+        else:
+            found[found.index(twin)] = replace(twin, group="", values=twin.values | row.values)
+    return found
+
+
+def _alike(one: Row, other: Row) -> bool:
+    shared = one.values.keys() & other.values.keys()
+    return (
+        one.source == other.source == MEASURED
+        and one.method == other.method
+        and bool(shared)
+        and all(one.values[column] == other.values[column] for column in shared)
+    )
 
 
 def columns(rows: Sequence[Row]) -> list[Column]:
@@ -117,52 +148,6 @@ def ranks(rows: Sequence[Row], column: Column) -> dict[int, int]:
     return found
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """A Markdown table: **best**, _second best_ within each source."""
-    head = ["source", "method", *(f"{title(task)} {share(fraction)}" for task, fraction in columns(rows))]
-    body = _cells(rows, {1: "**{}**", 2: "_{}_"}, " ± ")
-    lines = [head, ["---"] * 2 + ["---:"] * (len(head) - 2), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{NOTE}\n"
-
-
-def latex(rows: Sequence[Row]) -> str:
-    r"""A LaTeX table (booktabs): \textbf{best}, \underline{second best} within each source."""
-    found = columns(rows)
-    head = ["Source", "Method", *(rf"{title(task)} {share(fraction)}" for task, fraction in found)]
-    body = _cells(rows, {1: r"\textbf{{{}}}", 2: r"\underline{{{}}}"}, r" $\pm$ ")
-    lines = [rf"\begin{{tabular}}{{ll{'r' * len(found)}}}", r"\toprule", _line(head), r"\midrule"]
-    for number, cells in enumerate(body):
-        if number and rows[number].source != rows[number - 1].source:
-            lines.append(r"\midrule")
-        lines.append(_line(cells))
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", f"% {NOTE}"]) + "\n"
-
-
-def long_csv(rows: Sequence[Row]) -> str:
-    """One line per number, with everything that is known of it."""
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(
-        ["source", "group", "method", "task", "fraction", "macro_auc", "sd", "low", "high", "test_records"]
-    )
-    for row in rows:
-        for (task, fraction), value in row.values.items():
-            low, high = value.interval or ("", "")
-            sd = "" if value.sd is None else value.sd
-            records = "" if value.records is None else value.records
-            table.writerow(
-                [row.source, row.group, row.method, task, fraction, value.mean, sd, low, high, records]
-            )
-    return text.getvalue()
-
-
-FORMATS: dict[str, Callable[[Sequence[Row]], str]] = {"markdown": markdown, "latex": latex, "csv": long_csv}
-NOTE = (
-    "Macro AUC in percent. Published rows are copied from the paper; measured ones are this run's, on the "
-    "records that were on disk. Best and second best are marked within each source."
-)
-
-
 def title(task: str) -> str:
     """A task's name in the table's head."""
     return TITLES.get(task, task)
@@ -173,33 +158,24 @@ def share(fraction: float) -> str:
     return f"{100 * fraction:g}%" if fraction else "no labels"
 
 
-def _cells(rows: Sequence[Row], marks: dict[int, str], plus_minus: str) -> list[list[str]]:
-    found = columns(rows)
-    rank = {column: ranks(rows, column) for column in found}
-
-    def text(number: int, column: Column) -> str:
-        value = rows[number].values.get(column)
-        if value is None:
-            return "–"
-        shown = f"{value.mean:.2f}" + (f"{plus_minus}{value.sd:.2f}" if value.sd is not None else "")
-        return marks.get(rank[column].get(number, 0), "{}").format(shown)
-
-    return [
-        [row.source, _name(row), *(text(number, column) for column in found)]
-        for number, row in enumerate(rows)
-    ]
-
-
-def _name(row: Row) -> str:
-    return f"{row.group}: {row.method}" if row.source == "measured" else row.method
-
-
-def _line(cells: Sequence[str]) -> str:
-    escaped = (cell.replace("%", r"\%").replace("_", r"\_").replace("–", "--") for cell in cells)
-    return " & ".join(escaped) + r" \\"
-
-
 def _value(cell: Cell, report: Report) -> Value:
-    low, high = 100 * cell.interval.low, 100 * cell.interval.high
-    sd = None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd
-    return Value(100 * cell.macro_auc.mean, sd, (low, high), report.records.test)
+    leaked = report.leak.records if report.leak and cell.method in OWN else 0
+    return Value(
+        mean=100 * cell.macro_auc.mean,
+        sd=None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd,
+        interval=(100 * cell.interval.low, 100 * cell.interval.high),
+        records=report.records.test,
+        leaked=leaked,
+        seconds=cell.seconds,
+    )
+
+
+def read_report(path: Path) -> Report:
+    """Read a probe's report. Raises `InputError` when it can't be read or is none."""
+    try:
+        return Report.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError, UnicodeDecodeError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"is no probe report ({problem})", where=path, remedy="Probe the run again"
+        ) from error

@@ -126,7 +126,7 @@ def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDAr
                [0, 0]], dtype=uint8)
     """
     rows = [[name in present for name in classes] for present in map(set, labels)]
-    return np.array(rows, np.uint8).reshape(-1, len(classes))
+    return np.array(rows, np.uint8).reshape(len(rows), len(classes))
 
 
 def files_sha256(root: Path, files: Iterable[Path]) -> str:

@@ -1,0 +1,58 @@
+"""Several runs on several tasks: the paper's table, measured."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.results import Report
+
+
+class Ask(Protocol):
+    """`evaluation.evaluate` with everything filled in but what a sweep goes through."""
+
+    def __call__(
+        self, run: Path | None, task: str, root: Path, *, out: Path | None, kept_in: Path | None
+    ) -> Report:
+        """A run and a task in, a report out."""
+
+
+def sweep(
+    runs: Sequence[Path],
+    tasks: Mapping[str, Path],
+    ask: Ask,
+    refused: Callable[[InputError], None],
+    *,
+    out: Path | None = None,
+    kept_in: Path | None = None,
+) -> Iterator[tuple[Path, Report]]:
+    """Probe every run on every task; each report comes with the folder that it was kept in.
+
+    Features that are no run's own are computed once: they are kept in one place, by default the first run's.
+
+    Args:
+        runs: run folders; none where only other models' features are judged.
+        tasks: by name, the folder of their data.
+        ask: probes one run on one task.
+        refused: told when a task can't be asked of the records at hand, if there are further ones.
+        out: where the report goes; the run folder if None.
+        kept_in: where features are kept.
+
+    Raises:
+        UsageError: several runs and one place for their reports.
+        InputError: the only task can't be asked.
+    """
+    if out is not None and len(runs) > 1:
+        raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
+    shared = kept_in or (runs[0] / "features" if len(runs) > 1 else None)
+    asked: Sequence[Path | None] = runs or (None,)
+    for run in asked:
+        for task, root in tasks.items():
+            try:
+                report = ask(run, task, root, out=out, kept_in=shared)
+            except InputError as error:
+                if len(tasks) == 1:
+                    raise
+                refused(error)
+            else:
+                yield out or run or Path(), report
