@@ -202,7 +202,7 @@ def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_othe
     assert code == 0
     assert "ptbxl-super: macro AUC" in out
     assert [line for line in err.splitlines() if "ptbxl-form" in line] == [
-        f"not measured: {root}: holds no record of the task ptbxl-form. Download records500 of PTB-XL"
+        f"not measured: {root}: holds no record of the task ptbxl-form. Download records500 of PTB-XL."
     ]
 
 
