@@ -52,6 +52,14 @@ def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(
         assert np.isfinite(file["rhythm"]).all()
 
 
+def test_a_record_that_is_named_twice_is_embedded_once(place: Path) -> None:
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
+    names = [str(header), str(header.with_suffix(".mat")), str(header.with_suffix(""))]
+    assert run("embed", str(place / "run"), *names, "--out", str(place / "once.npz")) == 0
+    with np.load(place / "once.npz") as file:
+        assert file["id"].tolist() == [header.stem]
+
+
 def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
     np.save(place / "some.npy", np.random.default_rng(0).normal(size=(2, 3, 2500)).astype(np.float32))
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])

@@ -154,7 +154,7 @@ def predict_file(
 
 
 def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[Entry]:
-    """Every record of headers, folders and array files, none read yet.
+    """Every record of headers, folders and array files, each once, none read yet.
 
     Raises:
         CorpusError: a folder holds no records.
@@ -162,21 +162,24 @@ def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[
         InputError: an array file can't be read.
     """
     opened = lru_cache(maxsize=2)(ArrayFile)
-    found: list[Entry] = []
+    found: dict[tuple[Path, int], Entry] = {}  # each record once: a shell's * names its header and its signal
     for given in map(Path, inputs):
         if not given.is_dir() and not is_array(given):
             header = given.with_suffix(".hea")
-            found.append(Entry(str(header), partial(_leads_there, header, header.parent, header.stem)))
+            read = partial(_leads_there, header, header.parent, header.stem)
+            found.setdefault((header.resolve(), -1), Entry(str(header), read))
             continue
         for each in find([given], layout=layout):
+            key = each.file.resolve(), each.row
             if layout is not None and is_array(each.file):
-                name = "/".join(part for part in (each.file.stem, str(each.row)) if part != "-1")
-                prefix = f"{each.source}/" if given.is_dir() else ""
-                read = partial(_row, opened, each.file, layout, each.row, prefix + name)
-                found.append(Entry(f"{each.file}#{each.row}", read))
+                name = each.file.stem if each.row < 0 else f"{each.file.stem}/{each.row}"
+                if given.is_dir():
+                    name = f"{each.source}/{name}"
+                read = partial(_row, opened, each.file, layout, each.row, name)
+                found.setdefault(key, Entry(f"{each.file}#{each.row}", read))
             else:
-                found.append(Entry(str(each.file), partial(_found, each)))
-    return found
+                found.setdefault(key, Entry(str(each.file), partial(_found, each)))
+    return list(found.values())
 
 
 def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterator[Recording]:
