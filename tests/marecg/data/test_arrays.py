@@ -1,5 +1,6 @@
 """Plain arrays of every kind of file give the records that went into them."""
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -292,3 +293,19 @@ def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
     chosen = [each for each in find([realdata / "cinc2021" / "georgia"]) if each.path in wanted][:40]
     assert len(chosen) == 40
     return np.stack([each.read().x_CL for each in chosen]), [wanted[each.path] for each in chosen]
+
+
+@pytest.mark.parametrize("name", ["big.npy", "big.h5"])
+def test_thirty_gigabytes_are_never_loaded(tmp_path: Path, name: str) -> None:
+    shape = (150_000, 4096, 12)
+    if name == "big.npy":  # neither file takes room on disk before it is written
+        np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, shape)
+    else:
+        with h5py.File(tmp_path / name, "w") as file:
+            file.create_dataset("tracings", shape, np.float32)
+    tracemalloc.start()
+    file = ArrayFile(tmp_path / name, Layout(400))
+    for row in (0, 70_000, 149_999):
+        assert not file.signal(row)[0].any()
+    assert tracemalloc.get_traced_memory()[1] < 2 * arrays.SLAB
+    tracemalloc.stop()
