@@ -11,6 +11,7 @@ def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path: Path) -> None
     page = done.page.read_text()
     assert "http://" not in page
     assert "https://" not in page
-    shown = page.count("data:image/png;base64,")
-    assert shown == len(list((done.run / "pictures").glob("*.png"))) == 4  # two steps have no monitors
+    assert {"record-1-ecg.svg", "neighbours-1.svg", "training-1.svg"} <= {
+        picture.name for picture in (done.run / "pictures").iterdir()
+    }
     assert "Probe: corpus" in page

@@ -69,14 +69,18 @@ def report(
     data: Annotated[
         Path | None, typer.Option(help="A prepared corpus, to show records and their neighbours.")
     ] = None,
+    record: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="WFDB", help="A WFDB record to show, any leads and rate; may be repeated."),
+    ] = None,
 ) -> None:
-    """Write the run's report.html, which opens without a network, and its pictures.
+    """Write the run's report.html, which opens without a network and prints to scale, and its pictures.
 
-    Example: marecg report run --data corpus
+    Example: marecg report run --data corpus --record georgia/g1/E00001
     """
     from marecg.report import write_report
 
-    result(str(write_report(run, data)))
+    result(str(write_report(run, data, record or ())))
 
 
 def demo(

@@ -1,0 +1,96 @@
+"""SVG as text. Colours stand in the elements themselves, so that a picture also lives outside its page.
+
+Lines and words have `currentColor`, the colour of the text around them: dark on light, light on dark.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+ACCENT = "#2f6fb3"
+"""Legible on white and on black."""
+FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
+SHADES = 16
+UNITS = 100
+"""Steps per unit of length in a polyline: whole numbers are short."""
+
+
+def element(name: str, *children: str, **attributes: object) -> str:
+    """One element; an underscore in an attribute's name is a hyphen, a trailing one goes."""
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(number(value))}"' for key, value in attributes.items()
+    )
+    return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
+
+
+def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> str:
+    """A picture with a label for those who can't see it; with a unit (`mm`) its size is true on paper."""
+    size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
+    view = f"0 0 {number(width)} {number(height)}"
+    return element("svg", *children, viewBox=view, **size, role="img", aria_label=label, font_family=FONT)
+
+
+def words(text: str, x: float, y: float, size: float, **attributes: object) -> str:
+    """A line of text whose baseline begins at (x, y)."""
+    return element("text", escape(text), x=x, y=y, font_size=size, **{"fill": "currentColor", **attributes})
+
+
+def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
+    """The path data of a line through points, in steps of 1/UNITS, broken where a value isn't finite.
+
+    Rounding doesn't add up: every step goes from one rounded point to the next.
+    """
+    x, y = np.asarray(x_L, np.float64) * UNITS, np.asarray(y_L, np.float64) * UNITS
+    known = np.isfinite(x) & np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(np.int8), [0]])))
+    return "".join(
+        _run(np.rint(x[start:stop]).astype(int), np.rint(y[start:stop]).astype(int))
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    )
+
+
+def cells(
+    level_RC: ArrayLike,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    colour: str = ACCENT,
+) -> str:
+    """A table of cells from (x, y) on, each as opaque as its level in [0, 1]: one path per shade."""
+    shade_RC = np.rint(np.clip(np.nan_to_num(level_RC), 0, 1) * SHADES).astype(int)
+    found = []
+    for shade in range(1, SHADES + 1):
+        boxes = "".join(
+            f"M{number(x + column * width)} {number(y + row * height)}"
+            f"h{number(width)}v{number(height)}h{number(-width)}z"
+            for row, column in np.argwhere(shade_RC == shade)
+        )
+        if boxes:
+            found.append(element("path", d=boxes, fill=colour, fill_opacity=shade / SHADES))
+    return "".join(found)
+
+
+def standalone(svg: str) -> str:
+    """A picture of the page as a file of its own."""
+    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+
+
+def number(value: object) -> str:
+    """A number in as few characters as 1/1000 needs; anything else as it is."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _run(x: NDArray[np.int_], y: NDArray[np.int_]) -> str:
+    steps = np.stack([np.diff(x), np.diff(y)], axis=1)
+    return f"M{x[0]} {y[0]}" + (f"l{_joined(steps.ravel().tolist())}" if len(steps) else "h0")
+
+
+def _joined(values: Sequence[int]) -> str:
+    """Whole numbers with no more between them than a reader needs."""
+    return " ".join(map(str, values)).replace(" -", "-")

@@ -1,0 +1,160 @@
+"""The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
+
+Each lead is drawn around its own median, as the high-pass filter of an electrocardiograph would have it.
+
+Shapes: C leads, L samples.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import LEADS
+from marecg.drawing.svg import UNITS, element, picture, polyline, words
+
+MM_PER_SECOND = 25.0
+MM_PER_MV = 10.0
+GAINS = (10.0, 5.0, 2.5, 1.0, 0.5, 0.1)
+"""mm/mV, the standard one first: a record that is too high for its rows gets the next."""
+SECONDS = 10.0
+MARGIN = 10.0
+"""mm before the first second, for the calibration pulse or what is said of a row."""
+WIDTH = MARGIN + SECONDS * MM_PER_SECOND
+PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
+COLUMN = 2.5
+"""Seconds per column of the layout 3 × 4."""
+ROW = 30.0
+"""mm per row of the layout 3 × 4."""
+TOP = 10.0
+"""mm above the first row, where the chest leads reach up."""
+THIN = 0.25
+"""mm: a line as the stylus draws it."""
+
+
+class Strip(NamedTuple):
+    """A stretch of one lead: seconds `start` to `stop` drawn from `x` on around the baseline `y`, in mm."""
+
+    lead: str
+    start: float
+    stop: float
+    x: float
+    y: float
+
+
+def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
+    """A record as it is usually printed: four columns of 2.5 s that follow each other, lead II below.
+
+    Args:
+        x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
+        fs: samples per second.
+        leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
+        label: what a reader who can't see it is told.
+    """
+    strips = [
+        Strip(lead, COLUMN * column, COLUMN * (column + 1), MARGIN + COLUMN * column * MM_PER_SECOND, y)
+        for place, lead in enumerate(LEADS)
+        for column, y in [(place // 3, TOP + ROW * (place % 3 + 0.5))]
+    ]
+    strips.append(Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW))
+    pulses = "".join(pulse(TOP + ROW * (row + 0.5)) for row in range(4))
+    height = TOP + 4 * ROW + 5
+    traces = lines(x_CL, fs, leads, strips)
+    return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5), label=label)
+
+
+def rows(
+    x_CL: NDArray[np.float32],
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    *,
+    gain: float | None = None,
+    pitch: float = 15.0,
+    label: str = "ECG",
+) -> str:
+    """A record's twelve leads over 10 s, `pitch` mm apart; `gain` in mm/mV, by default what fits."""
+    gain = gain or fitting(x_CL, pitch)
+    height = 12 * pitch + 5
+    body = lines(x_CL, fs, leads, row_strips(pitch), gain)
+    return _sheet(height, paper(WIDTH, height), body, scale(height - 1.5, gain), label=label)
+
+
+def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
+    """The beginning of one lead on a strip of paper 30 mm high, to be shown at any size."""
+    width, height = seconds * MM_PER_SECOND, ROW
+    body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], named=False, width=2 * THIN)
+    return picture(width, height, paper(width, height, minor=False), body, label=label)
+
+
+def row_strips(pitch: float) -> list[Strip]:
+    """Twelve rows of 10 s, `pitch` mm apart."""
+    return [Strip(lead, 0, SECONDS, MARGIN, pitch * (place + 0.5)) for place, lead in enumerate(LEADS)]
+
+
+def fitting(x_CL: NDArray[np.float32], reach: float) -> float:
+    """The largest gain in mm/mV at which nearly every sample (99.9 %) is near its median, by `reach` mm."""
+    finite_CL = np.where(np.isfinite(x_CL), x_CL, 0)
+    away_CL = np.abs(finite_CL - np.median(finite_CL, axis=1, keepdims=True))
+    highest = float(np.quantile(away_CL, 0.999)) if away_CL.size else 0.0
+    return next((gain for gain in GAINS if highest * gain <= reach), GAINS[-1])
+
+
+def paper(width: float, height: float, minor: bool = True) -> str:
+    """Squares of 1 mm and 5 mm."""
+    fine = element("path", d=_grid(width, height, 1), stroke=MINOR, stroke_width=0.1) if minor else ""
+    coarse = element("path", d=_grid(width, height, 5), stroke=MAJOR, stroke_width=0.15)
+    return element("rect", width=width, height=height, fill=PAPER) + fine + coarse
+
+
+def lines(
+    x_CL: NDArray[np.float32],
+    fs: float,
+    leads: Sequence[str],
+    strips: Sequence[Strip],
+    gain: float = MM_PER_MV,
+    named: bool = True,
+    width: float = THIN,
+) -> str:
+    """The strips of a record, each with its lead's name."""
+    found = {name.lower(): place for place, name in enumerate(leads)}
+    names, traces = [], []
+    for lead, start, stop, x, y in strips:
+        place = found.get(lead.lower())
+        if named:
+            name = lead if place is not None else f"{lead}: not recorded"
+            names.append(_name(name, x + 1, y - 8 if y > 12 else y - 3))
+        if place is None or not np.isfinite(x_CL[place]).any():
+            continue
+        part = x_CL[place, round(start * fs) : round(stop * fs)]
+        at = np.arange(len(part)) / fs * MM_PER_SECOND
+        path = polyline(at, -gain * (part - np.nanmedian(x_CL[place])))
+        where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
+        traces.append(element("path", d=path, data_lead=lead, transform=where))
+    thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
+    return element("g", *traces, **thin) + "".join(names)
+
+
+def _name(text: str, x: float, y: float) -> str:
+    """The name of a lead, legible over a trace."""
+    halo = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
+    return words(text, x, y, 3.4, fill=INK, font_weight="600", **halo)
+
+
+def pulse(y: float) -> str:
+    """The calibration pulse: 1 mV for 200 ms."""
+    return element("path", d=f"M2 {y:g}h1.5v-10h5v10h1.5", fill="none", stroke=INK, stroke_width=0.3)
+
+
+def scale(y: float, gain: float = MM_PER_MV) -> str:
+    """What a millimetre means, written at the paper's foot."""
+    return words(f"25 mm/s    {gain:g} mm/mV", 2, y, 3, fill=INK)
+
+
+def _sheet(height: float, *children: str, label: str) -> str:
+    return picture(WIDTH, height, *children, label=label, unit="mm")
+
+
+def _grid(width: float, height: float, every: int) -> str:
+    across = "".join(f"M0 {y}h{width:g}" for y in range(0, int(height) + 1, every))
+    return across + "".join(f"M{x} 0v{height:g}" for x in range(0, int(width) + 1, every))

@@ -1,0 +1,63 @@
+"""What the page says of its pictures and tables: how each is to be read."""
+
+ECG = """\
+{seconds:.1f} s at 25 mm/s and 10 mm/mV: a small square is 40 ms by 0.1 mV, a large one 200 ms by 0.5
+mV, and the pulse at the left is 1 mV high and 200 ms long. The four columns follow each other in time,
+2.5 s each; lead II runs through below. Each lead stands around its own median. Printed at 100 % the
+millimetres are true; on a screen the sheet may be scaled to fit."""
+
+CONCEPTS = """\
+How near h_rhythm lies to the prototype of each concept (q of eq. gscl-pred; all {count} together make
+100 %). A node's area and shade grow with its q, the largest node being the most probable; its colour is
+its family's. Red rings mark what the record's own codes name. Lines are the graph's edges, by kind. q
+is no probability of disease and is not calibrated."""
+
+NO_CONCEPTS = "The run was trained without GSCL: it knows no concepts, so there are no probabilities to show."
+
+ATTENTION = """\
+The same record, all leads over the whole time. The darker a stretch, the more h_rhythm reads of it: the
+weights of the rhythm pool, over time and then over leads (eq. rhythm-pool), averaged over its {queries}
+queries. At the left stands each lead's part; below, all leads together. The pool reads the encoder's
+output, in which every stretch already knows of the others, so attention is not an explanation: it says
+where the summary was read off, not why a concept came out."""
+
+NEIGHBOURS = """\
+Each row begins with a record; beside it stand the {nearest} whose h_rhythm is nearest, with the cosine,
+among {records} records of the corpus. {seconds:g} s of lead {lead}; a large square is 200 ms by 0.5 mV.
+Leaves that a neighbour shares with the record are bold."""
+
+SHARING = """\
+{near:.0f} % of a record's {nearest} nearest share a leaf with it; of {nearest} drawn at random
+{chance:.0f} % would."""
+
+NO_LEAVES = "The records name no leaves, so there is nothing to compare neighbours by."
+
+PROBE = """\
+A linear classifier was trained on the frozen features of each row, with the share of training records
+that is named. The macro AUC is in percent, 50 being chance (the dashed mark) and 100 perfect; ± is the
+standard deviation over seeds, which differ in the training records that they draw. The interval says
+how far another sample of test records might move the number (95 %, bootstrap)."""
+
+LEAK = """\
+Leak: the encoder was pretrained on {records} of the val and test records or on their patients ({counts}). Its
+numbers are no measure of how it does on records that it has never seen."""
+
+LEAK_UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
+
+NO_PROBE = "The run was not probed yet. `marecg probe RUN --task TASK --root DATA` adds a table here."
+
+TRAINING = """\
+Each loss against the optimiser step, on its own scale. Where a run is longer than the picture is wide,
+the line is the mean of a stretch of steps and the shade its range. The loss is the weighted sum of the
+named ones; lr is the learning rate."""
+
+COLLAPSE = """\
+The spread (std) and the effective rank of h_rhythm over a batch: both fall towards nothing when every
+record gets the same embedding. The entropy of q is near {entropy:.1f} nats where no concept is told
+from another. Each grad is the gradient that one loss alone sends into the encoder's output, before its
+weight: one that towers over the others rules the training."""
+
+PROTOTYPES = """\
+First, how alike the learned prototypes of two concepts are; second, how near they are on the graph.
+Blue is alike, orange is opposite, blank is neither. The concepts stand family by family, so a graph
+that was learned shows the same blocks in both."""

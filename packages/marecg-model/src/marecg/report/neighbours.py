@@ -1,0 +1,93 @@
+"""What a report shows of the embedding: records and those that h_rhythm puts next to them.
+
+Shapes: B records, D width.
+"""
+
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology
+from marecg.config import LEADS
+from marecg.data.dataset import Corpus
+from marecg.drawing.page import Figure, Section, paragraph
+from marecg.drawing.tracing import strip
+from marecg.inference import embed
+from marecg.model import MarEcg
+from marecg.report import captions
+
+GALLERY = 256
+"""Records of the corpus among which neighbours are looked for."""
+QUERIES = 5
+NEAREST = 4
+SECONDS = 5.0
+LEAD = "II"
+
+
+def neighbours(model: MarEcg, corpus: Corpus) -> Section:
+    """Records of different leaves, each with its nearest others by the cosine of h_rhythm."""
+    rows = np.unique(np.linspace(0, len(corpus) - 1, min(len(corpus), GALLERY)).astype(int))
+    cosine_BB = _cosines(embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm)
+    nearest_BK = np.argsort(-cosine_BB, axis=1, kind="stable")[:, 1 : NEAREST + 1]
+    pictures, notes = [], []
+    for query in _of_different_leaves(corpus.primary[rows]):
+        for place in (query, *nearest_BK[query].tolist()):
+            row = int(rows[place])
+            x_L = corpus.signals([row])[0, LEADS.index(LEAD), : corpus.n_valid[row]]
+            label = f"Lead {LEAD} of record {corpus.ids[row]}"
+            pictures.append(strip(x_L, corpus.config.fs, SECONDS, label))
+            cosine = None if place == query else float(cosine_BB[query, place])
+            notes.append(_note(corpus, row, int(rows[query]), cosine, model.ontology))
+    return Section(
+        "Nearest neighbours",
+        [
+            paragraph(_sharing(corpus.y[rows], nearest_BK)),
+            Figure(
+                "neighbours",
+                pictures,
+                captions.NEIGHBOURS.format(nearest=NEAREST, records=len(rows), seconds=SECONDS, lead=LEAD),
+                notes=notes,
+                kind="five",
+            ),
+        ],
+    )
+
+
+def _cosines(rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosines of all pairs; a record is its own nearest, whatever rounding says."""
+    unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)
+    cosine_BB: NDArray[np.float32] = unit_BD @ unit_BD.T
+    np.fill_diagonal(cosine_BB, np.inf)
+    return cosine_BB
+
+
+def _of_different_leaves(primary_B: NDArray[np.int64]) -> list[int]:
+    """The first record of each primary leaf, the leaves spread over those that there are."""
+    leaves, first = np.unique(primary_B, return_index=True)
+    first = first[leaves >= 0] if (leaves >= 0).any() else first
+    spread = np.unique(np.linspace(0, len(first) - 1, min(QUERIES, len(first))).astype(int))
+    return [int(place) for place in first[spread]]
+
+
+def _sharing(y_BN: NDArray[np.uint8], nearest_BK: NDArray[np.int64]) -> str:
+    """How many neighbours share a leaf, beside what chance gives."""
+    shared_BB = (y_BN.astype(int) @ y_BN.T.astype(int)) > 0
+    labelled = np.flatnonzero(y_BN.any(1))
+    if len(labelled) < 2:
+        return captions.NO_LEAVES
+    near = shared_BB[labelled[:, None], nearest_BK[labelled]].mean()
+    others = len(shared_BB) - 1
+    by_chance = (shared_BB[labelled].sum(1) - 1).mean() / others
+    return captions.SHARING.format(near=100 * near, nearest=NEAREST, chance=100 * by_chance)
+
+
+def _note(corpus: Corpus, row: int, query: int, cosine: float | None, ontology: Ontology) -> str:
+    leaves = [
+        f"<b>{escape(ontology.nodes[leaf].abbr)}</b>"
+        if cosine is not None and corpus.y[query, leaf]
+        else escape(ontology.nodes[leaf].abbr)
+        for leaf in np.flatnonzero(corpus.y[row])
+    ]
+    near = "" if cosine is None else f" · {cosine:.3f}"
+    return f"{escape(corpus.ids[row])}{near}<br>{', '.join(leaves) or 'no leaf'}"

@@ -1,0 +1,131 @@
+"""What a report says of the probes: one section per file in `RUN/probe`."""
+
+from pathlib import Path
+
+from marecg.drawing.charts import interval
+from marecg.drawing.page import Section, folded, paragraph, table
+from marecg.evaluate.results import Cell, Leak, Report, Spread
+from marecg.evaluate.table import read_report, share, title
+from marecg.report import captions
+
+
+def probes(run: Path) -> list[Section]:
+    """Every probe of a run.
+
+    Raises:
+        InputError: a report is damaged.
+    """
+    found = [_section(read_report(path)) for path in sorted((run / "probe").glob("*.json"))]
+    if found:
+        return found
+    return [Section("Probes", [paragraph(captions.NO_PROBE)])]
+
+
+def _section(report: Report) -> Section:
+    return Section(
+        f"Probe: {title(report.task)}, protocol {report.protocol}",
+        [
+            *_leak(report.leak),
+            paragraph(captions.PROBE),
+            _cells(report),
+            folded("Every class, with its support", _classes(report)),
+            folded("What the numbers rest on", table(("", ""), _basis(report))),
+        ],
+    )
+
+
+def _leak(leak: Leak | None) -> list[str]:
+    if leak is None:
+        return [paragraph(captions.LEAK_UNKNOWN)]
+    if not leak.records:
+        return []
+    signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
+    counts = ", ".join(f"{len(found)} by the same {sign}" for sign, found in signs.items() if found)
+    return [paragraph(captions.LEAK.format(records=leak.records, counts=counts), "warning")]
+
+
+def _basis(report: Report) -> list[tuple[str, str]]:
+    """Everything that a number depends on."""
+    records = report.records
+    hashes = {
+        "model": report.model_sha256,
+        "data": report.data_sha256,
+        "task": report.task_sha256,
+        "ontology": report.ontology_sha256,
+    }
+    return [
+        ("records", f"{records.train} train, {records.val} val, {records.test} test"),
+        ("not used", f"{records.unlabelled} without a class, {len(records.missing)} missing"),
+        ("unusable", ", ".join(f"{name}: {why}" for name, why in records.unreadable.items()) or "none"),
+        ("split", report.folds),
+        ("window", report.window),
+        ("classes", report.policy),
+        *((f"SHA-256 of the {name}", sha256) for name, sha256 in hashes.items() if sha256),
+        *(("otherwise than in MERL's code", note) for note in report.notes),
+    ]
+
+
+def _cells(report: Report) -> str:
+    head = (
+        "features",
+        "share",
+        "records",
+        "seeds",
+        "macro AUC",
+        "95 % interval",
+        "40 to 100 %",
+        "minus encoder",
+    )
+    rows = [
+        (
+            cell.method,
+            share(cell.fraction),
+            f"{cell.records:,}" if cell.fraction else "–",
+            str(cell.seeds) if cell.fraction else "–",
+            _percent(cell.macro_auc),
+            _range(cell.interval.low, cell.interval.high),
+            interval(cell.macro_auc.mean, cell.interval.low, cell.interval.high),
+            _difference(cell),
+        )
+        for cell in report.cells
+    ]
+    return table(head, rows, numeric=(2, 3, 4, 5, 7))
+
+
+def _classes(report: Report) -> str:
+    """AUC and AP of each class, for every method at the largest share that it was probed at."""
+    largest = {cell.method: cell for cell in report.cells}  # the shares ascend
+    head = ["class", "positives", *(f"{name} {score}" for name in largest for score in ("AUC", "AP"))]
+    rows = [
+        [
+            scores[0].name,
+            str(scores[0].support),
+            *(_percent(spread) for score in scores for spread in (score.auc, score.ap)),
+        ]
+        for scores in zip(*(cell.classes for cell in largest.values()), strict=True)
+    ]
+    lacking = {
+        "Without positives or negatives in test, so without an AUC": set(report.cells[0].left_out),
+        "Without positives in a draw of the training records, so with AUC 50 there": {
+            name for cell in report.cells if cell.fraction for draw in cell.untrained for name in draw
+        },
+    }
+    said = [paragraph(f"{what}: {', '.join(sorted(names))}.") for what, names in lacking.items() if names]
+    return table(head, rows, numeric=range(1, len(head))) + "".join(said)
+
+
+def _percent(spread: Spread) -> str:
+    return f"{100 * spread.mean:.1f}" + ("" if spread.sd is None else f" ± {100 * spread.sd:.1f}")
+
+
+def _range(low: float, high: float, sign: str = "") -> str:
+    return f"{100 * low:{sign}.1f} to {100 * high:{sign}.1f}".replace("-", "−")
+
+
+def _difference(cell: Cell) -> str:
+    versus = cell.versus_encoder
+    return (
+        ""
+        if versus is None
+        else f"{100 * versus.mean:+.1f}".replace("-", "−") + f" ({_range(versus.low, versus.high, '+')})"
+    )

@@ -1,0 +1,144 @@
+"""What a report shows of one record: the ECG on paper, its concepts on the graph, and where the pool reads.
+
+Shapes: K leads as found, L samples, N concepts.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import Concept, Ontology
+from ecg_ontology.layout import families
+from marecg.config import LEADS
+from marecg.data.dataset import Corpus
+from marecg.data.diagnoses import diagnoses
+from marecg.data.headers import read_header
+from marecg.data.records import read_signal
+from marecg.data.signal import known_leads
+from marecg.drawing.attention import attention_map
+from marecg.drawing.concepts import concept_graph
+from marecg.drawing.page import Figure, Section, paragraph, table
+from marecg.drawing.tracing import SECONDS, tracing
+from marecg.inference import predict
+from marecg.model import MarEcg
+from marecg.report import captions
+from marecg.report.attention import attention
+
+FROM_CORPUS = 3
+"""Records of the corpus that are shown, each of another family."""
+TOP = 10
+"""Concepts in the list beside the graph."""
+
+
+class Shown(NamedTuple):
+    """A record to show: x_KL in mV, at most 10 s of it, and the leaves that its codes name."""
+
+    name: str
+    x_KL: NDArray[np.float32]
+    fs: float
+    leads: Sequence[str]
+    coded: tuple[int, ...]
+
+
+def from_wfdb(path: str | Path, ontology: Ontology) -> Shown:
+    """The first 10 s of a WFDB record; its leads may be any of the twelve.
+
+    Raises:
+        RecordError: it can't be read, or has none of the twelve leads.
+    """
+    given = Path(path)
+    header = read_header(
+        given if given.suffix == ".hea" else given.with_name(f"{given.name}.hea"), given.parent
+    )
+    leads = known_leads([channel.name for channel in header.channels])
+    x_KL, _, _ = read_signal(header, given.parent, SECONDS, leads)
+    codes = diagnoses(header.comments.get("dx", "")).codes
+    coded = np.flatnonzero(ontology.leaf_multi_hot([codes])[0])
+    return Shown(header.path.stem, x_KL, header.fs, leads, tuple(coded.tolist()))
+
+
+def from_corpus(corpus: Corpus, ontology: Ontology) -> Iterator[Shown]:
+    """A few records of a corpus, each of another family, in the corpus' order."""
+    family = np.array(families(ontology))
+    labelled = np.flatnonzero(corpus.primary >= 0)
+    _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
+    for row in sorted(labelled[first].tolist())[:FROM_CORPUS]:
+        x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
+        coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
+        yield Shown(f"{corpus.ids[row]}, {corpus.sources[row]}", x_CL, corpus.config.fs, LEADS, coded)
+
+
+def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
+    """The section of a record, the `number`th of the page."""
+    coded = [model.ontology.nodes[index] for index in shown.coded]
+    named = ", ".join(map(_named, coded))
+    return Section(
+        f"Record {number}: {shown.name}",
+        [
+            paragraph(f"Its codes name {named}." if coded else "Its codes name no leaf of the graph."),
+            _paper(shown, number),
+            *_concepts(model, shown, number),
+            *_attention(model, shown, number),
+        ],
+    )
+
+
+def _paper(shown: Shown, number: int) -> Figure:
+    seconds = shown.x_KL.shape[1] / shown.fs
+    return Figure(
+        f"record-{number}-ecg",
+        [tracing(shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}")],
+        captions.ECG.format(seconds=min(seconds, SECONDS)),
+    )
+
+
+def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str]:
+    yield "<h3>Concepts</h3>"
+    if not model.prototypes.any():
+        yield paragraph(captions.NO_CONCEPTS)
+        return
+    q_N = predict(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads)[0]
+    yield Figure(
+        f"record-{number}-concepts",
+        [
+            concept_graph(
+                model.ontology, q_N, shown.coded, f"Concept probabilities of {shown.name} on the graph"
+            )
+        ],
+        captions.CONCEPTS.format(count=len(q_N)),
+        kind="beside",
+        aside=_ranking(model.ontology, q_N, shown.coded),
+    )
+
+
+def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> str:
+    """The most probable concepts, and those that are coded wherever they rank."""
+    order = np.argsort(-q_N, kind="stable").tolist()
+    rows = [
+        (f"{rank}", _named(ontology.nodes[index]) + " ●" * (index in coded), f"{100 * q_N[index]:.1f}")
+        for rank, index in enumerate(order, start=1)
+        if rank <= TOP or index in coded
+    ]
+    ranked = table(("", "concept", "q, %"), rows, numeric=(0, 2))
+    return f"<div>{ranked}{paragraph('● coded in the record')}</div>"
+
+
+def _named(concept: Concept) -> str:
+    return concept.label if concept.label == concept.abbr else f"{concept.label} ({concept.abbr})"
+
+
+def _attention(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str]:
+    config = model.config
+    share_TC = attention(model, shown.x_KL, shown.fs, shown.leads)
+    # A cell is one stride long and stands around the middle of its patch.
+    start, step = (config.patch - config.stride) / 2 / config.fs, config.stride / config.fs
+    label = f"Attention over leads and time of record {shown.name}"
+    yield "<h3>Where the rhythm pool reads</h3>"
+    yield Figure(
+        f"record-{number}-attention",
+        [attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)],
+        captions.ATTENTION.format(queries=config.queries),
+    )

@@ -1,0 +1,119 @@
+"""What a report says of the training: where it comes from, its curves, its prototypes, its settings.
+
+Shapes: N concepts.
+"""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ecg_ontology.layout import by_family
+from marecg.config import Config
+from marecg.drawing.charts import curve, matrix
+from marecg.drawing.page import Figure, Section, folded, table
+from marecg.errors import CheckpointError
+from marecg.model import MarEcg
+from marecg.report import captions
+
+
+def origin(model: MarEcg, config: Config) -> Section:
+    """What the run was trained on, by which versions, for how long."""
+    provenance = model.provenance
+    ontology = model.ontology.header
+    rows = [("recipe", config.name), ("seed", str(config.train.seed))]
+    if provenance is not None:
+        sources = ", ".join(f"{name} {count}" for name, count in sorted(provenance.sources.items()))
+        rows += [
+            ("optimiser steps", f"{provenance.steps:,}"),
+            ("records", f"{provenance.records:,}: {sources}"),
+            ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
+        ]
+        if provenance.seconds is not None:
+            since = " since it was resumed" if provenance.resumed else ""
+            took = f"{timedelta(seconds=round(provenance.seconds))}{since}, on {provenance.devices}"
+            rows.append(("training took (h:mm:ss)", took))
+    rows += [
+        ("encoder", f"width {model.config.width}, {model.config.depth} layers"),
+        ("context", f"{model.config.context / model.config.fs:g} s at {model.config.fs} Hz"),
+        ("ontology", f"{ontology.title} {ontology.version}, {len(model.ontology)} concepts"),
+        ("enumeration, SHA-256", model.ontology.sha256),
+    ]
+    settings = json.dumps(config.model_dump(mode="json"), indent=2)
+    return Section(
+        "What was trained",
+        [table(("", ""), rows), folded("Every setting", f"<pre>{escape(settings)}</pre>")],
+    )
+
+
+def training(run: Path, concepts: int) -> list[Section]:
+    """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
+    sections = [
+        Section(
+            "Training",
+            [
+                Figure(
+                    "training",
+                    _curves(_columns(run / "metrics.csv")),
+                    captions.TRAINING,
+                    kind="panels",
+                )
+            ],
+        )
+    ]
+    if (run / "monitors.csv").exists():
+        sections.append(
+            Section(
+                "Signs of collapse",
+                [
+                    Figure(
+                        "collapse",
+                        _curves(_columns(run / "monitors.csv")),
+                        captions.COLLAPSE.format(entropy=np.log(concepts)),
+                        kind="panels",
+                    )
+                ],
+            )
+        )
+    return sections
+
+
+def prototypes(model: MarEcg, sigma: float) -> Section:
+    """The prototypes' cosines beside exp(−D/σ), the closeness that the graph asks for (eq. gscl-target)."""
+    order = by_family(model.ontology)
+    names = [model.ontology.nodes[index].abbr for index in order]
+    prototypes_NK = model.prototypes.cpu().numpy()[order]
+    closeness_NN = np.exp(-model.ontology.distances[np.ix_(order, order)] / sigma)
+    return Section(
+        "Prototypes beside the graph",
+        [
+            Figure(
+                "prototypes",
+                [
+                    matrix(prototypes_NK @ prototypes_NK.T, names, "cosine of the prototypes"),
+                    matrix(closeness_NN, names, f"exp(−D/σ) of the graph, σ = {sigma:g}"),
+                ],
+                captions.PROTOTYPES,
+                kind="wide",
+            )
+        ],
+    )
+
+
+def _curves(columns: Mapping[str, Sequence[float]]) -> list[str]:
+    return [curve(columns["step"], columns[name], name) for name in columns if name not in {"step", "epoch"}]
+
+
+def _columns(path: Path) -> dict[str, list[float]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        return {name: [float(row[name]) for row in rows] for name in rows[0]}
+    except FileNotFoundError as error:
+        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise CheckpointError("is no table of numbers", where=path, remedy="Train the run again") from error

@@ -1,0 +1,84 @@
+"""`marecg report`: from a run folder to report.html and its pictures."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ecg_ontology.files import replacing
+from marecg.config import Config
+from marecg.data.dataset import Corpus
+from marecg.drawing.page import Section, page
+from marecg.drawing.svg import standalone
+from marecg.errors import CheckpointError
+from marecg.model import MarEcg
+from marecg.report.neighbours import neighbours
+from marecg.report.probes import probes
+from marecg.report.records import from_corpus, from_wfdb, record_section
+from marecg.report.training import origin, prototypes, training
+
+
+def write_report(run: str | Path, data: str | Path | None = None, records: Sequence[str | Path] = ()) -> Path:
+    """Write report.html into a run folder, and its pictures beside it as SVG.
+
+    Args:
+        run: a finished run.
+        data: a prepared corpus, to show records and their nearest neighbours; left out where None.
+        records: WFDB records to show, with or without `.hea`.
+
+    Returns:
+        The page; at most some megabytes.
+
+    Raises:
+        CheckpointError: the folder holds no finished run.
+        CorpusError: `data` is no prepared corpus, or one of another enumeration.
+        RecordError: a record can't be read.
+        InputError: a probe's report is damaged.
+        OutputError: the page can't be written.
+    """
+    run = Path(run)
+    model = MarEcg.from_pretrained(run / "model")
+    config = _config(run)
+    corpus = None if data is None else Corpus.open(data)
+    sections = list(_sections(run, model, config, corpus, records))
+    with replacing(run / "pictures") as temporary:
+        temporary.mkdir()
+        for figure in (figure for section in sections for figure in section.figures):
+            for number, picture in enumerate(figure.pictures, start=1):
+                name = figure.name + (f"-{number}" if len(figure.pictures) > 1 else "")
+                (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
+    lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
+    with replacing(run / "report.html") as temporary:
+        temporary.write_text(page(run.resolve().name, lead, sections), encoding="utf-8")
+    return run / "report.html"
+
+
+def _sections(
+    run: Path, model: MarEcg, config: Config, corpus: Corpus | None, records: Sequence[str | Path]
+) -> Iterator[Section]:
+    yield origin(model, config)
+    shown = [from_wfdb(path, model.ontology) for path in records]
+    if corpus is not None:
+        shown += from_corpus(corpus, corpus.ontology())
+    for number, record in enumerate(shown, start=1):
+        yield record_section(model, record, number)
+    if corpus is not None:
+        yield neighbours(model, corpus)
+    yield from probes(run)
+    yield from training(run, len(model.ontology))
+    if config.gscl is not None:
+        yield prototypes(model, config.gscl.sigma)
+
+
+def _config(run: Path) -> Config:
+    path = run / "config.json"
+    try:
+        return Config.model_validate(json.loads(path.read_text(encoding="utf-8"))["config"])
+    except FileNotFoundError as error:
+        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
+    except (OSError, ValidationError, ValueError, KeyError, TypeError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"can't be used ({problem})", where=path, remedy="Train the run again"
+        ) from error

@@ -1,0 +1,67 @@
+"""The page in a real browser: Chromium without a window, if there is one."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from marecg.drawing.page import POLICY
+
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+)
+"""No window, and nothing of Chromium's own that would ask for a network."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium here: the page is not seen in a browser")
+    return found
+
+
+def browse(browser: str, page: Path, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [browser, *QUIET, profile, *options, page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "CONSOLE" not in done.stderr, "a script failed, or something was to be fetched"
+    return done
+
+
+def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browser: str, page: Path, tmp_path: Path) -> None:
+    browse(browser, page, tmp_path, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2400")
+    seen = imread(tmp_path / "page.png")[..., :3]
+    assert seen.shape == (2400, 1280, 3)
+    for part in np.split(seen, 4):
+        assert part.std(axis=(0, 1)).min() > 0.02, "blank"
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_every_section_arrives_and_none_is_wider_than_the_window(
+    browser: str, page: Path, tmp_path: Path, width: int
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    measure = "document.body.dataset.over = document.documentElement.scrollWidth - innerWidth"
+    measured = text.replace(f'content="{POLICY}"', 'content=""').replace(
+        "</body>", f"<script>{measure}</script></body>"
+    )
+    (tmp_path / "measured.html").write_text(measured, encoding="utf-8")
+    dom = browse(
+        browser, tmp_path / "measured.html", tmp_path, "--dump-dom", f"--window-size={width},900"
+    ).stdout
+    assert 'data-over="0"' in dom
+    assert dom.count("<section") == text.count("<section") > 5
+    assert dom.count("</svg>") == text.count("</svg>")

@@ -1,0 +1,248 @@
+"""The report of a run: valid HTML that needs no network, and says what the run and its probes say."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from marecg.config import LEADS, Config
+from marecg.data.synth import write_corpus
+from marecg.drawing.page import Figure, Section, page, table
+from marecg.drawing.tracing import WIDTH
+from marecg.errors import CheckpointError, InputError, RecordError
+from marecg.evaluate.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
+from marecg.model import MarEcg
+from marecg.report import write_report
+from marecg.report.attention import attention
+
+VOID = {"meta", "br"}
+
+
+class Checked(HTMLParser):
+    """Holds a page to the rules as it reads it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.headings: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        assert len(found) == len(attrs), f"<{tag}> has an attribute twice"
+        assert not {"src", "srcset", "background"} & found.keys(), f"<{tag}> fetches something"
+        assert tag not in {"script", "link", "iframe", "object", "embed", "img", "base"}
+        if tag == "svg":
+            assert found["role"] == "img"
+            assert found["aria-label"]
+        if "href" in found:
+            self.targets.append(found["href"] or "")
+        if "id" in found:
+            self.ids.append(found["id"] or "")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert "svg" in self.open, f"<{tag}/> outside of a picture"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+@pytest.fixture(scope="module")
+def checked(page: Path) -> Checked:
+    return Checked(page.read_text(encoding="utf-8"))
+
+
+def test_tags_are_balanced_ids_are_unique_and_every_link_leads_to_one(checked: Checked) -> None:
+    assert len(set(checked.ids)) == len(checked.ids) == len(checked.headings)
+    assert checked.targets == [f"#{each}" for each in checked.ids]
+
+
+def test_nothing_on_the_page_is_fetched(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|\burl\(|@import|//[a-z]", text)
+    assert "default-src 'none'" in text
+
+
+def test_the_page_stays_small(page: Path) -> None:
+    assert page.stat().st_size < 3e6
+
+
+def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked: Checked) -> None:
+    titles = [title.partition(":")[0] for title in checked.headings]
+    assert titles[0] == "What was trained"
+    assert titles[1:4] == ["Record 1", "Record 2", "Record 3"]
+    assert titles[4:] == [
+        "Nearest neighbours", "Probes", "Training", "Signs of collapse", "Prototypes beside the graph"
+    ]  # fmt: skip
+
+
+def test_the_name_of_a_run_can_not_smuggle_markup_in(checked: Checked) -> None:
+    assert "a run & <more>" in checked.text
+
+
+def test_the_page_says_what_the_run_was_trained_on(checked: Checked, run: Path) -> None:
+    model = MarEcg.from_pretrained(run / "model")
+    assert model.ontology.sha256 in checked.text
+    assert re.search(r"10: .* 10|10: synth", checked.text.replace(",", ""))
+    assert re.search(r"0:00:\d\d, on 1 × cpu", checked.text)
+    assert '"monitor_every": 2' in checked.text
+
+
+def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page: Path) -> None:
+    files = sorted((page.parent / "pictures").glob("*.svg"))
+    names = {file.stem for file in files}
+    assert {"record-1-ecg", "record-1-concepts", "record-1-attention", "training-1", "prototypes-2"} <= names
+    for file in files:
+        assert ElementTree.parse(file).getroot().tag.endswith("svg")
+    sheet = ElementTree.parse(page.parent / "pictures" / "record-1-ecg.svg").getroot()
+    assert sheet.attrib["width"] == f"{WIDTH:g}mm"
+
+
+def test_the_same_run_gives_the_same_page(page: Path, run: Path, corpus_folder: Path) -> None:
+    before = page.read_bytes()
+    assert write_report(run, corpus_folder).read_bytes() == before
+
+
+def test_a_record_of_the_users_own_comes_first_with_its_codes_ringed(run: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path, 1, 3, diagnoses=("AF",))
+    [header] = tmp_path.rglob("*.hea")
+    for given in (header, header.with_suffix("")):
+        text = write_report(run, records=[given]).read_text(encoding="utf-8")
+        assert f"Record 1: {header.stem}" in text
+        assert "Its codes name Atrial fibrillation (AF)." in text
+        assert text.count('stroke="#c1121f"') == 2  # the ring and its legend
+
+
+def test_a_record_that_is_not_there_is_refused_and_the_old_page_stays(page: Path, run: Path) -> None:
+    before = page.read_bytes()
+    with pytest.raises(RecordError, match="nowhere"):
+        write_report(run, records=[run / "nowhere"])
+    assert page.read_bytes() == before
+
+
+def test_a_run_without_gscl_says_so_instead_of_showing_concepts(
+    run: Path, corpus_folder: Path, tmp_path: Path, micro: Config
+) -> None:
+    plain = tmp_path / "plain"
+    model = MarEcg(micro.model)
+    model.save_pretrained(plain / "model")
+    (plain / "metrics.csv").write_text("step,epoch,loss,lr,recon\n1,0.1,2.0,0.1,1.0\n")
+    described = json.loads((run / "config.json").read_text())
+    described["config"]["gscl"] = None
+    (plain / "config.json").write_text(json.dumps(described))
+    checked = Checked(write_report(plain, corpus_folder).read_text(encoding="utf-8"))
+    assert checked.text.count("trained without GSCL") == 3
+    assert not [title for title in checked.headings if "Prototypes" in title or "collapse" in title]
+
+
+@pytest.fixture
+def report() -> Report:
+    """Two methods of one task; the encoder saw three of its records."""
+    scores = [
+        ClassScore(name="NORM", support=48, auc=Spread(mean=0.81, sd=None), ap=Spread(mean=0.7, sd=None))
+    ]
+    cell = Cell(
+        method="encoder",
+        dimension=16,
+        fraction=0.1,
+        records=71,
+        seeds=2,
+        macro_auc=Spread(mean=0.775, sd=0.012),
+        interval=Range(low=0.7, high=0.83),
+        versus_encoder=None,
+        val_macro_auc=None,
+        chosen=(),
+        classes=tuple(scores),
+        left_out=("HYP",),
+        untrained=((), ("CD",)),
+        seconds=1.0,
+    )
+    versus = Difference(mean=-0.03, low=-0.09, high=0.03, p=0.2)
+    return Report(
+        task="ptbxl-super",
+        protocol="strict",
+        reference="encoder",
+        policy="those with positives and negatives in test",
+        notes=(),
+        folds="official",
+        window="10 s",
+        classes=("NORM", "HYP"),
+        records=Counts(train=709, val=92, test=94, unlabelled=0, missing=(), unreadable={"7": "NaN"}),
+        model="model",
+        model_sha256="a",
+        ontology_sha256="b",
+        data_sha256="c",
+        task_sha256="d",
+        leak=Leak(records=3, same_record=("1", "2"), same_patient=("3",), same_signal=()),
+        cells=(cell, cell.model_copy(update={"method": "random encoder", "versus_encoder": versus})),
+    )
+
+
+def test_a_probe_is_shown_with_intervals_classes_and_seeds(run: Path, report: Report) -> None:
+    (run / "probe").mkdir()
+    (run / "probe" / "task-strict.json").write_text(report.model_dump_json())
+    try:
+        checked = Checked(write_report(run).read_text(encoding="utf-8"))
+    finally:
+        (run / "probe" / "task-strict.json").unlink()
+        (run / "probe").rmdir()
+    assert "Probe: PTB-XL super, protocol strict" in checked.headings
+    for shown in (
+        "77.5 ± 1.2", "70.0 to 83.0", "−3.0 (−9.0 to +3.0)", "NORM", "81.0", "7: NaN", "AUC: HYP.", "CD.",
+        "3 of the val and test records or on their patients (2 by the same record, 1 by the same patient)",
+    ):  # fmt: skip
+        assert shown in " ".join(checked.text.split()), shown
+
+
+def test_a_folder_without_a_finished_run_and_a_damaged_probe_are_one_line_each(
+    run: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(CheckpointError):
+        write_report(tmp_path)
+    (run / "probe").mkdir()
+    (run / "probe" / "task-strict.json").write_text("{}")
+    try:
+        with pytest.raises(InputError, match="no probe report"):
+            write_report(run)
+    finally:
+        (run / "probe" / "task-strict.json").unlink()
+        (run / "probe").rmdir()
+
+
+def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run: Path) -> None:
+    model = MarEcg.from_pretrained(run / "model")
+    x = np.random.default_rng(0).normal(size=(12, 5000)).astype(np.float32)
+    share, first, last = (attention(model, part, 500, LEADS) for part in (x, x[:, :3500], x[:, 1500:]))
+    assert share.shape == (100, 12)
+    assert share.sum() == pytest.approx(1, rel=1e-5)
+    expected = np.concatenate([first[:30], (first[30:] + last[:40]) / 2, last[40:]])
+    np.testing.assert_allclose(share, expected / expected.sum(), rtol=1e-4)
+
+
+def test_padding_gets_no_attention(run: Path) -> None:
+    model = MarEcg.from_pretrained(run / "model")
+    x = np.random.default_rng(0).normal(size=(2, 1000)).astype(np.float32)
+    share = attention(model, x, 500, ["V1", "II"])
+    assert share[:20].sum() == pytest.approx(1, rel=1e-5)
+    assert not share[20:].any()
+
+
+def test_cells_of_a_table_are_text_unless_they_are_pictures() -> None:
+    found = Checked(page("t", "l", [Section("s", [table(("a",), [("<b>",)]), Figure("f", [], "c")])]))
+    assert "<b>" in found.text
