@@ -1,6 +1,7 @@
 """A file that `export` writes says what the model says, and runs without marecg."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,15 @@ def test_an_onnx_file_is_valid_and_says_what_it_takes(run: Path, onnx_file: Path
     assert (about["fs"], about["context"], about["unit"]) == ("500", "3500", "mV")
     assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
     assert about["opset"] == str(model.opset_import[0].version)
+
+
+def test_the_example_of_the_page_on_use_runs(onnx_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "use.md").read_text(encoding="utf-8")
+    (code,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "onnx" in each]
+    monkeypatch.chdir(onnx_file.parent)
+    names: dict[str, np.ndarray] = {}
+    exec(code, names)  # noqa: S102 (our own page)
+    assert names["rhythm"].shape == (1, 16)
 
 
 def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run: Path) -> None:

@@ -39,7 +39,7 @@ class Provenance(Settings):
 
 
 def model_card(
-    config: ModelConfig, ontology: Ontology, provenance: Provenance | None, gscl: bool
+    config: ModelConfig, ontology: Ontology, provenance: Provenance | None, *, gscl: bool
 ) -> ModelCard:
     """Write the card of a model.
 

@@ -99,7 +99,7 @@ class Pretrained(nn.Module, ModelHubMixin):
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """The card that `save_pretrained` writes as README.md."""
-        return model_card(self.config, self.ontology, self.provenance, bool(self.prototypes.any()))
+        return model_card(self.config, self.ontology, self.provenance, gscl=bool(self.prototypes.any()))
 
     @classmethod
     def from_pretrained(

@@ -1,0 +1,50 @@
+"""The Python examples of the README and of the page on use run as they are written."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from marecg.card import model_card
+from marecg.config import Config
+from marecg.model import MarEcg
+
+ROOT = Path(__file__).parents[2]
+RECORDS = 12
+
+
+def examples(page: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [
+        code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "ecg_ontology" not in code
+    ]
+
+
+@pytest.fixture
+def names(micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the examples take for granted: a run, records of four leads, and labels."""
+    MarEcg(micro.model).save_pretrained(tmp_path / "run" / "model")
+    monkeypatch.chdir(tmp_path)
+    signals = np.random.default_rng(0).normal(size=(RECORDS, 4, 3500))
+    return {"signals": signals, "labels": np.arange(RECORDS) % 2}
+
+
+@pytest.mark.parametrize("page", ["README.md", "packages/marecg-model/README.md", "docs/use.md"])
+def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -> None:
+    codes = [code for code in examples(page) if "onnx" not in code]
+    assert codes
+    for code in codes:
+        exec(code, names)  # noqa: S102 (our own page)
+    assert names["embeddings"].rhythm.shape == (RECORDS, 16)
+    assert names["embeddings"].patch.shape == (RECORDS, 70, 16)
+
+
+def test_the_example_of_the_card_runs(names: dict[str, Any]) -> None:
+    model = MarEcg.from_pretrained("run")
+    (code,) = re.findall(
+        r"```python\n(.*?)```", str(model_card(model.config, model.ontology, None, gscl=False)), re.DOTALL
+    )
+    exec(code.replace("FOLDER OR HUB ID", "run"), names)  # noqa: S102 (our own card)
+    assert names["embeddings"].rhythm.shape == (RECORDS, 16)
