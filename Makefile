@@ -34,9 +34,7 @@ wheels: install
 
 # Ratios against named baselines, on a machine that does nothing else.
 bench: install
-	@for script in bench/*.py; do \
-		name=$$(basename $$script .py); echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; \
-	done
+	$(BIN)/marecg bench --out bench.json
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs

@@ -2,7 +2,7 @@
 
 import typer
 
-from marecg_cli import _corpus, _data, _evaluation, _inference, _training
+from marecg_cli import _bench, _corpus, _data, _evaluation, _inference, _training
 from marecg_cli._output import run
 
 app = typer.Typer(
@@ -12,7 +12,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for module in (_corpus, _training, _evaluation, _inference):
+for module in (_corpus, _training, _evaluation, _inference, _bench):
     for command in module.COMMANDS:
         app.command()(command)
 app.add_typer(_data.app, name="data")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from ecg_ontology.explain import Explanation, explain_codes
     from ecg_ontology.exports import export
+    from ecg_ontology.graph import ConceptGraph
     from ecg_ontology.loading import errata, load, validate
     from ecg_ontology.ontology import Ontology
 
@@ -39,6 +40,7 @@ _HOMES = {
     "errors": ("EcgError", "InputError", "OutputError", "SourceError", "UnknownConceptError", "UsageError"),
     "explain": ("Explanation", "explain_codes"),
     "exports": ("export",),
+    "graph": ("ConceptGraph",),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
 }
@@ -47,6 +49,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "CodedRecords",
     "Concept",
+    "ConceptGraph",
     "Corpus",
     "Coverage",
     "Difference",

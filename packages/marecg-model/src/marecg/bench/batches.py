@@ -1,0 +1,33 @@
+"""A micro-batch of noise with labels and beats, for steps whose losses nobody reads.
+
+Shapes: B records, C leads, L samples.
+"""
+
+import torch
+
+from ecg_ontology import Ontology
+from marecg.config import LEADS, Config
+from marecg.data.loader import Batch
+from marecg.data.supervision import Supervision
+
+CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])
+"""Atrial fibrillation, anterior infarction, sinus rhythm, right bundle branch block."""
+
+
+def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
+    """`records` records at the recipe's size, on the CPU; the same each time."""
+    draw = torch.Generator().manual_seed(0)
+    y = ontology.leaf_multi_hot([CODES[record % len(CODES)] for record in range(records)])
+    window = config.data.window
+    supervision = Supervision(
+        y_BN=torch.from_numpy(y.astype(bool)),
+        target_BN=torch.from_numpy(ontology.soft_targets(y)).float(),
+        rpeaks_BK=torch.arange(200, config.model.context - 100, 400).repeat(records, 1),
+        mean_rr_B=torch.full((records,), 0.8),
+        rr_cv_B=torch.rand(records, generator=draw),
+        rate_B=torch.arange(records) % 3,
+        alternates_B=torch.zeros(records),
+        phase_BT=torch.ones(records, config.model.context_patches, dtype=torch.int8),
+    )
+    x_BCL = torch.randn(records, len(LEADS), window, generator=draw)
+    return Batch(0, torch.arange(records), x_BCL, torch.full((records,), window), supervision)

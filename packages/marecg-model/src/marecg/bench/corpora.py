@@ -1,0 +1,62 @@
+"""The synthetic corpora that the rows on preparing and reading share, made once per process."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import wfdb
+
+from marecg.config import LEADS
+from marecg.data.corpus import prepare
+from marecg.data.dataset import Corpus
+from marecg.data.synth import write_corpus
+
+
+@cache
+def workspace() -> Path:
+    """A folder for this process; it goes when the process ends."""
+    return Path(_temporary().name)
+
+
+@cache
+def records(number: int) -> Path:
+    """A folder of synthetic WFDB records."""
+    folder = workspace() / f"records-{number}"
+    write_corpus(folder, number, seed=0)
+    return folder
+
+
+@cache
+def prepared(number: int) -> Corpus:
+    """The same, prepared."""
+    folder = workspace() / f"corpus-{number}"
+    prepare([records(number)], folder, jobs=1)
+    return Corpus.open(folder)
+
+
+@cache
+def long_record(samples: int, fs: int = 1000) -> Path:
+    """A folder with one record of so many samples: pulses at 75 a minute, and a little noise."""
+    folder = workspace() / f"samples-{samples}"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    into_beat_L = np.arange(samples) / fs % 0.8 - 0.4
+    x_CL = np.exp(-((into_beat_L / 0.02) ** 2)) + rng.normal(0, 0.01, (len(LEADS), samples))
+    wfdb.wrsamp(
+        "record",
+        fs=fs,
+        units=["mV"] * len(LEADS),
+        sig_name=list(LEADS),
+        p_signal=x_CL.T,
+        fmt=["16"] * len(LEADS),
+        adc_gain=[1000.0] * len(LEADS),
+        baseline=[0] * len(LEADS),
+        write_dir=str(folder),
+    )
+    return folder
+
+
+@cache
+def _temporary() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="marecg-bench-")

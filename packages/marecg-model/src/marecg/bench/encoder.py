@@ -1,0 +1,130 @@
+"""The encoder's arithmetic: its rate beside a bare matrix product's, its FLOP formula, what the heads add.
+
+Shapes: B records, T patches, C leads, D width, L tokens of a plain transformer.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import linear
+from torch.utils._pytree import tree_map_only
+from torch.utils.flop_counter import FlopCounterMode
+
+import ecg_ontology
+from marecg.bench.batches import noise_batch
+from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
+from marecg.concept_text import shipped
+from marecg.config import LEADS, ModelConfig
+from marecg.flops import encoder_flops
+from marecg.network import Network
+from marecg.nn.encoder import Encoder
+from marecg.recipes import c3
+
+RECORDS, DEPTH = 2, 2
+PRODUCTS = 20
+"""Matrix products in a baseline's turn: about as long as the encoder's."""
+VIT_TOKENS = 197
+"""A ViT-B/16's sequence: 14 × 14 patches and a class token."""
+BACKBONE = ("model.tokens", "model.encoder", "decoder", "predictor", "ema.module.0", "ema.module.1")
+"""What the paper's share of the heads leaves out (§Computational efficiency), by its place in the network."""
+
+
+class Work(NamedTuple):
+    """Something to time, and the FLOPs that it does."""
+
+    run: Action
+    flops: float
+
+
+def forward(effort: Effort) -> list[float]:
+    """The encoder's FLOP rate over that of F.linear on a matrix of its own shape."""
+    return _rates(_encoder(), _product(), effort.repeats)
+
+
+def both_ways(effort: Effort) -> list[float]:
+    """The same with a backward pass, which costs twice the forward one."""
+    return _rates(_encoder(backward=True), _product(), effort.repeats)
+
+
+def per_flop(effort: Effort) -> list[float]:
+    """The encoder's FLOP rate over that of torch's own transformer, in blocks of a ViT-B at equal FLOPs."""
+    encoder = _encoder()
+    layer = nn.TransformerEncoderLayer(
+        768, 12, 3072, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+    vit = nn.TransformerEncoder(layer, DEPTH, enable_nested_tensor=False).eval()
+    per_image = VIT_TOKENS * DEPTH * (2 * 12 * 768**2 + 4 * VIT_TOKENS * 768)
+    images = round(encoder.flops / per_image)
+    h_BLD = torch.randn(images, VIT_TOKENS, 768)
+    return _rates(encoder, Work(torch.no_grad()(lambda: vit(h_BLD)), images * per_image), effort.repeats)
+
+
+def formula(effort: Effort) -> list[float]:
+    """FLOPs by the formula over those that torch counts when attention is spelt out in matrix products."""
+    config = ModelConfig(depth=1)
+    with torch.device("meta"):
+        encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
+        h_BTCD = torch.empty(1, config.context_patches, len(LEADS), config.width)
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        encoder(h_BTCD)
+    return [encoder_flops(config) / counter.get_total_flops()]
+
+
+def head_share(effort: Effort) -> list[float]:
+    """FLOPs of C3's forward pass outside encoder, decoder and predictor, over those of one encoder pass.
+
+    Counted on tensors without values: nothing is computed.
+    """
+    config, ontology = c3(), ecg_ontology.load()
+    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology)).to("meta")
+    batch = tree_map_only(
+        torch.Tensor, lambda value: value.to("meta"), noise_batch(RECORDS, ontology, config)
+    )
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        network(batch, torch.Generator(), lambda z_BK: z_BK)
+    counts = {name: sum(ops.values()) for name, ops in counter.get_flop_counts().items()}
+    heads = counts["Global"] - sum(counts[f"Network.{part}"] for part in BACKBONE)
+    return [heads / (RECORDS * encoder_flops(config.model))]
+
+
+def _rates(ours: Work, baseline: Work, repeats: int) -> list[float]:
+    turns = alternate(ours.run, baseline.run, repeats)
+    return [ours.flops / turn.ours / (baseline.flops / turn.baseline) for turn in turns]
+
+
+def _encoder(*, backward: bool = False) -> Work:
+    config = ModelConfig(depth=DEPTH)
+    encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
+    x_BTCD = torch.randn(RECORDS, config.context_patches, len(LEADS), config.width)
+    flops = RECORDS * encoder_flops(config)
+    if backward:
+        return Work(lambda: encoder(x_BTCD).sum().backward(), 3 * flops)
+    return Work(torch.no_grad()(lambda: encoder(x_BTCD)), flops)
+
+
+def _product() -> Work:
+    config = ModelConfig()
+    tokens = RECORDS * len(LEADS) * config.context_patches
+    x_LD, weight_DD = torch.randn(tokens, config.width), torch.randn(config.width, config.width)
+    return Work(
+        lambda: [linear(x_LD, weight_DD) for _ in range(PRODUCTS)], PRODUCTS * 2 * tokens * config.width**2
+    )
+
+
+SHAPE = f"F.linear {RECORDS * len(LEADS) * ModelConfig().context_patches}×768×768, FLOP/s"
+ROWS = (
+    Row("encoder-forward", "encoder forward, fp32, FLOP/s", SHAPE, Reach("≥", 0.88), "1", forward),
+    Row("encoder-both-ways", "encoder forward + backward, FLOP/s", SHAPE, Reach("≥", 0.88), "1", both_ways),
+    Row(
+        "encoder-per-flop",
+        "encoder forward per FLOP",
+        "nn.TransformerEncoder, ViT-B/16",
+        Reach("≥", 1.05),
+        "~1.2",
+        per_flop,
+    ),
+    Row("flop-formula", "FLOP formula", "FlopCounter on plain products", Reach("=", 1.0), "1", formula),
+    Row("head-flops", "C3's auxiliary heads, FLOPs", "encoder FLOPs", Reach("≤", 0.02), "0", head_share),
+)

@@ -1,0 +1,46 @@
+"""What follows a backward pass, AdamW and the EMA: all parameters in one call, beside a loop over them."""
+
+import copy
+
+import torch
+
+from marecg.bench.ratio import Effort, Reach, Row, speedups
+from marecg.config import ModelConfig
+from marecg.nn.ema import Ema
+from marecg.nn.encoder import Encoder
+
+
+def adamw(effort: Effort) -> list[float]:
+    """The fused optimiser beside torch's loop over parameters."""
+    fast, slow = _encoder(effort), _encoder(effort)
+    for encoder in (fast, slow):
+        for parameter in encoder.parameters():
+            parameter.grad = torch.ones_like(parameter)
+    fused = torch.optim.AdamW(fast.parameters(), fused=True)
+    loop = torch.optim.AdamW(slow.parameters(), foreach=False, fused=False)
+    return speedups(fused.step, loop.step, effort.repeats)
+
+
+def ema(effort: Effort) -> list[float]:
+    """The EMA's one lerp beside θ' ← m θ' + (1 − m) θ, parameter by parameter."""
+    encoder = _encoder(effort)
+    followed, looped = Ema(encoder), copy.deepcopy(encoder)
+
+    @torch.no_grad()
+    def loop() -> None:
+        for slow, fast in zip(looped.parameters(), encoder.parameters(), strict=True):
+            slow.copy_(0.99 * slow + 0.01 * fast)
+
+    return speedups(lambda: followed.update(encoder, 0.99), loop, effort.repeats)
+
+
+def _encoder(effort: Effort) -> Encoder:
+    config = ModelConfig()
+    return Encoder(config.width, effort.depth, config.heads, config.mlp_ratio)
+
+
+LOOP, LIMIT = "loop over parameters", "memory bandwidth"
+ROWS = (
+    Row("adamw", "AdamW, fused", LOOP, Reach("≥", 3), LIMIT, adamw),
+    Row("ema", "EMA, one lerp", LOOP, Reach("≥", 3), LIMIT, ema),
+)

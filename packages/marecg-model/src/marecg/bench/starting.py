@@ -1,0 +1,47 @@
+"""What it takes until a command answers, beside importing the library that parses its arguments."""
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from marecg.bench.ratio import Effort, Reach, Row
+
+BASELINE = (sys.executable, "-c", "import typer")
+TURNS = 3
+"""Starts per repeat; each takes a fraction of a second."""
+
+
+def start(command: Sequence[str], effort: Effort) -> list[float]:
+    """Processor seconds of a command over those of the import, in turns.
+
+    The command stands beside this interpreter.
+    """
+    tool = str(Path(sys.executable).with_name(command[0]))
+    turns = [
+        (cpu_seconds((tool, *command[1:])), cpu_seconds(BASELINE)) for _ in range(effort.repeats * TURNS + 1)
+    ]
+    return [ours / baseline for ours, baseline in turns[1:]]
+
+
+def cpu_seconds(command: Sequence[str]) -> float:
+    """User and system time of a process and its children."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, env=os.environ)  # noqa: S603 — ours
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _row(name: str, *command: str) -> Row:
+    what = " ".join(command)
+    return Row(name, what, 'python -c "import typer"', Reach("≤", 2.2), "1", partial(start, command))
+
+
+ROWS = (
+    _row("start-ecgonto", "ecgonto", "--help"),
+    _row("start-marecg", "marecg", "--help"),
+    _row("start-route", "ecgonto", "route", "164889003"),
+)

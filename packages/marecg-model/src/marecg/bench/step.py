@@ -1,0 +1,44 @@
+"""What the objectives cost: a step of C2 and of C3 beside one of C1, at full width."""
+
+from functools import partial
+
+import torch
+
+import ecg_ontology
+from marecg.bench.batches import noise_batch
+from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
+from marecg.concept_text import shipped
+from marecg.network import Network
+from marecg.objectives.total import total_loss
+from marecg.overrides import override
+from marecg.recipes import by_name
+
+RECORDS = 2
+"""The fewest of which a view contrast has a negative."""
+LIMIT = "7 passes over 3: 2.33"
+
+
+def beside_c1(recipe: str, effort: Effort) -> list[float]:
+    """Seconds of a recipe's step over those of C1's."""
+    turns = alternate(_step(recipe, effort.depth), _step("c1", effort.depth), effort.repeats)
+    return [turn.ours / turn.baseline for turn in turns]
+
+
+def _step(recipe: str, depth: int) -> Action:
+    config = override(by_name(recipe), [f"model.depth={depth}"])
+    ontology = ecg_ontology.load()
+    batch = noise_batch(RECORDS, ontology, config)
+    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+
+    def step() -> None:
+        outcome = network(batch, torch.Generator().manual_seed(0), lambda z_BK: z_BK)
+        total_loss(outcome.named, config, epoch=50).backward()  # type: ignore[no-untyped-call]
+        network.zero_grad()
+
+    return step
+
+
+ROWS = (
+    Row("c2-step", "C2 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c2")),
+    Row("c3-step", "C3 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c3")),
+)

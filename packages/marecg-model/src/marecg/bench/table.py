@@ -1,0 +1,115 @@
+"""All rows, the choice of some, and how they are printed."""
+
+import os
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from marecg.bench import (
+    checkpointing,
+    encoder,
+    loading,
+    optimiser,
+    preparing,
+    probing,
+    starting,
+    step,
+    supervision,
+)
+from marecg.bench.ratio import Effort, Measured, Row
+from marecg.errors import UsageError
+
+SUBJECTS = (encoder, step, checkpointing, optimiser, loading, supervision, probing, starting, preparing)
+ROWS: dict[str, Row] = {row.name: row for subject in SUBJECTS for row in subject.ROWS}
+
+
+def choose(names: Sequence[str]) -> list[Row]:
+    """The rows of these names, all of them where none is named.
+
+    Raises:
+        UsageError: there is no row of that name.
+    """
+    for name in names:
+        if name not in ROWS:
+            raise UsageError(f"there is no row {name!r}", remedy=f"Choose from {', '.join(ROWS)}")
+    return [ROWS[name] for name in names or ROWS]
+
+
+def measure(rows: Iterable[Row], effort: Effort) -> Iterator[Measured]:
+    """Measure row by row."""
+    for row in rows:
+        yield Measured(row, row.measure(effort))
+
+
+def machine() -> dict[str, Any]:
+    """What the figures hold for."""
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def as_json(measured: Sequence[Measured], effort: Effort) -> dict[str, Any]:
+    """Everything, ratios turn by turn included."""
+    return {
+        "machine": machine(),
+        "effort": {"repeats": effort.repeats, "share": effort.share, "depth": effort.depth},
+        "rows": [
+            {
+                "name": each.row.name,
+                "what": each.row.what,
+                "against": each.row.against,
+                "ratio": each.ratio,
+                "spread": each.spread,
+                "reach": str(each.row.reach),
+                "met": each.met,
+                "limit": each.row.limit,
+                "ratios": list(each.ratios),
+            }
+            for each in measured
+        ],
+    }
+
+
+def as_text(each: Measured) -> str:
+    """A row for the terminal."""
+    row, mark = each.row, " " if each.met else "!"
+    figures = f"{_short(each.ratio):>8} ± {_short(each.spread):<8}{row.reach!s:<8}"
+    return f"{mark} {row.name:<21}{figures}{row.what} : {row.against}"
+
+
+def as_markdown(measured: Sequence[Measured]) -> str:
+    """The table of docs/performance.md, with the machine under it."""
+    lines = ["| what | against | ratio | reach | limit |", "|---|---|---|---|---|"]
+    for each in measured:
+        what, ratio = f"{each.row.what} (`{each.row.name}`)", f"{_short(each.ratio)} ± {_short(each.spread)}"
+        lines.append(
+            f"| {what} | {each.row.against} | {ratio} | {each.row.reach} | {each.row.limit or '–'} |"
+        )
+    about = machine()
+    lines += [
+        "",
+        f"{about['cpu']}, {about['cores']} cores, {about['threads']} threads, torch {about['torch']}, "
+        f"Python {about['python']}.",
+    ]
+    return "\n".join(lines)
+
+
+def _short(value: float) -> str:
+    """Three digits that count, never as a power of ten."""
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.1f}"
+
+
+def _cpu() -> str:
+    described = Path("/proc/cpuinfo")
+    if described.exists():
+        for line in described.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,74 @@
+"""Every figure that the project is to state has a row, and a row runs. No test looks at a time."""
+
+import pytest
+
+from marecg.bench.encoder import formula, head_share
+from marecg.bench.ratio import FULL, Effort, Measured
+from marecg.bench.supervision import from_ids
+from marecg.bench.table import ROWS, as_json, as_markdown, as_text, choose, measure
+from marecg.errors import UsageError
+
+STATED = {
+    "encoder-forward": "≥ 0.88",
+    "encoder-both-ways": "≥ 0.88",
+    "encoder-per-flop": "≥ 1.05",
+    "flop-formula": "= 1",
+    "head-flops": "≤ 0.02",
+    "c2-step": "≤ 2.5",
+    "c3-step": "≤ 2.5",
+    "checkpoint-memory": "≤ 0.15",
+    "checkpoint-time": "≤ 1.33",
+    "adamw": "≥ 3",
+    "ema": "≥ 3",
+    "loader": "≥ 100",
+    "targets-from-ids": "≥ 30",
+    "targets-from-strings": "≥ 15",
+    "d-tree": "≥ 5",
+    "probe": "≥ 5",
+    "probe-choice": "≥ 1",
+    "start-ecgonto": "≤ 2.2",
+    "start-marecg": "≤ 2.2",
+    "start-route": "≤ 2.2",
+    "prepare": "≥ 1",
+    "prepare-two": "≥ 0.85",
+    "prepare-long": "≤ 1.1",
+    "bytes": "≤ 1.01",
+}
+
+
+def test_every_stated_figure_has_a_row_with_its_reach() -> None:
+    assert {name: str(row.reach) for name, row in ROWS.items()} == STATED
+
+
+def test_rows_are_chosen_by_name_and_all_are_without_one() -> None:
+    assert [row.name for row in choose(["ema", "adamw"])] == ["ema", "adamw"]
+    assert len(choose([])) == len(STATED)
+    with pytest.raises(UsageError, match="no row 'speed'"):
+        choose(["speed"])
+
+
+def test_the_formula_counts_what_torch_counts_in_plain_products() -> None:
+    assert formula(FULL) == [1.0]
+
+
+def test_what_c3_adds_beside_decoder_and_predictor_is_under_2_percent_of_the_encoder() -> None:
+    (share,) = head_share(FULL)
+    assert 0 < share < 0.02
+
+
+def test_a_row_runs_and_is_printed_in_every_format() -> None:
+    effort = Effort(repeats=2, share=0.01)
+    (measured,) = measure(choose(["targets-from-ids"]), effort)
+    assert len(measured.ratios) == 2
+    assert measured.row.measure is from_ids
+    told = as_json([measured], effort)
+    assert told["rows"][0]["name"] == "targets-from-ids"
+    assert told["machine"]["threads"] >= 1
+    assert "targets-from-ids" in as_text(measured)
+    assert "targets-from-ids" in as_markdown([measured]).splitlines()[2]
+
+
+def test_a_row_that_misses_its_reach_is_marked() -> None:
+    row = ROWS["adamw"]
+    assert as_text(Measured(row, [1.0])).startswith("!")
+    assert as_text(Measured(row, [4.0])).startswith(" ")
