@@ -263,6 +263,14 @@ def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path: Path, ecg:
     np.testing.assert_array_equal(candidate.read().x_CL, -first)
 
 
+def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path: Path, ecg: Ecg) -> None:
+    x_BCL = np.repeat(beats(ecg, 1).astype(np.float64), 3, axis=0)
+    x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
+    np.save(tmp_path / "a.npy", x_BCL)
+    report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
+    assert report["quarantined"] == {"nan": 3}
+
+
 def test_an_array_without_samples_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.zeros((1, 12, 0)))
     [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))

@@ -64,8 +64,9 @@ class ArrayFile:
             problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
             raise RecordError(Reason.shape, problem, where=self._path)
         x_KL = x if axis == 0 else x.T
-        cut_KL = x_KL[:, :samples].astype(np.float64) / self._layout.per_mv
-        return np.ascontiguousarray(cut_KL, np.float32), x_KL.shape[1]
+        with np.errstate(invalid="ignore", over="ignore"):  # what is no number is found by the quality rules
+            cut_KL = x_KL[:, :samples].astype(np.float64) / self._layout.per_mv
+            return np.ascontiguousarray(cut_KL, np.float32), x_KL.shape[1]
 
     def _row(self, row: int) -> NDArray[Any]:
         if row not in self._held:
