@@ -112,7 +112,9 @@ def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
             yield block
 
     try:
-        results = Parallel(return_as="generator")(delayed(prepare_block)(task, plan.config) for task in tasks)
+        # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
+        parallel = Parallel(return_as="generator", batch_size=1)
+        results = parallel(delayed(prepare_block)(task, plan.config) for task in tasks)
         blocks = counted(results)
         for number in missing:
             _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))), ontology)

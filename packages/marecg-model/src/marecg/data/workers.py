@@ -1,5 +1,6 @@
 """Who prepares the records: this process, some beside it, or those of a Dask cluster."""
 
+import gc
 import os
 import threading
 import time
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 from joblib import cpu_count, parallel_config
 from joblib.parallel import get_active_backend
 
+import marecg.data.preparation  # noqa: F401 — what a worker runs, loaded before it begins
 from marecg.errors import CorpusError
 
-WORTH_A_PROCESS = 256
+WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""
 
 
@@ -29,7 +31,7 @@ def workers(records: int, jobs: int, cluster: str | None) -> Iterator[None]:
     """
     if cluster is None:
         count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
-        with parallel_config("loky", n_jobs=count, initializer=end_with, initargs=(os.getpid(),)):
+        with parallel_config("loky", n_jobs=count, initializer=begin, initargs=(os.getpid(),)):
             yield
         return
     try:
@@ -45,8 +47,13 @@ def workers(records: int, jobs: int, cluster: str | None) -> Iterator[None]:
             get_active_backend()[0].client.close()
 
 
-def end_with(parent: int) -> None:
-    """In a worker: end as soon as `parent` is gone; one that was killed leaves full pipes and no word."""
+def begin(parent: int) -> None:
+    """In a worker: spare the garbage collector what is loaded; end as soon as `parent` is gone.
+
+    Loky collects once a second, which takes a tenth of a second over the objects of the libraries. A parent
+    that was killed leaves full pipes and no word.
+    """
+    gc.freeze()
 
     def watch() -> None:
         while os.getppid() == parent:
