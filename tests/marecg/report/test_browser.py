@@ -1,7 +1,9 @@
 """The page in a real browser: Chromium without a window, if there is one."""
 
+import re
 import shutil
 import subprocess
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,22 @@ def browse(browser: str, page: Path, folder: Path, *options: str) -> subprocess.
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert "CONSOLE" not in done.stderr, "a script failed, or something was to be fetched"
     return done
+
+
+def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(
+    browser: str, page: Path, tmp_path: Path
+) -> None:
+    browse(browser, page, tmp_path, f"--print-to-pdf={tmp_path / 'page.pdf'}")
+    pdf = (tmp_path / "page.pdf").read_bytes()
+    [corners, *_] = re.findall(rb"/MediaBox \[([^]]*)\]", pdf)
+    a4_crosswise = [0, 0, 297 / 25.4 * 72, 210 / 25.4 * 72]
+    assert [float(value) for value in corners.split()] == pytest.approx(a4_crosswise, rel=1e-3)
+    streams = re.findall(rb"FlateDecode[^>]*>>\s*stream\r?\n(.*?)endstream", pdf, re.DOTALL)
+    drawn = b"\n".join(zlib.decompress(each) for each in streams if each[:1] == b"x")
+    # The sheet is drawn as a rectangle of its size in mm, under a scale to pixels and that of the page.
+    [scale, *_] = re.findall(rb"([\d.]+) 0 0 [\d.]+ [\d.]+ [\d.]+ cm\s(?:[^c]*?)0 0 260 135 re", drawn)
+    [to_points, *_] = re.findall(rb"^([\d.]+) 0 0 -[\d.]+ 0 [\d.]+ cm", drawn, re.MULTILINE)
+    assert float(scale) * float(to_points) == pytest.approx(72 / 25.4, rel=1e-3)
 
 
 def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browser: str, page: Path, tmp_path: Path) -> None:

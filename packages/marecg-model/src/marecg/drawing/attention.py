@@ -23,9 +23,9 @@ from marecg.drawing.tracing import (
     scale,
 )
 
-PITCH = 12.0
+PITCH = 11.0
 """mm per lead."""
-FOOT = 20.0
+FOOT = 18.0
 """mm below the leads, for the sum over leads and the scale."""
 LEAST_TOP = 3.0
 """Times the even share at which a cell is fully dark, at the least: an even pool stays pale everywhere."""
@@ -82,10 +82,10 @@ def _lead_shares(share_TC: NDArray[np.float32]) -> list[str]:
 
 
 def _over_time(share_T: NDArray[np.float32], x: float, width: float, y: float) -> str:
-    """Bars of the sum over leads, the highest 12 mm high."""
-    tall_T = 12 * share_T / max(float(share_T.max(initial=0)), 1e-12)
+    """Bars of the sum over leads, the highest 11 mm high."""
+    tall_T = 11 * share_T / max(float(share_T.max(initial=0)), 1e-12)
     bars = "".join(
-        f"M{x + place * width:.2f} {y + 14:g}v{-tall:.2f}h{width:.2f}v{tall:.2f}z"
+        f"M{x + place * width:.2f} {y + 12.5:g}v{-tall:.2f}h{width:.2f}v{tall:.2f}z"
         for place, tall in enumerate(tall_T)
     )
     return words("all", 1, y + 10, 3.4, fill=INK, font_weight="600") + element(

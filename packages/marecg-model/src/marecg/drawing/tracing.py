@@ -27,6 +27,8 @@ COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
 """mm per row of the layout 3 × 4."""
+PITCH = 15.0
+"""mm per row where all leads stand below one another."""
 TOP = 10.0
 """mm above the first row, where the chest leads reach up."""
 THIN = 0.25
@@ -64,20 +66,13 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
     return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5), label=label)
 
 
-def rows(
-    x_CL: NDArray[np.float32],
-    fs: float,
-    leads: Sequence[str] = LEADS,
-    *,
-    gain: float | None = None,
-    pitch: float = 15.0,
-    label: str = "ECG",
-) -> str:
-    """A record's twelve leads over 10 s, `pitch` mm apart; `gain` in mm/mV, by default what fits."""
-    gain = gain or fitting(x_CL, pitch)
-    height = 12 * pitch + 5
-    body = lines(x_CL, fs, leads, row_strips(pitch), gain)
-    return _sheet(height, paper(WIDTH, height), body, scale(height - 1.5, gain), label=label)
+def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
+    """The twelve leads of a record over 10 s, one below the other, at the gain that fits them."""
+    gain, height = fitting(x_CL, PITCH), 12 * PITCH + 5
+    strips = row_strips(PITCH)
+    names = "".join(words(each.lead, 1, each.y + 1.2, 3.4, fill=INK, font_weight="600") for each in strips)
+    traces = lines(x_CL, fs, LEADS, strips, gain, named=False)
+    return _sheet(height, paper(WIDTH, height), traces, names, scale(height - 1.5, gain), label=label)
 
 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
