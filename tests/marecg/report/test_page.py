@@ -18,6 +18,7 @@ from marecg.evaluate.results import Cell, ClassScore, Counts, Difference, Leak, 
 from marecg.model import MarEcg
 from marecg.report import write_report
 from marecg.report.attention import attention
+from marecg_cli.marecg import main
 
 VOID = {"meta", "br"}
 
@@ -127,6 +128,26 @@ def test_a_record_of_the_users_own_comes_first_with_its_codes_ringed(run: Path, 
         assert f"Record 1: {header.stem}" in text
         assert "Its codes name Atrial fibrillation (AF)." in text
         assert text.count('stroke="#c1121f"') == 2  # the ring and its legend
+
+
+def test_the_command_prints_where_the_page_is(
+    run: Path, corpus_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(run), "--data", str(corpus_folder)])
+    assert not end.value.code
+    assert capsys.readouterr().out == f"{run / 'report.html'}\n"
+
+
+def test_the_command_refuses_a_record_that_is_not_there_in_one_line(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(run), "--record", str(run / "nowhere")])
+    assert end.value.code == 3
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
 
 
 def test_a_record_that_is_not_there_is_refused_and_the_old_page_stays(page: Path, run: Path) -> None:
