@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import h5py
 import pytest
@@ -31,20 +30,14 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def mirror(tmp_path: Path) -> Iterator[str]:
+def mirror(tmp_path: Path, serve: Callable[..., str]) -> str:
     """Two synthetic records under `training/georgia`, with their checksums."""
     root = tmp_path / "mirror"
     write_corpus(root / "training" / "georgia" / "g1", 2, 0)
     files = [path for path in root.rglob("*") if path.is_file()]
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.relative_to(root)}" for path in files]
     (root / "SHA256SUMS.txt").write_text("\n".join(lines) + "\n")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(root)))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    return serve(partial(Quiet, directory=str(root)))
 
 
 def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror: str, tmp_path: Path) -> None:

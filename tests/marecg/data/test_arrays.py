@@ -184,6 +184,21 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
             everything(ArrayFile(tmp_path / name, Layout(500)))
 
 
+def test_a_row_that_cannot_be_read_is_never_answered_with_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "SLAB", 8 * X_BCL[0].size * 8)
+    compressed(tmp_path / "a.npz", X_BCL)
+    file = ArrayFile(tmp_path / "a.npz", Layout(500))
+    file.signal(0)
+    with (tmp_path / "a.npz").open("r+b") as raw:
+        raw.seek((tmp_path / "a.npz").stat().st_size // 2)
+        raw.write(bytes(1000))
+    for row in (39, 38, 39):
+        with pytest.raises(RecordError, match="can't be read"):
+            file.signal(row)
+
+
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
     objects = np.array([{"a": 1}], dtype=object)
     np.save(tmp_path / "a.npy", objects, allow_pickle=True)

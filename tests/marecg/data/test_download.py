@@ -3,11 +3,10 @@
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -74,14 +73,8 @@ def publisher() -> Publisher:
 
 
 @pytest.fixture
-def base(publisher: Publisher) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publisher": publisher}))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/1.0/"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def base(publisher: Publisher, serve: Callable[..., str]) -> str:
+    return f"{serve(type('Bound', (Handler,), {'publisher': publisher}))}/1.0/"
 
 
 @pytest.fixture(autouse=True)

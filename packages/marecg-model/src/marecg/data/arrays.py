@@ -73,8 +73,9 @@ class ArrayFile:
             row_bytes = 8 * math.prod(self._array.shape[1:])
             count = max(1, SLAB // max(row_bytes, 1))
             first = row // count * count
-            self._held = range(first, min(first + count, len(self)))
-            self._slab = self._array[first : self._held.stop]
+            self._held = range(0)  # should the file break off, nothing is held
+            self._slab = self._array[first : min(first + count, len(self))]
+            self._held = range(first, first + len(self._slab))
         return self._slab[row - self._held.start]
 
 
