@@ -121,7 +121,7 @@ def probe(
         kept_in=keep,
     ):
         found.append((place, report))
-        for line in remarks(report):
+        for line in (f"measured: {place}, {report.task}", *remarks(report)):
             message(line)
     if output is Format.json:
         dumped = [report.model_dump(mode="json") for _, report in found]
