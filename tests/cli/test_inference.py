@@ -223,6 +223,20 @@ def test_a_prediction_names_concepts_with_their_neighbours(
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
+def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(
+    place: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    x = np.random.default_rng(0).normal(scale=300, size=(12, 2500)).astype(np.float32)
+    np.save(place / "micro.npy", x)
+    assert run("predict", str(place / "run"), str(place / "micro.npy"), "--fs", "250") == 0
+    assert "microvolts" in caplog.text
+    x[3, 7] = np.nan
+    np.save(place / "hole.npy", x)
+    capsys.readouterr()
+    assert run("predict", str(place / "run"), str(place / "hole.npy"), "--fs", "250") == 3
+    assert capsys.readouterr().err.startswith(f"error: {place / 'hole.npy'}: signals hold NaN")
+
+
 def test_a_run_without_gscl_predicts_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("predict", str(place / "mute"), str(sorted((place / "wfdb").rglob("*.hea"))[0])) == 2
     assert "without GSCL" in capsys.readouterr().err

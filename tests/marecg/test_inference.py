@@ -1,5 +1,7 @@
 """`embed`: any sampling rate, length and set of leads."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marecg.config import LEADS, Config
+from marecg.data.discovery import find
 from marecg.errors import UsageError
 from marecg.inference import embed, encode
 from marecg.model import MarEcg
@@ -176,3 +179,17 @@ def test_other_units_than_millivolts_are_embedded_with_a_warning(
     adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
     assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
     assert [units in record.message for record in caplog.records] == [True]
+
+
+def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model: MarEcg, realdata: Path) -> None:
+    candidates = find([realdata / "cinc2021" / "ptb"])
+    records = [candidate.read() for candidate in candidates]
+    assert min(record.length / record.fs for record in records) > 30
+    recordings = [recording(record.x_CL, record.fs, LEADS, model.config) for record in records]
+    for record, (rhythm, patch) in zip(records, encode(model, recordings), strict=True):
+        samples = -(-record.length // 2)
+        assert patch.shape == ((samples - 50) // 50 + 1, 16)
+        assert np.isfinite(rhythm).all()
+        limb = recording(record.x_CL[:2], record.fs, LEADS[:2], model.config)
+        (few,) = encode(model, [limb])
+        assert np.abs(few.rhythm - rhythm).max() > 1e-4

@@ -163,7 +163,6 @@ def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
 
 
 def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(
         CheckpointError, match=r"someone/mar-ecg: is no folder here, and .* hub can't"

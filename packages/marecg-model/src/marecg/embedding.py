@@ -1,32 +1,22 @@
-"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out.
+"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
 
-Shapes: K leads as found, L samples.
-"""
-
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marecg.config import LEADS
-from marecg.data.arrays import ArrayFile, is_array
-from marecg.data.candidates import Candidate
-from marecg.data.discovery import find
-from marecg.data.headers import read_header
+from marecg.data.entries import Entry, Signal, entries
 from marecg.data.layout import Layout
-from marecg.data.reasons import Reason
-from marecg.data.records import read_signal
-from marecg.data.signal import known_leads
 from marecg.data.units import amplitude_doubt
-from marecg.errors import InputError, RecordError, UsageError
+from marecg.errors import InputError, UsageError
 from marecg.inference import BATCH, best_device, concepts, encode
 from marecg.model import MarEcg
 from marecg.vectors import writing
-from marecg.windows import Recording, lead_places, recording
+from marecg.windows import Recording, recording
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,22 +53,6 @@ class Prediction:
     neighbours: list[Neighbour]
 
 
-class Signal(NamedTuple):
-    """A record as it was found: its name, x_KL in mV, its rate and its leads."""
-
-    name: str
-    x_KL: NDArray[np.float32]
-    fs: float
-    leads: Sequence[str]
-
-
-class Entry(NamedTuple):
-    """A record to come: where it is, and how it is read (raises `RecordError`)."""
-
-    place: str
-    read: Callable[[], Signal]
-
-
 Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
 """Passes the records through; a progress bar, say."""
 
@@ -111,8 +85,6 @@ def embed_files(
         InputError: not one record can be read.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
-    if layout is not None:
-        lead_places(layout.leads)
     done = Embedded()
     with writing(out, model.config.width, patches=patches) as add:
         found = _recordings(model, watch(entries(inputs, layout)), done)
@@ -129,16 +101,20 @@ def predict_file(
 ) -> list[Prediction]:
     """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
 
+    Logs a warning where the amplitude is no heart's in mV.
+
     Raises:
-        RecordError: the record can't be read.
+        InputError: the record can't be read.
         UsageError: the run was trained without GSCL, or the file or folder holds several records.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
     found = entries([record], layout)
     if len(found) != 1:
         raise UsageError(f"holds {len(found)} records", where=record, remedy="Name one record")
-    signal = found[0].read()
-    whole = recording(signal.x_KL, signal.fs, signal.leads, model.config)
+    signal, whole = _taken(found[0], model)
+    doubt = amplitude_doubt(signal.x_KL)
+    if doubt:
+        logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
     nodes, near_NN = model.ontology.nodes, model.ontology.adjacency
     return [
@@ -153,43 +129,13 @@ def predict_file(
     ]
 
 
-def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[Entry]:
-    """Every record of headers, folders and array files, each once, none read yet.
-
-    Raises:
-        CorpusError: a folder holds no records.
-        UsageError: an array is given without a layout, or does not have it.
-        InputError: an array file can't be read.
-    """
-    opened = lru_cache(maxsize=2)(ArrayFile)
-    found: dict[tuple[Path, int], Entry] = {}  # each record once: a shell's * names its header and its signal
-    for given in map(Path, inputs):
-        if not given.is_dir() and not is_array(given):
-            header = given.with_suffix(".hea")
-            read = partial(_leads_there, header, header.parent, header.stem)
-            found.setdefault((header.resolve(), -1), Entry(str(header), read))
-            continue
-        for each in find([given], layout=layout):
-            key = each.file.resolve(), each.row
-            if layout is not None and is_array(each.file):
-                name = each.file.stem if each.row < 0 else f"{each.file.stem}/{each.row}"
-                if given.is_dir():
-                    name = f"{each.source}/{name}"
-                read = partial(_row, opened, each.file, layout, each.row, name)
-                found.setdefault(key, Entry(f"{each.file}#{each.row}", read))
-            else:
-                found.setdefault(key, Entry(str(each.file), partial(_found, each)))
-    return list(found.values())
-
-
 def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterator[Recording]:
     """What the encoder takes; what it can't take is noted in `done`."""
     for entry in found:
         try:
-            signal = entry.read()
-            whole = recording(signal.x_KL, signal.fs, signal.leads, model.config)
-        except (RecordError, UsageError) as error:
-            done.failed[entry.place] = str(error) if error.where else f"{entry.place}: {error}"
+            signal, whole = _taken(entry, model)
+        except InputError as error:
+            done.failed[entry.place] = str(error)
             continue
         doubt = amplitude_doubt(signal.x_KL)
         if doubt:
@@ -198,28 +144,10 @@ def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterat
         yield whole
 
 
-def _row(
-    opened: Callable[[Path, Layout], ArrayFile], file: Path, layout: Layout, row: int, name: str
-) -> Signal:
-    array = opened(file, layout)
-    return Signal(name, array.signal(max(row, 0))[0], layout.fs, array.leads)
-
-
-def _found(candidate: Candidate) -> Signal:
-    """A record as its dataset reads it, or with the leads that it has."""
+def _taken(entry: Entry, model: MarEcg) -> tuple[Signal, Recording]:
+    """A record as it was found and as the encoder takes it. Raises `InputError` where either can't be."""
+    signal = entry.read()
     try:
-        record = candidate.read()
-    except RecordError as error:
-        if error.reason != Reason.missing_lead or candidate.file.suffix != ".hea":
-            raise
-        name = f"{candidate.source}/{candidate.file.stem}"
-        return _leads_there(candidate.file, candidate.root, name)
-    return Signal(f"{candidate.source}/{record.id}", record.x_CL, record.fs, LEADS)
-
-
-def _leads_there(header: Path, root: Path, name: str) -> Signal:
-    """A WFDB record with those of the twelve leads that it has."""
-    parsed = read_header(header, root)
-    leads = known_leads([channel.name for channel in parsed.channels])
-    x_KL, _, _ = read_signal(parsed, root, leads=leads)
-    return Signal(name, x_KL, parsed.fs, leads)
+        return signal, recording(signal.x_KL, signal.fs, signal.leads, model.config)
+    except UsageError as error:
+        raise InputError(error.problem, where=entry.place, remedy=error.remedy) from error

@@ -14,10 +14,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from marecg.config import LEADS
+from marecg.data.signal import lead_places
 from marecg.errors import UsageError
 from marecg.inference import BATCH, best_device, embed
 from marecg.model import MarEcg
-from marecg.windows import lead_places
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -13,10 +13,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS
+from marecg.data.signal import lead_places
 from marecg.data.units import amplitude_doubt
 from marecg.errors import UsageError
 from marecg.model import MarEcg
-from marecg.windows import Recording, Said, join, lead_places, recording, windows
+from marecg.windows import Recording, Said, join, recording, windows
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS, ModelConfig
-from marecg.data.signal import FASTEST, SLOWEST, resample
+from marecg.data.signal import FASTEST, SLOWEST, lead_places, resample
 from marecg.errors import UsageError
 
 
@@ -38,21 +38,6 @@ class Said(NamedTuple):
     start: int
     rhythm_D: NDArray[np.float32]
     patch_TD: NDArray[np.float32]
-
-
-def lead_places(names: Sequence[str]) -> list[int]:
-    """Where named leads stand among the twelve, whatever their case.
-
-    Raises:
-        UsageError: a name is unknown or stands there twice, or there is none.
-    """
-    known = {name.lower(): index for index, name in enumerate(LEADS)}
-    asked = [name.strip().lower() for name in names]
-    unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]
-    if unknown or not asked or len(set(asked)) != len(asked):
-        fault = f"unknown {unknown}" if unknown else "one is named twice" if asked else "none is named"
-        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
-    return [known[low] for low in asked]
 
 
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:

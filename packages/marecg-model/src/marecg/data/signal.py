@@ -12,12 +12,27 @@ from scipy.signal import resample_poly
 
 from marecg.config import LEADS
 from marecg.data.reasons import Reason
-from marecg.errors import RecordError
+from marecg.errors import RecordError, UsageError
 
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
 
 _BY_NAME = {lead.lower(): lead for lead in LEADS}
+
+
+def lead_places(names: Sequence[str]) -> list[int]:
+    """Where named leads stand among the twelve, whatever their case.
+
+    Raises:
+        UsageError: a name is unknown or stands there twice, or there is none.
+    """
+    known = {name.lower(): index for index, name in enumerate(LEADS)}
+    asked = [name.strip().lower() for name in names]
+    unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]
+    if unknown or not asked or len(set(asked)) != len(asked):
+        fault = f"unknown {unknown}" if unknown else "one is named twice" if asked else "none is named"
+        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
+    return [known[low] for low in asked]
 
 
 def known_leads(names: Sequence[str]) -> tuple[str, ...]:
