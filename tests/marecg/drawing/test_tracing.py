@@ -68,7 +68,7 @@ def test_another_rate_changes_no_millimetre() -> None:
     seconds = np.arange(10_000) / 1000
     x_CL = np.tile(np.sin(2 * np.pi * seconds), (12, 1)).astype(np.float32)
     fast, slow = read_back(tracing(x_CL, 1000))["V1"][0], read_back(tracing(x_CL[:, ::4], 250))["V1"][0]
-    np.testing.assert_allclose(fast[::4], slow, atol=0.011)
+    np.testing.assert_allclose(fast[::2], slow, atol=0.011)  # above 500 Hz samples are left out
 
 
 def test_an_absent_lead_is_named_and_a_flat_line_is_not_drawn_for_it() -> None:

@@ -31,6 +31,8 @@ PITCH = 15.0
 """mm per row where all leads stand below one another."""
 TOP = 10.0
 """mm above the first row, where the chest leads reach up."""
+FINEST = 500.0
+"""Hz: more samples than these lie nearer to each other than the stylus is thin."""
 THIN = 0.25
 """mm: a line as the stylus draws it."""
 
@@ -112,6 +114,7 @@ def lines(
     width: float = THIN,
 ) -> str:
     """The strips of a record, each with its lead's name."""
+    every = max(1, int(fs / FINEST))
     found = {name.lower(): place for place, name in enumerate(leads)}
     names, traces = [], []
     for lead, start, stop, x, y in strips:
@@ -121,8 +124,8 @@ def lines(
             names.append(_name(name, x + 1, y - 8 if y > 12 else y - 3))
         if place is None or not np.isfinite(x_CL[place]).any():
             continue
-        part = x_CL[place, round(start * fs) : round(stop * fs)]
-        at = np.arange(len(part)) / fs * MM_PER_SECOND
+        part = x_CL[place, round(start * fs) : round(stop * fs) : every]
+        at = np.arange(len(part)) * every / fs * MM_PER_SECOND
         path = polyline(at, -gain * (part - np.nanmedian(x_CL[place])))
         where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
         traces.append(element("path", d=path, data_lead=lead, transform=where))

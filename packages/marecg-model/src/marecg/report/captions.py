@@ -39,8 +39,10 @@ standard deviation over seeds, which differ in the training records that they dr
 how far another sample of test records might move the number (95 %, bootstrap)."""
 
 LEAK = """\
-Leak: the encoder was pretrained on {records} of the val and test records or on their patients ({counts}). Its
-numbers are no measure of how it does on records that it has never seen."""
+† Leak: the encoder was pretrained on {records} of the val and test records or on their patients
+({counts}). Its numbers are no measure of how it does on records that it has never seen."""
+
+NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
 
 LEAK_UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from marecg.drawing.charts import interval
 from marecg.drawing.page import Section, folded, paragraph, table
 from marecg.evaluate.results import Cell, Leak, Report, Spread
-from marecg.evaluate.table import read_report, share, title
+from marecg.evaluate.table import OWN, read_report, share, title
 from marecg.report import captions
 
 
@@ -25,8 +25,8 @@ def _section(report: Report) -> Section:
     return Section(
         f"Probe: {title(report.task)}, protocol {report.protocol}",
         [
-            *_leak(report.leak),
             paragraph(captions.PROBE),
+            _leak(report.leak),
             _cells(report),
             folded("Every class, with its support", _classes(report)),
             folded("What the numbers rest on", table(("", ""), _basis(report))),
@@ -34,14 +34,14 @@ def _section(report: Report) -> Section:
     )
 
 
-def _leak(leak: Leak | None) -> list[str]:
+def _leak(leak: Leak | None) -> str:
     if leak is None:
-        return [paragraph(captions.LEAK_UNKNOWN)]
+        return paragraph(captions.LEAK_UNKNOWN)
     if not leak.records:
-        return []
+        return paragraph(captions.NO_LEAK)
     signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
     counts = ", ".join(f"{len(found)} by the same {sign}" for sign, found in signs.items() if found)
-    return [paragraph(captions.LEAK.format(records=leak.records, counts=counts), "warning")]
+    return paragraph(captions.LEAK.format(records=leak.records, counts=counts), "warning")
 
 
 def _basis(report: Report) -> list[tuple[str, str]]:
@@ -74,11 +74,12 @@ def _cells(report: Report) -> str:
         "macro AUC",
         "95 % interval",
         "40 to 100 %",
-        "minus encoder",
+        f"minus {report.reference}",
     )
+    dagger = " †" if report.leak and report.leak.records else ""
     rows = [
         (
-            cell.method,
+            cell.method + dagger * (cell.method in OWN),
             share(cell.fraction),
             f"{cell.records:,}" if cell.fraction else "–",
             str(cell.seeds) if cell.fraction else "–",
@@ -104,14 +105,22 @@ def _classes(report: Report) -> str:
         ]
         for scores in zip(*(cell.classes for cell in largest.values()), strict=True)
     ]
+    scored = {score.name for score in report.cells[0].classes}
     lacking = {
         "Without positives or negatives in test, so without an AUC": set(report.cells[0].left_out),
-        "Without positives in a draw of the training records, so with AUC 50 there": {
-            name for cell in report.cells if cell.fraction for draw in cell.untrained for name in draw
-        },
+        "Without positives in a draw of the training records, so with AUC 50 there": scored
+        & _untrained(report, True),
+        "Without a concept that stands for it, so with AUC 50 in zero-shot": scored
+        & _untrained(report, False),
     }
     said = [paragraph(f"{what}: {', '.join(sorted(names))}.") for what, names in lacking.items() if names]
     return table(head, rows, numeric=range(1, len(head))) + "".join(said)
+
+
+def _untrained(report: Report, labelled: bool) -> set[str]:
+    """Classes that a draw of any share did not show; or, without labels, that no concept stands for."""
+    cells = [cell for cell in report.cells if bool(cell.fraction) is labelled]
+    return {name for cell in cells for draw in cell.untrained for name in draw}
 
 
 def _percent(spread: Spread) -> str:
