@@ -46,8 +46,8 @@ def a_batch() -> Batch:
         torch.zeros(4),
         torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8),
     )
-    x_BCL = torch.randn(4, 12, 4700, generator=draw)
-    return Batch(0, torch.arange(4), x_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
+    d_BCL = torch.randint(-2000, 2000, (4, 12, 4700), generator=draw, dtype=torch.int16)
+    return Batch(0, torch.arange(4), d_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
 
 
 def same(z_BK: Tensor) -> Tensor:

@@ -83,9 +83,9 @@ def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
 
 def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss(batch: Batch) -> None:
     net = network(small("tiny"))
-    changed = batch.x_BCL.clone()
-    changed[..., 3500:] = 9.0
-    before, after = run(net, batch), run(net, batch._replace(x_BCL=changed))
+    changed = batch.d_BCL.clone()
+    changed[..., 3500:] = 9000
+    before, after = run(net, batch), run(net, batch._replace(d_BCL=changed))
     assert torch.equal(before.h_BTCD, after.h_BTCD)
     assert torch.equal(before.named["mask"], after.named["mask"])
     assert not torch.equal(before.named["recon"], after.named["recon"])

@@ -27,6 +27,14 @@ def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream: Batc
     assert list(first) != list(second)
 
 
+def test_an_order_does_not_depend_on_what_was_asked_before(stream: BatchStream) -> None:
+    fresh = [
+        BatchStream(stream.corpus, stream.supervision, 3, 20, seed=1).rows(number).tolist()
+        for number in (7, 0, 7, 19)
+    ]
+    assert [stream.rows(number).tolist() for number in (7, 0, 7, 19)] == fresh
+
+
 def test_ranks_share_each_global_batch_without_overlap(stream: BatchStream) -> None:
     whole = stream.rows(0).tolist() + stream.rows(1).tolist()
     stream.world = 2
@@ -56,6 +64,8 @@ def test_it_ends_with_the_run(stream: BatchStream) -> None:
 def test_a_batch_is_the_corpus_at_its_rows(stream: BatchStream) -> None:
     batch = stream.batch(2)
     rows = batch.rows_B.numpy()
+    assert batch.d_BCL.dtype == torch.int16
+    assert batch.x_BCL.dtype == torch.float32
     np.testing.assert_array_equal(batch.x_BCL.numpy(), stream.corpus.signals(rows))
     np.testing.assert_array_equal(batch.n_valid_B.numpy(), stream.corpus.n_valid[rows])
     np.testing.assert_array_equal(batch.supervision.y_BN.numpy(), stream.corpus.y[rows].astype(bool))

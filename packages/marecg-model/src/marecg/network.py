@@ -119,12 +119,13 @@ class Network(nn.Module):
         """One masked pass, and what the recipe asks of it.
 
         Args:
-            batch: signals in mV and their supervision.
+            batch: signals and their supervision.
             generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
             all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
         """
         config, model, supervision = self.config, self.model, batch.supervision
-        signal = self._patches(batch.x_BCL, batch.n_valid_B)
+        x_BCL = batch.x_BCL
+        signal = self._patches(x_BCL, batch.n_valid_B)
         x_BSCP, real_BS = signal
         context = config.model.context_patches
         real_BT = real_BS[:, :context]
@@ -139,7 +140,7 @@ class Network(nn.Module):
 
         rhythm_BD = model.pool(h_BTCD, real_BT)
         if config.view:
-            augmented_BCL = AUGMENTATIONS[config.view.augmentation](batch.x_BCL, config.model.fs, generator)
+            augmented_BCL = AUGMENTATIONS[config.view.augmentation](x_BCL, config.model.fs, generator)
             second = self._patches(augmented_BCL, batch.n_valid_B)
             second_BD = model.pool(self._encode(second, torch.zeros_like(masked_BTC), generator), real_BT)
             views = (all_ranks(self.view_head(rhythm_BD)), all_ranks(self.view_head(second_BD)))

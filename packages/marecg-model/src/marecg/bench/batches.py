@@ -29,5 +29,5 @@ def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
         alternates_B=torch.zeros(records),
         phase_BT=torch.ones(records, config.model.context_patches, dtype=torch.int8),
     )
-    x_BCL = torch.randn(records, len(LEADS), window, generator=draw)
-    return Batch(0, torch.arange(records), x_BCL, torch.full((records,), window), supervision)
+    d_BCL = (1000 * torch.randn(records, len(LEADS), window, generator=draw)).to(torch.int16)
+    return Batch(0, torch.arange(records), d_BCL, torch.full((records,), window), supervision)

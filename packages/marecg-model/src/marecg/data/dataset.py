@@ -113,12 +113,17 @@ class Corpus:
         return labelling_ontology(self.folder, self.profile, self.ontology_sha256)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Fetch a batch in mV: B record numbers → float32 [B, 12, window], in one pass from the map."""
+        """Fetch a batch in mV: B record numbers → float32 [B, 12, window]."""
+        return self.stored(rows) * MILLIVOLTS_PER_UNIT
+
+    def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
+        """Fetch a batch as it lies on disk, in µV: B record numbers → int16 [B, 12, window], copied once."""
         rows = np.asarray(rows, np.int64)
-        x_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.float32)
-        for x_CL, shard, row in zip(x_BCL, self._shard[rows], self._row[rows], strict=True):
-            np.multiply(self._shards[shard][row], MILLIVOLTS_PER_UNIT, out=x_CL)
-        return x_BCL
+        d_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.int16)
+        places = zip(self._shard[rows].tolist(), self._row[rows].tolist(), strict=True)
+        for d_CL, (shard, row) in zip(d_BCL, places, strict=True):
+            d_CL[:] = self._shards[shard][row]
+        return d_BCL
 
 
 def labelling_ontology(folder: Path, profile: str, sha256: str) -> Ontology:
@@ -160,7 +165,7 @@ def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def _mapped(path: Path, rows: int, window: int) -> NDArray[np.int16]:
-    shard: NDArray[np.int16] = np.load(path, mmap_mode="r", allow_pickle=False)
+    shard: NDArray[np.int16] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
         raise ValueError(f"{path.name} holds {shard.dtype} {shard.shape}")
     return shard
