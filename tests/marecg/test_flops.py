@@ -2,13 +2,22 @@
 
 import pytest
 import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
+import ecg_ontology
+from marecg.bench.batches import noise_batch
+from marecg.concept_text import shipped
 from marecg.config import ModelConfig
-from marecg.flops import block_flops_per_token, encoder_flops
+from marecg.flops import block_flops_per_token, encoder_flops, step_flops
+from marecg.network import Network
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import MLP
 from marecg.nn.prototypes import PrototypeHead
+from marecg.objectives.total import total_loss
+from marecg.recipes import by_name
 
 
 @pytest.mark.parametrize(("width", "depth", "ratio", "patches"), [(32, 1, 4, 7), (48, 2, 2, 5)])
@@ -43,3 +52,15 @@ def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder() -> Non
         for head in heads:
             head(h_bar_BTD)
     assert 0 < counter.get_total_flops() < 0.05 * encoder_flops(config)
+
+
+@pytest.mark.parametrize("name", ["c1", "c3"])
+def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name: str) -> None:
+    config, ontology = by_name(name), ecg_ontology.load()
+    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+    batch = tree_map_only(Tensor, lambda value: value.to("meta"), noise_batch(2, ontology, config))
+    counter = FlopCounterMode(display=False)
+    with counter, sdpa_kernel(SDPBackend.MATH):
+        outcome = network.to("meta")(batch, torch.Generator(), lambda z_BK: z_BK)
+        total_loss(outcome.named, config, epoch=50).backward()
+    assert counter.get_total_flops() == pytest.approx(2 * step_flops(config), rel=0.01)

@@ -27,7 +27,7 @@ from marecg.concept_text import shipped
 from marecg.config import LEADS, Config
 from marecg.data import trained_on
 from marecg.data.dataset import Corpus
-from marecg.data.loader import BatchStream
+from marecg.data.loader import Batch, BatchStream
 from marecg.data.supervision import Supervision
 from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.network import Network
@@ -67,6 +67,12 @@ class CorpusData(lightning.LightningDataModule):
             self.trainer.global_rank,
             self.trainer.world_size,
         )
+
+    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        """Keep signals for a GPU in pinned memory: their copy then lets the host go on launching."""
+        assert self.trainer is not None
+        on_gpu = self.trainer.strategy.root_device.type == "cuda"
+        return batch._replace(x_BCL=batch.x_BCL.pin_memory()) if on_gpu else batch
 
 
 def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = False) -> Run:

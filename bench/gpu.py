@@ -1,0 +1,254 @@
+"""Pretraining on a GPU: how much of the machine's matrix product a step of C1 and of C3 reaches.
+
+    python -m bench.gpu [--out gpu.json] [--batch 8] [--steps 20] [--variants eager compile …]
+
+Trains at full size in bf16 on synthetic shards: plain, with torch.compile, with checkpointing, and with
+AdamW's loop in place of the fused one. Beside it stand the rate of an 8192³ bf16 product of the same run, and
+the attention across the twelve leads under each of SDPA's backends.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.utils import clip_grad_norm_
+from torch.utils._pytree import tree_map_only
+
+import ecg_ontology
+from marecg.bench.corpora import prepared
+from marecg.bench.supervision import RECORDS as EPOCH
+from marecg.concept_text import shipped
+from marecg.config import LEADS, Config
+from marecg.data.loader import Batch, BatchStream
+from marecg.data.supervision import Supervision
+from marecg.flops import step_flops
+from marecg.network import Network
+from marecg.objectives.total import total_loss
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.schedule import parameter_groups
+
+WARM_UP = 3
+TERA = 1e12
+ONTOLOGY = ecg_ontology.load()
+
+
+class Variant(NamedTuple):
+    """How a step is run."""
+
+    compile: bool = False
+    checkpointing: bool = False
+    fused: bool = True
+
+
+VARIANTS = {
+    "eager": Variant(),
+    "compile": Variant(compile=True),
+    "checkpoint": Variant(checkpointing=True),
+    "compile+checkpoint": Variant(compile=True, checkpointing=True),
+    "adamw-loop": Variant(fused=False),
+}
+BACKENDS = (
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.MATH,
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A recipe under a variant: its speed, or what went wrong.
+
+    `of_product` is the share of the matrix product's rate, `data_share` that of the step spent on batches.
+    """
+
+    recipe: str
+    variant: str
+    records_per_s: float = 0.0
+    tflops: float = 0.0
+    of_product: float = 0.0
+    data_share: float = 0.0
+    peak_gb: float = 0.0
+    epoch_minutes: float = 0.0
+    problem: str = ""
+
+
+def main() -> None:
+    options = _options()
+    device = torch.device(options.device)
+    product = product_rate(device, 256 if options.tiny else 8192)
+    told: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": options.batch}
+    told |= {"product_tflops": product / TERA, "steps": [], "spatial": []}
+    print(f"{told['device']}, torch {told['torch']}, product {product / TERA:.2f} TFLOP/s")
+    print(f"{'':<24}{'records/s':>10}{'TFLOP/s':>9}{'of product':>11}{'data':>7}{'GB':>7}{'min/epoch':>11}")
+    for recipe in options.recipes:
+        config = by_name(f"tiny-{recipe}" if options.tiny else recipe)
+        config = override(config, [f"train.batch_size={options.batch}"])
+        for name in options.variants:
+            result = measured(config, name, device, options.steps, product)
+            told["steps"].append(asdict(result))
+            print(line(result), flush=True)
+    for backend in BACKENDS:
+        timed = spatial(backend, device, records=1 if options.tiny else options.batch)
+        told["spatial"].append(timed)
+        print(f"12×12 attention, {backend.name:<20} {timed['problem'] or format(timed['ms'], '.3f') + ' ms'}")
+    if options.out:
+        options.out.write_text(json.dumps(told, indent=2), encoding="utf-8")
+
+
+def product_rate(device: torch.device, size: int) -> float:
+    """FLOP/s of a square bf16 product."""
+    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    return 2 * size**3 / per_call(lambda: a @ b, device)
+
+
+def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
+    """Train for some steps; running out of memory, or a compiler that fails, is a result too."""
+    try:
+        return _train(config, name, device, steps, product)
+    except RuntimeError as error:  # torch.OutOfMemoryError and the compiler's errors are such
+        problem = "out of memory" if isinstance(error, torch.OutOfMemoryError) else str(error).splitlines()[0]
+        return Result(config.name, name, problem=problem)
+    finally:
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def _train(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
+    variant = VARIANTS[name]
+    network = Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY) if config.mpct else None)
+    network.model.encoder.checkpoint_activations = variant.checkpointing
+    network.to(device)
+    if variant.compile:
+        network.compile_encoders()
+    optimizer = torch.optim.AdamW(
+        parameter_groups(list(network.children()), config.train.weight_decay),
+        lr=config.train.lr,
+        fused=variant.fused,
+        foreach=False if not variant.fused else None,
+    )
+    batches = stream(config, WARM_UP + steps)
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    waited = started = 0.0
+    for number in range(WARM_UP + steps):
+        if number == WARM_UP:
+            synchronise(device)
+            waited, started = 0.0, time.perf_counter()
+        before = time.perf_counter()
+        batch = next(batches)
+        waited += time.perf_counter() - before
+        batch = tree_map_only(Tensor, lambda value: on(device, value), batch)
+        generator = torch.Generator(device).manual_seed(number)
+        with torch.autocast(device.type, torch.bfloat16):
+            outcome = network(batch, generator, lambda z_BK: z_BK)
+            loss = total_loss(outcome.named, config, epoch=50)
+        loss.backward()
+        clip_grad_norm_(network.parameters(), config.train.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        if config.jepa:
+            network.ema.update(network.slow_part(), config.jepa.momentum)
+    synchronise(device)
+    seconds = time.perf_counter() - started
+    records = steps * config.train.batch_size
+    rate = records / seconds * step_flops(config)
+    return Result(
+        config.name,
+        name,
+        records_per_s=records / seconds,
+        tflops=rate / TERA,
+        of_product=rate / product,
+        data_share=waited / seconds,
+        peak_gb=torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else 0.0,
+        epoch_minutes=EPOCH / (records / seconds) / 60,
+    )
+
+
+def stream(config: Config, batches: int) -> Iterator[Batch]:
+    """Micro-batches from the shards of a synthetic corpus."""
+    corpus = prepared(4 * config.train.batch_size)
+    supervision = Supervision.of(corpus, ONTOLOGY, config)
+    return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
+
+
+def on(device: torch.device, value: Tensor) -> Tensor:
+    """A tensor on its way to the device; from pinned memory, so that the host goes on."""
+    return (value.pin_memory() if device.type == "cuda" else value).to(device, non_blocking=True)
+
+
+def spatial(backend: SDPBackend, device: torch.device, records: int) -> dict[str, Any]:
+    """Milliseconds of attention across the leads, forward and backward, under one backend."""
+    shape = (records * 139, 12, len(LEADS), 64)
+    parts = [torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+
+    def both_ways() -> None:
+        scaled_dot_product_attention(*parts).sum().backward()
+
+    told = {"backend": backend.name, "ms": 0.0, "problem": ""}
+    try:
+        with sdpa_kernel(backend):
+            told["ms"] = per_call(both_ways, device) * 1e3
+    except RuntimeError as error:
+        told["problem"] = str(error).splitlines()[0]
+    return told
+
+
+def per_call(action: Callable[[], object], device: torch.device, calls: int = 10) -> float:
+    """Seconds per call, after one that isn't counted."""
+    action()
+    synchronise(device)
+    start = time.perf_counter()
+    for _ in range(calls):
+        action()
+    synchronise(device)
+    return (time.perf_counter() - start) / calls
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until a GPU has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def line(result: Result) -> str:
+    head = f"{result.recipe} {result.variant:<{23 - len(result.recipe)}}"
+    if result.problem:
+        return f"{head}{result.problem}"
+    return (
+        f"{head}{result.records_per_s:>10.1f}{result.tflops:>9.2f}{result.of_product:>11.3f}"
+        f"{result.data_share:>7.3f}{result.peak_gb:>7.1f}{result.epoch_minutes:>11.1f}"
+    )
+
+
+def _name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda", help="cpu only shows that the script runs")
+    parser.add_argument("--tiny", action="store_true", help="the tiny recipes and a small product")
+    parser.add_argument("--batch", type=int, default=8, help="records per micro-batch")
+    parser.add_argument("--steps", type=int, default=20, help="steps that are timed")
+    parser.add_argument("--recipes", nargs="+", choices=("c1", "c3"), default=["c1", "c3"])
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--out", type=Path, help="write the JSON here")
+    options = parser.parse_args()
+    if options.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("error: no CUDA device; --device cpu --tiny shows that the script runs")
+    return options
+
+
+if __name__ == "__main__":
+    main()
