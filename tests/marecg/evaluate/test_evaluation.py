@@ -8,6 +8,7 @@ import pytest
 import ecg_ontology
 from marecg.data.datasets import ptbxl
 from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.evaluate import evaluation
 from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.merl import DIFFERENCES
@@ -225,3 +226,24 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
     for task in ("ptbxl-super", "ptbxl-sub"):
         evaluate(run_folder, task, ptbxl_root, fractions=(1.0,), kept_in=tmp_path)
     assert sorted(read) == list(range(1, 81))
+
+
+def test_what_stands_beside_several_runs_is_fitted_once(
+    run_folder, gscl_run, ptbxl_root, tmp_path, monkeypatch
+):
+    fitted: list[tuple[int, ...]] = []
+    original = evaluation.strict
+
+    def watched(x_MF, *rest, **options):
+        fitted.append(x_MF.shape)
+        return original(x_MF, *rest, **options)
+
+    monkeypatch.setattr(evaluation, "strict", watched)
+    known: evaluation.Fitted = {}
+    reports = [
+        evaluate(run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=tmp_path, fitted=known)
+        for run in (run_folder, gscl_run)
+    ]
+    assert len(fitted) == 4  # two encoders; one random encoder of their common shape; hand-crafted
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=tmp_path)
+    assert untimed(reports[1]) == untimed(alone)

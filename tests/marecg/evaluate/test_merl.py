@@ -3,6 +3,7 @@ import pytest
 import torch
 from sklearn.model_selection import train_test_split
 
+from marecg.errors import InputError
 from marecg.evaluate.merl import DIFFERENCES, fit, merl, merl_view
 from marecg.evaluate.probe import Part
 from marecg.evaluate.tasks import Recordings
@@ -97,3 +98,11 @@ def test_every_known_trap_of_the_published_code_is_among_the_differences():
     text = " ".join(DIFFERENCES)
     for trap in ("frozen", "test", "position", "scheduler", "aVL", "precision", "draw"):
         assert trap in text
+
+
+def test_val_records_that_tell_no_classes_apart_are_refused_as_in_strict():
+    x, y = np.zeros((30, 2)), np.ones((30, 1), np.uint8)
+    y[[0, 25]] = 0
+    split = np.repeat(["train", "val", "test"], [10, 10, 10])
+    with pytest.raises(InputError, match="none of the 10 validation records"):
+        list(merl(x, y, split, (1.0,), seeds=1))

@@ -14,7 +14,7 @@ def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tu
     asked: list[tuple] = []
     refused: list[str] = []
 
-    def ask(run, task, root, *, out, kept_in):
+    def ask(run, task, root, *, out, kept_in, fitted):
         asked.append((run, task, out, kept_in))
         if task == "poor":
             raise InputError("too few records", where=root)

@@ -30,6 +30,9 @@ from marecg.evaluate.tasks import SPLITS, TEST, Recordings, Task
 from marecg.evaluate.zeroshot import zero_shot
 from marecg.model import MarEcg
 
+Fitted = dict[tuple[str, str, str, Request], list[Trial]]
+"""Trials by method, recordings, task and request."""
+
 
 def evaluate(
     run: Path | None,
@@ -45,6 +48,7 @@ def evaluate(
     out: Path | None = None,
     kept_in: Path | None = None,
     watch: Watch = iter,
+    fitted: Fitted | None = None,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
@@ -60,6 +64,7 @@ def evaluate(
         out: where the report goes; the run folder if None.
         kept_in: where features are kept; `out/features` if None.
         watch: sees each batch go by while features are computed.
+        fitted: the trials of former calls, which are not run again; this one's are added.
 
     Raises:
         UsageError: an impossible request, or nothing to judge, or no place for the report.
@@ -73,17 +78,23 @@ def evaluate(
     recordings = request.view(asked.recordings)
     model = None if run is None else _load(run)
     reference = REFERENCE if model else next(iter(files))
-    sha256 = weights_sha256(model) if model else _sha256(files[reference])
     methods = (*_encoders(model), handcrafted(), *(BASELINES[name](asked) for name in baselines))
-    found = extract(recordings, methods, kept_in or home / "features", watch)
-    found |= _read_all(files, recordings, found.keys())
+    sha256_of = {method.name: method.sha256 for method in methods}
+    others = _read_all(files, recordings, sha256_of.keys())
+    sha256_of |= {name: _sha256(path) for name, path in files.items()}
+    sha256 = weights_sha256(model) if model else sha256_of[reference]
+    found = extract(recordings, methods, kept_in or home / "features", watch) | others
     usable = _restrict(asked, found)
     x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
     probes = {method.name: partial(strict, choose=method.choose) for method in methods}
-    trials = {
-        name: _probe(probes.get(name, strict) if protocol == "strict" else merl, x_MF, usable, request)
-        for name, x_MF in x.items()
-    }
+    fitted = {} if fitted is None else fitted
+    trials: dict[str, list[Trial]] = {}
+    for name, x_MF in x.items():
+        key = (sha256_of[name], recordings.sha256, usable.sha256, request)
+        if key not in fitted:
+            probe = probes.get(name, strict) if protocol == "strict" else merl
+            fitted[key] = _probe(probe, x_MF, usable, request)
+        trials[name] = fitted[key]
     test_M = usable.split_M == TEST
     onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
     if model and onto and model.prototypes.any():
@@ -136,11 +147,8 @@ def _encoders(model: MarEcg | None) -> tuple[Method, ...]:
 
 
 def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=path, remedy="Name a file") from error
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_all(

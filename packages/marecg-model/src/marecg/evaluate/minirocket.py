@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from marecg.errors import RecordError, UsageError
@@ -54,9 +55,13 @@ def _lazily(transform: Any, task: Task, rows: NDArray[np.int64]) -> Callable[[Si
     fitted: list[Any] = []
 
     def compute(signals: Signals) -> NDArray[np.floating]:
-        if not fitted:
-            fitted.append(transform.fit(slow_signals(_readable(task, rows))))
-        return np.asarray(fitted[0].transform(slow_signals(signals)), np.float32)
+        threads = torch.get_num_threads()
+        try:
+            if not fitted:
+                fitted.append(transform.fit(slow_signals(_readable(task, rows))))
+            return np.asarray(fitted[0].transform(slow_signals(signals)), np.float32)
+        finally:
+            torch.set_num_threads(threads)  # numba sets the number for OpenMP, which torch shares with it
 
     return compute
 

@@ -48,6 +48,7 @@ class Request:
                 remedy="Give shares of the training records such as 0.01 0.1 1",
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
+        object.__setattr__(self, "baselines", tuple(self.baselines))
         if self.seeds < 1:
             raise UsageError(f"seeds {self.seeds}: impossible", remedy="Give at least 1")
         if self.protocol not in PROTOCOLS:

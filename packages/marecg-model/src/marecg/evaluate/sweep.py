@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from marecg.errors import InputError, UsageError
+from marecg.evaluate.evaluation import Fitted
 from marecg.evaluate.results import Report
 
 
@@ -12,7 +13,14 @@ class Ask(Protocol):
     """`evaluation.evaluate` with everything filled in but what a sweep goes through."""
 
     def __call__(
-        self, run: Path | None, task: str, root: Path, *, out: Path | None, kept_in: Path | None
+        self,
+        run: Path | None,
+        task: str,
+        root: Path,
+        *,
+        out: Path | None,
+        kept_in: Path | None,
+        fitted: Fitted,
     ) -> Report:
         """A run and a task in, a report out."""
 
@@ -28,7 +36,8 @@ def sweep(
 ) -> Iterator[tuple[Path, Report]]:
     """Probe every run on every task; each report comes with the folder that it was kept in.
 
-    Features that are no run's own are computed once: they are kept in one place, by default the first run's.
+    What is no run's own is computed and fitted once: its features are kept in one place, by default the first
+    run's.
 
     Args:
         runs: run folders; none where only other models' features are judged.
@@ -46,10 +55,11 @@ def sweep(
         raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
     shared = kept_in or (runs[0] / "features" if len(runs) > 1 else None)
     asked: Sequence[Path | None] = runs or (None,)
+    fitted: Fitted = {}
     for run in asked:
         for task, root in tasks.items():
             try:
-                report = ask(run, task, root, out=out, kept_in=shared)
+                report = ask(run, task, root, out=out, kept_in=shared, fitted=fitted)
             except InputError as error:
                 if len(tasks) == 1:
                     raise
