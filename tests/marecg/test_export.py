@@ -20,9 +20,11 @@ from marecg.model import MarEcg
 
 @pytest.fixture(scope="module")
 def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose patches overlap, as the paper's do."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("export") / "run"
-    MarEcg(micro.model).save_pretrained(folder / "model")
+    shape = micro.model.model_copy(update={"stride": 25, "positions": 187})
+    MarEcg(shape).save_pretrained(folder / "model")
     return folder
 
 

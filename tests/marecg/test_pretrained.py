@@ -55,11 +55,16 @@ def test_a_run_folder_stands_for_the_model_in_it(saved: Path, monkeypatch: pytes
     assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
 
 
-def test_a_folder_in_the_form_of_format_1_is_read(saved: Path) -> None:
+@pytest.mark.parametrize("change", [{"format": 1}, {"ontology": None}, {"depth": 3}])
+def test_a_description_of_another_form_is_refused(saved: Path, change: dict[str, object]) -> None:
     description = json.loads((saved / "config.json").read_text())
-    old = {"format": 1, "leads": description["leads"], "model": description["model"]}
-    (saved / "config.json").write_text(json.dumps(old))
-    assert MarEcg.from_pretrained(saved).provenance is None
+    (saved / "config.json").write_text(json.dumps(description | change))
+    with pytest.raises(CheckpointError, match=f"(?s)is no exported model.*{next(iter(change))}"):
+        MarEcg.from_pretrained(saved)
+
+
+def test_whoever_may_read_the_folder_may_read_the_weights(saved: Path) -> None:
+    assert {path.stat().st_mode for path in saved.iterdir()} == {(saved / "config.json").stat().st_mode}
 
 
 @pytest.mark.parametrize("fault", ["missing", "extra", "reshaped"])

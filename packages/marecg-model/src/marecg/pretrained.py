@@ -29,11 +29,11 @@ _HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class Description(Settings):
-    """What config.json says. Format 1 named no enumeration and no provenance."""
+    """What config.json says; `ontology` is the SHA-256 of the enumeration that the prototypes follow."""
 
-    format: Literal[1, 2] = 2
+    format: Literal[2] = 2
     leads: tuple[str, ...] = LEADS
-    ontology: str | None = None
+    ontology: str
     model: ModelConfig
     provenance: Provenance | None = None
 
@@ -93,9 +93,11 @@ class Pretrained(nn.Module, ModelHubMixin):
         description = Description(
             ontology=self.ontology.sha256, model=self.config, provenance=self.provenance
         )
-        (save_directory / "config.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
+        config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
+        config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
         self.ontology.save(save_directory / "ontology.json")
-        save_file(self.state_dict(), save_directory / "model.safetensors")
+        save_file(self.state_dict(), tensors)
+        tensors.chmod(config.stat().st_mode)  # safetensors lets nobody but its owner read it
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """The card that `save_pretrained` writes as README.md."""
@@ -221,7 +223,7 @@ def _read(folder: Path) -> tuple[Description, dict[str, Tensor], Ontology]:
             where=folder,
             remedy="Put back the ontology.json that it was saved with",
         )
-    if description.format > 1 and description.ontology != ontology.sha256:
+    if description.ontology != ontology.sha256:
         packaged = ecg_ontology.load()
         if description.ontology == packaged.sha256:
             _refuse_another(packaged, ontology, folder)
