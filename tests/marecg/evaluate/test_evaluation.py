@@ -8,10 +8,10 @@ import pytest
 import ecg_ontology
 from marecg.data.datasets import ptbxl
 from marecg.errors import CheckpointError, InputError, UsageError
-from marecg.evaluate import evaluation
+from marecg.evaluate import encoders, evaluation
 from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.merl import DIFFERENCES
+from marecg.evaluate.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.metrics import macro_auc
 from marecg.evaluate.predictions import load
 from marecg.evaluate.results import Report
@@ -153,8 +153,9 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_
 
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
     report = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5,), protocol="merl")
-    assert report.notes == DIFFERENCES
-    assert report.window == "the first 5000 samples, zeros up to 5000, scaled to 0–1 over all leads"
+    assert report.notes == (BY_NAME, *DIFFERENCES)
+    assert report.window == "the first 5000 samples, zeros up to 5000"
+    assert report.normalisation == "signals scaled to 0–1 over all leads; features as they are"
     assert report.cells[0].seeds == 1
     assert 1 <= report.cells[0].chosen[0] <= 100
 
@@ -200,7 +201,7 @@ def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root)
 
 def test_a_report_says_how_long_every_cell_took_and_which_classes_count(report):
     assert all(0 < cell.seconds < 60 for cell in report.cells)
-    assert "left_out" in report.policy
+    assert "left out" in report.policy
 
 
 def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, ptbxl_root, tmp_path):
@@ -247,3 +248,20 @@ def test_what_stands_beside_several_runs_is_fitted_once(
     assert len(fitted) == 4  # two encoders; one random encoder of their common shape; hand-crafted
     alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=tmp_path)
     assert untimed(reports[1]) == untimed(alone)
+
+
+@pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])
+def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
+    tensor, run_folder, ptbxl_root, tmp_path, monkeypatch
+):
+    """A single value of a buffer, or of a parameter, moves in the last batch."""
+    original = encoders.embed
+
+    def restless(model, *rest, **options):
+        model.state_dict()[tensor].view(-1)[0].add_(1e-3)
+        return original(model, *rest, **options)
+
+    monkeypatch.setattr(encoders, "embed", restless)
+    with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), out=tmp_path)
+    assert not list(tmp_path.rglob("*.*"))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from marecg.errors import InputError
 from marecg.evaluate import protocol
+from marecg.evaluate.metrics import class_auc
 from marecg.evaluate.protocol import draw, strict
 from marecg.evaluate.tasks import TEST, TRAIN, VAL
 
@@ -104,3 +105,17 @@ def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch
 def test_a_task_without_test_records_is_refused():
     with pytest.raises(InputError, match="no test records"):
         list(strict(np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1))
+
+
+def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
+    class Boaster:
+        """Knows every answer, also to what the training records don't show."""
+
+        chosen, val_auc, untrained = 1.0, 1.0, (3,)
+
+        def logits(self, x_MF):
+            return x_MF.copy()
+
+    y = labels(160)
+    (trial,) = strict(y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster())
+    assert class_auc(y[130:], trial.logits_MK).tolist() == [1, 1, 1, 0.5]

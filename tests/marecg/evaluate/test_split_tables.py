@@ -42,7 +42,7 @@ def test_a_task_takes_labels_and_split_from_the_tables_and_names_what_is_missing
     task = open_task("ptbxl-super", ptbxl_root, splits)
     assert [task.recordings.ids[row] for row in task.row_M] == ["5", "2", "4", "34", "40", "37"]
     assert task.missing == ("99",)
-    assert task.folds == "the tables ptbxl_super_class_*.csv"
+    assert task.folds == "the tables ptbxl_super_class_*.csv, labels by name"
     assert task.recordings.sha256 == open_task("ptbxl-super", ptbxl_root).recordings.sha256
 
 

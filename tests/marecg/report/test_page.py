@@ -199,6 +199,7 @@ def report() -> Report:
         task="ptbxl-super",
         protocol="strict",
         reference="encoder",
+        normalisation="signals in mV",
         policy="those with positives and negatives in test",
         notes=(),
         folds="official",

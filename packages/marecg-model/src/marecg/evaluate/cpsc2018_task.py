@@ -17,7 +17,7 @@ from marecg.data.headers import read_header
 from marecg.data.records import read_record
 from marecg.data.signal import resample
 from marecg.errors import CorpusError, RecordError
-from marecg.evaluate.split_tables import read_split_tables
+from marecg.evaluate.split_tables import described, read_split_tables
 from marecg.evaluate.tasks import (
     FS,
     LabelTable,
@@ -65,7 +65,7 @@ def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_posit
         task = assemble(name, recordings, _by_codes(root, headers), FOLDS)
     else:
         table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
-        task = assemble(name, recordings, table, "the tables icbeb_*.csv")
+        task = assemble(name, recordings, table, described("icbeb", by_position))
     if not len(task.row_M):
         raise CorpusError(
             "holds no record of CPSC2018",

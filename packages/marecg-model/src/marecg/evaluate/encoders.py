@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from marecg.config import ModelConfig
+from marecg.errors import CheckpointError
 from marecg.evaluate.features import Method, Signals
 from marecg.evaluate.tasks import FS
 from marecg.inference import embed
@@ -23,9 +24,19 @@ RANDOM_SEED = 1_000_003
 
 
 def encoder(name: str, model: MarEcg) -> Method:
-    """h_rhythm of a strictly frozen encoder: eval mode, nothing masked, no gradient."""
+    """h_rhythm of a strictly frozen encoder: eval mode, nothing masked, no gradient.
+
+    Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here.
+    """
     before = weights_sha256(model)
-    return Method(name, hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest(), _frozen(model))
+
+    def verify() -> None:
+        if weights_sha256(model) != before:
+            remedy = "The numbers would be another encoder's, so none are kept; please report this"
+            raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
+
+    sha256 = hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest()
+    return Method(name, sha256, _frozen(model), verify=verify)
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED) -> MarEcg:

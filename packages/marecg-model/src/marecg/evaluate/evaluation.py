@@ -25,7 +25,7 @@ from marecg.evaluate.predictions import Predictions, predictions, save
 from marecg.evaluate.protocol import Trial, strict
 from marecg.evaluate.request import BASELINES, FRACTIONS, PROTOCOLS, Request
 from marecg.evaluate.results import Counts, Report
-from marecg.evaluate.summary import POLICY, REFERENCE, ZERO_SHOT, summarise
+from marecg.evaluate.summary import REFERENCE, ZERO_SHOT, summarise
 from marecg.evaluate.tasks import SPLITS, TEST, Recordings, Task
 from marecg.evaluate.zeroshot import zero_shot
 from marecg.model import MarEcg
@@ -68,7 +68,7 @@ def evaluate(
 
     Raises:
         UsageError: an impossible request, or nothing to judge, or no place for the report.
-        CheckpointError: the run's model can't be loaded.
+        CheckpointError: the run's model can't be loaded, or didn't stay frozen.
         InputError: the data can't be used.
     """
     request = Request(fractions, seeds, protocol, splits, baselines)
@@ -95,19 +95,21 @@ def evaluate(
             probe = probes.get(name, strict) if protocol == "strict" else merl
             fitted[key] = _probe(probe, x_MF, usable, request)
         trials[name] = fitted[key]
-    test_M = usable.split_M == TEST
+    test_M, terms = usable.split_M == TEST, PROTOCOLS[protocol]
     onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
     if model and onto and model.prototypes.any():
         trials[ZERO_SHOT] = [zero_shot(model, x[REFERENCE][test_M], usable, onto)]
-    assert model is None or weights_sha256(model) == sha256, "the probe changed the encoder"
+    for method in methods:
+        method.verify()
     widths = {name: x_MF.shape[1] for name, x_MF in x.items()}
     widths[ZERO_SHOT] = widths[reference]
     report = Report(
         task=asked.name,
         protocol=protocol,
         reference=reference,
-        policy=POLICY,
-        notes=PROTOCOLS[protocol],
+        normalisation=terms.normalisation,
+        policy=terms.policy,
+        notes=terms.notes,
         folds=asked.folds,
         window=recordings.window,
         classes=asked.classes,

@@ -36,12 +36,14 @@ class Method:
         sha256: changes when the features would.
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
         choose: the classifier that protocol `strict` puts on the features.
+        verify: raises when the method is no longer what `sha256` says.
     """
 
     name: str
     sha256: str
     compute: Callable[[Signals], NDArray[np.floating]]
     choose: Choose = choose_logistic
+    verify: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def extract(
         for method in wanted:
             features = found[method]
             assert features is not None
+            method.verify()
             _save(_place(folder, recordings, method), recordings, features)
     return {method.name: features for method, features in found.items() if features is not None}
 

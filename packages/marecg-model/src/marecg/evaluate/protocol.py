@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marecg.errors import InputError
 from marecg.evaluate.metrics import Floats
-from marecg.evaluate.probe import Choose, Part, SealedTest, check_labels, choose_logistic
+from marecg.evaluate.probe import NEVER, Choose, Part, SealedTest, check_labels, choose_logistic
 from marecg.evaluate.tasks import SPLITS, TEST, TRAIN, VAL
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
@@ -56,10 +56,15 @@ def strict(
 ) -> Iterator[Trial]:
     """Probe one method's features; the whole training part is probed once, as every seed draws the same.
 
+    Whatever classifier `choose` fits, what it says of a class that it never saw doesn't count: the logits
+    there are `NEVER`, so the AUC is ½.
+
     Raises:
         InputError: a part has no records.
     """
-    return walk(x_MF, y_MK, split_M, fractions, range(seeds), draw, choose)
+    for trial in walk(x_MF, y_MK, split_M, fractions, range(seeds), draw, choose):
+        trial.logits_MK[:, list(trial.untrained)] = NEVER
+        yield trial
 
 
 def walk(

@@ -18,7 +18,7 @@ from marecg.data.datasets import ptbxl
 from marecg.data.datasets.ptbxl import Entry, Statement
 from marecg.data.signal import resample
 from marecg.errors import CorpusError
-from marecg.evaluate.split_tables import read_split_tables
+from marecg.evaluate.split_tables import described, read_split_tables
 from marecg.evaluate.tasks import (
     FS,
     TEST,
@@ -70,7 +70,7 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, *, by_position
         stem = f"ptbxl_{TABLES[name]}"
         folder = splits / "ptbxl" / TABLES[name]
         table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
-        task = assemble(name, recordings, table, f"the tables {stem}_*.csv")
+        task = assemble(name, recordings, table, described(stem, by_position))
     if not len(task.row_M):
         raise CorpusError(
             f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"

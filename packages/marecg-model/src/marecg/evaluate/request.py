@@ -1,13 +1,13 @@
 """What a probe may be asked for."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from marecg.errors import UsageError
 from marecg.evaluate.catalogue import open_task
 from marecg.evaluate.features import Method
-from marecg.evaluate.merl import DIFFERENCES, POSITIONAL, merl_view
+from marecg.evaluate.merl import BY_NAME, DIFFERENCES, merl_view
 from marecg.evaluate.minirocket import minirocket
 from marecg.evaluate.resnet import resnet
 from marecg.evaluate.tasks import Recordings, Task
@@ -15,8 +15,29 @@ from marecg.evaluate.tasks import Recordings, Task
 FRACTIONS = (0.01, 0.1, 1.0)
 BASELINES: dict[str, Callable[[Task], Method]] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
 """The baselines that take longer, and so are measured when asked for."""
-PROTOCOLS = {"strict": (), "merl": DIFFERENCES, "merl-positional": (POSITIONAL, *DIFFERENCES)}
-"""Every protocol, and what its report must say of it."""
+OVER = "mean over the classes that have positives and negatives in test; the others are left out"
+"""Which classes the macro AUC is over, by every protocol."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a protocol's report must say of it; see `results.Report`."""
+
+    normalisation: str
+    policy: str
+    notes: tuple[str, ...] = ()
+
+
+STRICT = Terms(
+    normalisation="signals in mV; every feature standardised on the drawn training records",
+    policy=f"{OVER}. A class that the drawn training records don't show counts ½",
+)
+MERL = Terms(
+    normalisation="signals scaled to 0–1 over all leads; features as they are",
+    policy=f"{OVER}. A class that the drawn training records don't show counts as the probe ranks it",
+    notes=(BY_NAME, *DIFFERENCES),
+)
+PROTOCOLS = {"strict": STRICT, "merl": MERL, "merl-positional": replace(MERL, notes=DIFFERENCES)}
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ class Cell(Frozen):
         chosen: per seed what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge.
         classes: every class that has positives and negatives in test.
         left_out: the classes that have not.
-        untrained: per seed, the classes that the drawn records don't show (or no concept stands for);
-            their test AUC counts as ½.
+        untrained: per seed, the classes that the drawn records don't show (or no concept stands for); the
+            report's policy says how they count.
         seconds: wall time of all draws, without computing features.
     """
 
@@ -109,7 +109,9 @@ class Report(Frozen):
 
     Attributes:
         reference: the method that the report is about, and that the others are compared with.
+        normalisation: how signals and features are scaled.
         policy: which classes the macro AUC is over.
+        notes: what is done otherwise than in MERL's code, by its protocol.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
         leak: None where it is unknown what the encoder was pretrained on.
     """
@@ -117,6 +119,7 @@ class Report(Frozen):
     task: str
     protocol: str
     reference: str
+    normalisation: str
     policy: str
     notes: tuple[str, ...]
     folds: str

@@ -53,6 +53,12 @@ def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = 
     return LabelTable(classes, tuple(ids), y_MK, np.array(parts))
 
 
+def described(stem: str, by_position: bool) -> str:
+    """Where labels and split are from, in words."""
+    how = "position, by which a perfect classifier scores 93.37 on the sub task" if by_position else "name"
+    return f"the tables {stem}_*.csv, labels by {how}"
+
+
 def _read(path: Path, key: str) -> tuple[list[str], list[dict[str, str]]]:
     remedy = "Give the folder of MERL's split tables as --splits"
     try:

@@ -26,11 +26,6 @@ REFERENCE = "encoder"
 """A run's own encoder, with which the others are compared."""
 ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
-POLICY = (
-    "mean over the classes that have positives and negatives in test; the others are named under left_out. "
-    "A class that the drawn records don't show counts ½"
-)
-"""Which classes the macro AUC is over."""
 
 
 def summarise(

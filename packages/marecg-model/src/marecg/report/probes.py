@@ -59,6 +59,7 @@ def _basis(report: Report) -> list[tuple[str, str]]:
         ("unusable", ", ".join(f"{name}: {why}" for name, why in records.unreadable.items()) or "none"),
         ("split", report.folds),
         ("window", report.window),
+        ("normalisation", report.normalisation),
         ("classes", report.policy),
         *((f"SHA-256 of the {name}", sha256) for name, sha256 in hashes.items() if sha256),
         *(("otherwise than in MERL's code", note) for note in report.notes),
