@@ -4,6 +4,7 @@ NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and r
 MATLAB files before v7.3 are the exception: they are read whole, and can hold no more than 2 GB per variable.
 """
 
+import math
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
+from marecg.data import mat5
 from marecg.data.parquet import columns_in
 from marecg.errors import InputError
 
@@ -63,17 +65,19 @@ class _Zipped:
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._stream = archive.open(name)
         finalize(self, self._stream.close)
-        version = np.lib.format.read_magic(self._stream)
-        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else _header_2
+        numpy: Any = np.lib.format  # it has no types
+        first = numpy.read_magic(self._stream) == (1, 0)
+        header = numpy.read_array_header_1_0 if first else numpy.read_array_header_2_0
+        self.shape: tuple[int, ...]
         self.shape, self._by_column, self.dtype = header(self._stream)
         self._begin = self._stream.tell()
 
     def __getitem__(self, rows: slice, /) -> NDArray[Any]:
         if self._by_column:  # no row is in one piece, so there is nothing to gain from a cursor
-            whole = self._read(0, int(np.prod(self.shape)) * self.dtype.itemsize)
+            whole = self._read(0, math.prod(self.shape) * self.dtype.itemsize)
             return whole.reshape(self.shape[::-1]).T[rows]
         first, stop, _ = rows.indices(self.shape[0])
-        row_bytes = int(np.prod(self.shape[1:])) * self.dtype.itemsize
+        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
         found = self._read(first * row_bytes, (stop - first) * row_bytes)
         return found.reshape(stop - first, *self.shape[1:])
 
@@ -83,10 +87,6 @@ class _Zipped:
         if len(content) < count:
             raise ValueError("the file ends before its array does")
         return np.frombuffer(content, self.dtype)
-
-
-def _header_2(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    return np.lib.format.read_array_header_2_0(stream)
 
 
 def _hdf5(path: Path) -> dict[str, Lazy]:
@@ -114,12 +114,13 @@ class _Dataset:
 
 
 def _mat(path: Path) -> dict[str, Lazy]:
-    if matfile_version(path) >= (2, 0):  # v7.3 is HDF5, and MATLAB counts axes from the other end
-        return {name: _Reversed(array) for name, array in _hdf5(path).items() if not name.startswith("#")}
-    return {name: _Variable(path, name, shape) for name, shape, kind in whosmat(path) if kind in _MAT_NUMBERS}
-
-
-_MAT_NUMBERS = {"double", "single", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+    level = matfile_version(path)[0]
+    if level == 0:  # of level 4, whose reader is plain Python
+        return {name: _Level4(path, name, shape) for name, shape, kind in whosmat(path) if kind == "double"}
+    if level == 1:
+        return {variable.name: variable for variable in mat5.variables(path) if variable.real}
+    # v7.3 is HDF5, and MATLAB counts axes from the other end
+    return {name: _Reversed(array) for name, array in _hdf5(path).items() if not name.startswith("#")}
 
 
 class _Reversed:
@@ -134,8 +135,8 @@ class _Reversed:
         return found
 
 
-class _Variable:
-    """A variable of a MATLAB file, loaded at the first look."""
+class _Level4:
+    """A variable of an old MATLAB file, loaded at the first look."""
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
         self._path, self._name, self.shape = path, name, shape

@@ -13,12 +13,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from marecg.config import LEADS
 from marecg.data.candidates import Candidate
 from marecg.data.diagnoses import CPSC_LABELS
+from marecg.data.mat5 import variables
 from marecg.data.reasons import Reason
 from marecg.data.records import Record, age_in_years, sex_letter
 from marecg.errors import CorpusError, RecordError
@@ -78,10 +77,11 @@ def read(root: Path, file: Path, codes: tuple[str, ...], seconds: float | None =
     if not file.is_file():
         raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
     try:
-        struct = loadmat(file, squeeze_me=True, struct_as_record=False)["ECG"]
-        x_CL = np.asarray(struct.data, np.float32)
-        age, sex = str(struct.age), str(struct.sex)
-    except (OSError, KeyError, AttributeError, ValueError, TypeError, MatReadError) as error:
+        ecg = {each.name: each for each in variables(file)}["ECG"].value
+        with np.errstate(over="ignore"):  # what is no number is found by the quality rules
+            x_CL = np.asarray(ecg["data"], np.float32)
+        age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
+    except (OSError, KeyError, ValueError, TypeError) as error:
         raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})", where=file) from error
     if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
         raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads", where=file)
