@@ -1,7 +1,7 @@
 """What both command lines share: results on stdout, messages on stderr, and the exit codes.
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
-can't be written.
+can't be written · 130 interrupted.
 """
 
 import json
@@ -17,6 +17,7 @@ from ecg_ontology.errors import EcgError, UsageError
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
+EXIT_INTERRUPTED = 130
 
 
 class Format(StrEnum):
@@ -46,6 +47,10 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
     try:
         app(args=argv, standalone_mode=True)
+    except SystemExit as end:
+        if end.code == EXIT_INTERRUPTED:
+            message("interrupted")
+        raise
     except EcgError as error:
         message(f"error: {error}")
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)

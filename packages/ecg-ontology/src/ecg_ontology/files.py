@@ -2,11 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ecg_ontology.errors import OutputError, SourceError
+from ecg_ontology.errors import OutputError, SourceError, UsageError
 
 
 @contextmanager
@@ -46,6 +46,23 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             with suppress(OSError):  # gone already, or never there: the error above is the one to report
                 temporary.unlink()
+
+
+def refuse_others(out: Path, ours: Callable[[str], object]) -> None:
+    """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
+
+    Raises:
+        UsageError: it is a file, or holds others, which would be lost.
+        OutputError: it can't be listed.
+    """
+    try:
+        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    except OSError as error:
+        raise OutputError(f"cannot be listed ({error.strerror})", where=out) from error
+    others = [name for name in names if not ours(name)]
+    if others or out.is_file():
+        problem = f"holds {others[0]}, which would be lost" if others else "is a file"
+        raise UsageError(problem, where=out, remedy="Name a new folder")
 
 
 def read_text(path: Path) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 import ecg_ontology
 from ecg_ontology import Ontology
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_others, replacing
 from marecg.card import Provenance, model_card
 from marecg.config import LEADS, ModelConfig, Settings
 from marecg.errors import CheckpointError, EcgError, UsageError
@@ -78,13 +78,7 @@ class Pretrained(nn.Module, ModelHubMixin):
             UsageError: the folder holds other files, which would be lost.
         """
         folder = Path(save_directory)
-        others = (
-            sorted(each.name for each in folder.iterdir() if each.name not in OURS) if folder.is_dir() else []
-        )
-        if others:
-            raise UsageError(
-                f"holds {others[0]}, which is no part of a model", where=folder, remedy="Name a new folder"
-            )
+        refuse_others(folder, OURS.__contains__)
         with replacing(folder) as temporary:
             super().save_pretrained(temporary)
         return self.push_to_hub(repo_id or folder.name, **push_to_hub_kwargs) if push_to_hub else None

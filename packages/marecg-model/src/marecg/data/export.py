@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.data import index
 from marecg.data.dataset import MILLIVOLTS_PER_UNIT, Corpus, read_about
@@ -38,7 +38,7 @@ def export(folder: str | Path, out: str | Path) -> int:
         out: `.h5`, `.hdf5` or `.parquet`; without an ending, a folder.
 
     Raises:
-        UsageError: another ending.
+        UsageError: another ending, or a folder that holds something else.
         CorpusError: the folder is no corpus.
         OutputError: `out` can't be written.
     """
@@ -46,9 +46,14 @@ def export(folder: str | Path, out: str | Path) -> int:
     if out.suffix not in WRITERS:
         remedy = "Use .h5, .hdf5, .parquet, or a name without an ending for a folder"
         raise UsageError(f"can't write {out.suffix}", where=out, remedy=remedy)
+    if not out.suffix:  # an older export may be replaced
+        refuse_others(out, lambda name: name.endswith(".parquet"))
     corpus = Corpus.open(folder)
     with replacing(out) as temporary:
-        WRITERS[out.suffix](corpus, temporary)
+        try:
+            WRITERS[out.suffix](corpus, temporary)
+        except RuntimeError as error:  # HDF5's, when the disk is full as it closes the file
+            raise OSError(str(error)) from error
     return len(corpus)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.data.synth import challenge, findings
 from marecg.data.synth.diagnoses import DIAGNOSES
@@ -108,7 +108,7 @@ def write_corpus(
     """
     plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
     out = Path(out)
-    _refuse_foreign(out)
+    refuse_others(out, _OURS.fullmatch)  # an older synthetic corpus may be replaced
     names: list[str] = []
     counts: Counter[str] = Counter()
     with replacing(out) as folder:
@@ -167,19 +167,6 @@ def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str,
     gone, added = int(rng.integers(len(codes))), str(rng.choice(others))
     kept = codes[:gone] + codes[gone + 1 :]
     return (kept or (added,), (*codes, added), (*kept, added))[int(rng.integers(3))]
-
-
-def _refuse_foreign(out: Path) -> None:
-    """An older synthetic corpus may be replaced; nobody's other files are."""
-    if not out.exists():
-        return
-    foreign = (
-        sorted(path.name for path in out.iterdir() if not _OURS.fullmatch(path.name))
-        if out.is_dir()
-        else [out.name]
-    )
-    if foreign:
-        raise UsageError(f"holds other files ({foreign[0]}, …)", where=out, remedy="Choose a new folder")
 
 
 def _json(value: object) -> str:

@@ -1,0 +1,113 @@
+"""A full disk, a folder in the way, Ctrl-C: one line, nothing half-written, and the same command goes on."""
+
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from marecg.data import corpus as module
+from marecg.data.corpus import prepare
+from marecg.data.synth import write_corpus
+from marecg_cli.marecg import main
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ends") / "records"
+    write_corpus(folder, 12, 0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def corpus(records: Path) -> Path:
+    prepare([records], records.parent / "corpus", jobs=1)
+    return records.parent / "corpus"
+
+
+def end(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str]:
+    """The exit code of a command that prints no result, and the one line that it says."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(each) for each in argv])
+    captured = capsys.readouterr()
+    assert captured.out.strip() == ""
+    [line] = captured.err.splitlines()
+    return int(ended.value.code or 0), line
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file can grow beyond 100 kB."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
+def test_an_export_to_a_full_disk_leaves_nothing(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    with full_disk():
+        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / name)
+    assert code == 3
+    assert line.startswith(f"error: {tmp_path / name}: cannot be written")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_preparation_goes_on_when_the_disk_has_room_again(
+    records: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("prepare", records, "--out", tmp_path / "corpus", "--jobs", 1)
+    with full_disk():
+        code, line = end(capsys, *command)
+    assert code == 3
+    assert "00000.npy: cannot be written" in line
+    assert files(tmp_path) == ["corpus/building/plan.json"]
+    prepare([records], tmp_path / "corpus", jobs=1)
+    assert files(tmp_path / "corpus") == files(corpus)
+
+
+def test_an_interrupted_preparation_says_so_and_goes_on(
+    records: Path,
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(module, "_write_shard", interrupted)
+    assert end(capsys, "prepare", records, "--out", tmp_path / "corpus", "--jobs", 1) == (130, "interrupted")
+    assert files(tmp_path) == ["corpus/building/plan.json"]
+    monkeypatch.undo()
+    prepare([records], tmp_path / "corpus", jobs=1)
+    assert files(tmp_path / "corpus") == files(corpus)
+
+
+def test_a_folder_that_holds_anything_else_is_never_replaced(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(corpus)
+    code, line = end(capsys, "data", "export", corpus, "--out", corpus)
+    assert (code, files(corpus)) == (2, before)
+    assert line == f"error: {corpus}: holds corpus.json, which would be lost. Name a new folder."
+    (tmp_path / "file").touch()
+    assert end(capsys, "data", "export", corpus, "--out", tmp_path / "file")[0] == 2
+    (tmp_path / "folder.h5").mkdir()
+    assert end(capsys, "data", "export", corpus, "--out", tmp_path / "folder.h5")[0] == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.h5"]
+    for _ in range(2):  # an older export is
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "export", str(corpus), "--out", str(tmp_path / "new")])
+        assert ended.value.code == 0
