@@ -115,7 +115,7 @@ def test_an_older_synthetic_corpus_is_replaced_whole(corpus: Path, tmp_path: Pat
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match="holds thesis.tex, which would be lost"):
+    with pytest.raises(UsageError, match=r"holds thesis\.tex, which would be lost"):
         write_corpus(tmp_path, 1, 0)
     assert contents(tmp_path) == {"thesis.tex": b"years of work"}
 
