@@ -1,5 +1,8 @@
 """A step as a GPU takes it, without one: its device by tensors without values, its bf16 on the CPU."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -14,6 +17,7 @@ from marecg.network import Network
 from marecg.objectives.total import total_loss
 from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.train import CorpusData
 
 ONTOLOGY = ecg_ontology.load()
 CONFIG = override(by_name("tiny-c3"), ["model.width=32", "model.depth=2", "model.heads=2"])
@@ -52,6 +56,22 @@ def a_batch() -> Batch:
 
 def same(z_BK: Tensor) -> Tensor:
     return z_BK
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cuda", 11), ("cpu", 0)])
+def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, device: str, pinned: int
+) -> None:
+    seen: list[Tensor] = []
+    monkeypatch.setattr(Tensor, "pin_memory", lambda value: seen.append(value) or value)
+    nothing: Any = None
+    data, batch = CorpusData(nothing, nothing, CONFIG, steps=1), a_batch()
+    trainer: Any = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device(device)))
+    data.trainer = trainer
+    handed = data.on_before_batch_transfer(batch, 0)
+    assert len(seen) == pinned
+    torch.testing.assert_close(handed.d_BCL, batch.d_BCL)
+    assert handed.number == batch.number
 
 
 def test_a_step_stays_on_its_device_and_never_waits_for_a_value() -> None:

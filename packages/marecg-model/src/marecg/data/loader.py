@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from marecg.data.dataset import MILLIVOLTS_PER_UNIT, Corpus
 from marecg.data.supervision import Supervision
@@ -32,6 +33,11 @@ class Batch(NamedTuple):
     def x_BCL(self) -> Tensor:
         """The signals in mV, float32, wherever the batch is."""
         return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
+
+    def pinned(self) -> "Batch":
+        """The batch in page-locked memory: a GPU fetches it from there while the host goes on launching."""
+        pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
+        return pinned
 
 
 class BatchStream:
