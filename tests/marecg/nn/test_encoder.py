@@ -35,3 +35,11 @@ def test_records_of_a_batch_do_not_see_each_other() -> None:
     encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
     z = torch.randn(3, 5, 4, 8)
     torch.testing.assert_close(encoder(z)[1:2], encoder(z[1:2]))
+
+
+def test_without_gradients_it_says_the_same() -> None:
+    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+    z = torch.randn(3, 5, 4, 8)
+    with torch.no_grad():
+        alone = encoder(z)
+    torch.testing.assert_close(alone, encoder(z).detach())

@@ -44,7 +44,13 @@ class Encoder(nn.Module):
 
     def forward(self, z_BTCD: Tensor) -> Tensor:
         """Contextualise the tokens: H, with the shape of Z."""
-        h_BTCD = z_BTCD
+        if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
+            # One record's activations are a size that a CPU and its allocator keep at hand; no gradient needs
+            # the others'.
+            return torch.cat([self._contextualised(z_1TCD) for z_1TCD in z_BTCD.split(1)])
+        return self._contextualised(z_BTCD)
+
+    def _contextualised(self, h_BTCD: Tensor) -> Tensor:
         for block in self.blocks:
             if self.checkpoint_activations and torch.is_grad_enabled():
                 h_BTCD = checkpoint(block, h_BTCD, use_reentrant=False, preserve_rng_state=False)
