@@ -77,10 +77,11 @@ def test_a_curve_with_gaps_or_with_a_single_step_is_drawn_all_the_same() -> None
         ElementTree.fromstring(standalone(curve(np.arange(len(values)) + 1, values, "a & b")))
 
 
-def test_a_matrix_shows_likeness_and_opposition_in_two_colours() -> None:
-    svg = matrix([[1, -1], [-0.5, 0]], ["A", "B"], "cosine")
-    assert svg.count('fill-opacity="1"') == 2
-    assert svg.count('fill-opacity="0.5"') == 1
+def test_a_matrix_is_shaded_from_its_lowest_to_its_highest_value_which_are_written_below_it() -> None:
+    svg = matrix([[1, 0.5], [0.5, 0.75]], ["A", "Conduction"], "cosine")
+    assert re.findall('fill-opacity="([^"]*)"', svg) == ["0.5", "1"]
+    assert "cosine: from 0.50 (blank) to 1.00" in svg
+    assert "fill-opacity" not in matrix([[1, 1]] * 2, ["A", "B"], "even")
 
 
 def test_an_interval_is_drawn_to_scale_and_stays_on_its_axis() -> None:

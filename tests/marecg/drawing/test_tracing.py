@@ -108,6 +108,24 @@ def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach: float) 
     assert gain == 10 or 2.5 * gain * reach > 15 * 0.399
 
 
+@pytest.mark.parametrize(
+    ("lead", "seconds", "height", "gain"),
+    [("V4", 9, 2.9, 5), ("V4", 9, 2.4, 10), ("V4", 1, 2.9, 10), ("II", 9, -2.9, 5), ("V4", 9, 80, 0.1)],
+)
+def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(
+    lead: str, seconds: int, height: float, gain: float
+) -> None:
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[LEADS.index(lead), 500 * seconds : 500 * seconds + 20] = height
+    svg = tracing(x_CL, 500)
+    assert f"{gain:g} mm/mV" in svg
+    assert f"v{-gain:g}h5v{gain:g}" in svg
+    width, bottom = size_in_mm(svg)
+    points = np.concatenate([each for drawn in read_back(svg).values() for each in drawn])
+    assert (points >= 0).all()
+    assert (points <= (width, bottom)).all()
+
+
 def test_a_record_that_is_too_high_is_drawn_at_a_lower_gain_that_is_written_on_it() -> None:
     x_CL = np.zeros((12, 5000), np.float32)
     x_CL[:, ::50] = 2.9

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from marecg.config import LEADS, Config
+from marecg.data.corpus import prepare
 from marecg.data.synth import write_corpus
 from marecg.drawing.page import Figure, Section, page, table
 from marecg.drawing.tracing import WIDTH
@@ -105,10 +107,30 @@ def test_the_page_says_what_the_run_was_trained_on(checked: Checked, run: Path) 
     assert '"monitor_every": 2' in checked.text
 
 
+def test_a_record_that_was_trained_on_is_named_as_such(checked: Checked, run: Path, tmp_path: Path) -> None:
+    assert checked.text.count("The encoder was trained on this record.") == 3
+    write_corpus(tmp_path / "wfdb", 4, 99)
+    prepare([tmp_path / "wfdb"], tmp_path / "others", jobs=1)
+    shutil.copytree(run, tmp_path / "run")
+    assert "was trained on this record" not in write_report(tmp_path / "run", tmp_path / "others").read_text()
+
+
+def test_what_each_curve_measures_is_said_of_those_that_there_are(checked: Checked) -> None:
+    assert "recon: error in the prediction window" in checked.text
+    assert "gscl: graph-smoothed" in checked.text
+    assert "jepa: " not in checked.text
+
+
 def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page: Path) -> None:
     files = sorted((page.parent / "pictures").glob("*.svg"))
     names = {file.stem for file in files}
-    assert {"record-1-ecg", "record-1-concepts", "record-1-attention", "training-1", "prototypes-2"} <= names
+    assert {
+        "record-1-ecg",
+        "record-1-concepts",
+        "record-1-attention",
+        "training-01",
+        "prototypes-02",
+    } <= names
     for file in files:
         assert ElementTree.parse(file).getroot().tag.endswith("svg")
     sheet = ElementTree.parse(page.parent / "pictures" / "record-1-ecg.svg").getroot()
@@ -224,7 +246,7 @@ def test_a_probe_is_shown_with_intervals_classes_and_seeds(run: Path, report: Re
     finally:
         (run / "probe" / "task-strict.json").unlink()
         (run / "probe").rmdir()
-    assert "Probe: PTB-XL super, protocol strict" in checked.headings
+    assert "PTB-XL super, protocol strict" in checked.text
     said = " ".join(checked.text.split())
     for shown in ("77.5 ± 1.2", "70.0 to 83.0", "−3.0 (−9.0 to +3.0)", "NORM4881.0", "7: NaN", "encoder †"):
         assert shown in said, shown

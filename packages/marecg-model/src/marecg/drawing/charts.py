@@ -14,8 +14,6 @@ BINS = 240
 PANEL = (250.0, 130.0)
 FRAME = (44.0, 22.0, 246.0, 108.0)
 """Left, top, right and bottom of a panel's axes."""
-OPPOSITE = "#c2571a"
-"""Negative values."""
 
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> str:
@@ -47,9 +45,10 @@ def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> str:
 
 
 def matrix(values_NN: ArrayLike, names: Sequence[str], title: str) -> str:
-    """Values in [−1, 1] between concepts: positive ones in one colour, negative ones in another."""
+    """Values between concepts, the darker the higher: from blank for the lowest to full for the highest."""
     values = np.asarray(values_NN, np.float64)
-    side, margin = 10.0, 44.0
+    low, high = float(values.min()), float(values.max())
+    side, margin = 10.0, 4 + 4.8 * max(map(len, names))
     size = margin + side * len(names)
     marks = "".join(
         words(name, margin - 3, margin + side * (place + 0.8), 8, text_anchor="end")
@@ -63,10 +62,9 @@ def matrix(values_NN: ArrayLike, names: Sequence[str], title: str) -> str:
     return picture(
         size,
         size + 16,
-        cells(values, margin, margin, side, side),
-        cells(-values, margin, margin, side, side, OPPOSITE),
+        cells((values - low) / ((high - low) or 1), margin, margin, side, side),
         marks,
-        words(title, margin, size + 13, 12, font_weight="600"),
+        words(f"{title}: from {low:.2f} (blank) to {high:.2f}", margin, size + 13, 12, font_weight="600"),
         label=title,
     )
 

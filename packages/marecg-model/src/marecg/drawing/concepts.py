@@ -30,7 +30,9 @@ NAMES = {
     Kind.sibling: "sibling",
     Kind.ring: "ring of families",
 }
-SMALLEST, LARGEST = 3.0, 22.0
+HALO = {"stroke": "var(--back, #fff)", "stroke_width": 3, "paint_order": "stroke"}
+"""Around names, which are legible over edges and nodes: the colour of the page, white outside of it."""
+SMALLEST, LARGEST = 3.0, 20.0
 """Radii of a node without any probability and of the most probable one."""
 
 
@@ -78,7 +80,7 @@ def _nodes(
     coded: Collection[int],
 ) -> list[str]:
     colours, most = family_colours(onto), max(float(q_N.max()), 1e-12)
-    drawn = []
+    drawn, names = [], []
     for index in by_family(onto):
         node, (x, y), radius = onto.nodes[index], where[index], float(radius_N[index])
         shade = 0.35 + 0.65 * float(q_N[index]) / most
@@ -87,16 +89,11 @@ def _nodes(
         dot = element("circle", r=radius, fill=colours[index], fill_opacity=shade, **circle)
         ring = element("circle", r=radius + 3.5, fill="none", stroke=RING, stroke_width=2.5, **circle)
         strong = node.root or index in coded
-        name = words(
-            node.abbr,
-            x,
-            y + radius + (16 if index in coded else 13),
-            13.5,
-            text_anchor="middle",
-            font_weight="700" if strong else "400",
-        )
-        drawn.append(element("g", title, dot, ring if index in coded else "", name))
-    return drawn
+        below = y + radius + (16 if index in coded else 13)
+        bold = {"font_weight": "700"} if strong else {}
+        names.append(words(node.abbr, x, below, 13.5, text_anchor="middle", **HALO, **bold))
+        drawn.append(element("g", title, dot, ring if index in coded else ""))
+    return drawn + names
 
 
 def _legend() -> list[str]:

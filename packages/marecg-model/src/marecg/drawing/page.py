@@ -83,6 +83,11 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
     )
 
 
+def heading(text: str) -> str:
+    """A heading within a section."""
+    return f"<h3>{escape(text)}</h3>"
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of plain text."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"

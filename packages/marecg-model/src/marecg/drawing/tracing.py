@@ -1,5 +1,7 @@
 """The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
 
+As on an electrocardiograph, waves too high for the paper are drawn at half the gain, which is written on it.
+
 Each lead is drawn around its own median, as the high-pass filter of an electrocardiograph would have it.
 
 Shapes: C leads, L samples.
@@ -31,6 +33,8 @@ PITCH = 15.0
 """mm per row where all leads stand below one another."""
 TOP = 10.0
 """mm above the first row, where the chest leads reach up."""
+REACH = TOP + ROW / 2
+"""mm from the first row's baseline to the paper's edge."""
 FINEST = 500.0
 """Hz: more samples than these lie nearer to each other than the stylus is thin."""
 THIN = 0.25
@@ -56,16 +60,20 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
         leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
         label: what a reader who can't see it is told.
     """
-    strips = [
-        Strip(lead, COLUMN * column, COLUMN * (column + 1), MARGIN + COLUMN * column * MM_PER_SECOND, y)
-        for place, lead in enumerate(LEADS)
-        for column, y in [(place // 3, TOP + ROW * (place % 3 + 0.5))]
-    ]
-    strips.append(Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW))
-    pulses = "".join(pulse(TOP + ROW * (row + 0.5)) for row in range(4))
-    height = TOP + 4 * ROW + 5
-    traces = lines(x_CL, fs, leads, strips)
-    return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5), label=label)
+    gain, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
+    pulses = "".join(pulse(TOP + ROW * (row + 0.5), gain) for row in range(4))
+    traces = lines(x_CL, fs, leads, _columns(), gain)
+    return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5, gain), label=label)
+
+
+def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:
+    """The gain of `tracing` in mm/mV: what it draws of the leads stays on the paper."""
+    drawn_CL = np.zeros(x_CL.shape, bool)
+    found = {name.lower(): place for place, name in enumerate(leads)}
+    for lead, start, stop, _, _ in _columns():
+        if lead.lower() in found:
+            drawn_CL[found[lead.lower()], round(start * fs) : round(stop * fs)] = True
+    return fitting(x_CL, REACH, drawn_CL)
 
 
 def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
@@ -84,16 +92,31 @@ def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> st
     return picture(width, height, paper(width, height, minor=False), body, label=label)
 
 
+def _columns() -> list[Strip]:
+    """Four columns of three leads, and lead II below."""
+    strips = [
+        Strip(lead, COLUMN * column, COLUMN * (column + 1), MARGIN + COLUMN * column * MM_PER_SECOND, y)
+        for place, lead in enumerate(LEADS)
+        for column, y in [(place // 3, TOP + ROW * (place % 3 + 0.5))]
+    ]
+    return [*strips, Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW)]
+
+
 def row_strips(pitch: float) -> list[Strip]:
     """Twelve rows of 10 s, `pitch` mm apart."""
     return [Strip(lead, 0, SECONDS, MARGIN, pitch * (place + 0.5)) for place, lead in enumerate(LEADS)]
 
 
-def fitting(x_CL: NDArray[np.float32], reach: float) -> float:
-    """The largest gain in mm/mV at which nearly every sample (99.9 %) is near its median, by `reach` mm."""
+def fitting(x_CL: NDArray[np.float32], reach: float, drawn_CL: NDArray[np.bool_] | None = None) -> float:
+    """The largest gain in mm/mV at which each lead, where it is drawn, stays within `reach` mm of its median.
+
+    One sample in a thousand may lie beyond: an artefact of 10 ms does not flatten a record of 10 s, and the
+    tips of its R waves are more than that.
+    """
     finite_CL = np.where(np.isfinite(x_CL), x_CL, 0)
     away_CL = np.abs(finite_CL - np.median(finite_CL, axis=1, keepdims=True))
-    highest = float(np.quantile(away_CL, 0.999)) if away_CL.size else 0.0
+    away_CL = away_CL if drawn_CL is None else away_CL * drawn_CL
+    highest = float(np.quantile(away_CL, 0.999, axis=1).max()) if away_CL.size else 0.0
     return next((gain for gain in GAINS if highest * gain <= reach), GAINS[-1])
 
 
@@ -139,9 +162,10 @@ def _name(text: str, x: float, y: float) -> str:
     return words(text, x, y, 3.4, fill=INK, font_weight="600", **halo)
 
 
-def pulse(y: float) -> str:
+def pulse(y: float, gain: float = MM_PER_MV) -> str:
     """The calibration pulse: 1 mV for 200 ms."""
-    return element("path", d=f"M2 {y:g}h1.5v-10h5v10h1.5", fill="none", stroke=INK, stroke_width=0.3)
+    path = f"M2 {y:g}h1.5v{-gain:g}h5v{gain:g}h1.5"
+    return element("path", d=path, fill="none", stroke=INK, stroke_width=0.3)
 
 
 def scale(y: float, gain: float = MM_PER_MV) -> str:

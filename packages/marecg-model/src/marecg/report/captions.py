@@ -1,9 +1,16 @@
 """What the page says of its pictures and tables: how each is to be read."""
 
+AGAIN = "To be read as that of record 1."
+
+SEEN = "The encoder was trained on this record."
+
 ECG = """\
-{seconds:.1f} s at 25 mm/s and 10 mm/mV: a small square is 40 ms by 0.1 mV, a large one 200 ms by 0.5
-mV, and the pulse at the left is 1 mV high and 200 ms long. The four columns follow each other in time,
-2.5 s each; lead II runs through below. Each lead stands around its own median. Printed at 100 % the
+{seconds:.1f} s at 25 mm/s and {gain:g} mm/mV: a small square is 40 ms by {square:g} mV, a large one
+200 ms by {large:g} mV."""
+
+LAYOUT = """\
+The pulse at the left is 1 mV high and 200 ms long. The four columns follow each other in time, 2.5 s
+each; lead II runs through below. Each lead stands around its own median. Printed at 100 % the
 millimetres are true; on a screen the sheet may be scaled to fit."""
 
 CONCEPTS = """\
@@ -51,7 +58,25 @@ NO_PROBE = "The run was not probed yet. `marecg probe RUN --task TASK --root DAT
 TRAINING = """\
 Each loss against the optimiser step, on its own scale. Where a run is longer than the picture is wide,
 the line is the mean of a stretch of steps and the shade its range. The loss is the weighted sum of the
-named ones; lr is the learning rate."""
+others (eq. total-loss); lr is the learning rate. {losses}."""
+
+LOSSES = {
+    "recon": "error in the prediction window",
+    "mask": "error at masked patches",
+    "jepa": "latent prediction",
+    "view": "contrast of two views",
+    "gscl": "graph-smoothed contrast with the concepts",
+    "alt": "alternation of RR intervals",
+    "rate": "heart rate bucket",
+    "mrr": "mean RR",
+    "cv": "variation of RR",
+    "seq": "a patch's place in time",
+    "phase": "a patch's place in its beat",
+    "ica": "a record against its concepts' texts",
+    "bca": "beats against those texts",
+    "opa": "assignment to the concepts' texts",
+}
+"""What the columns of metrics.csv measure."""
 
 COLLAPSE = """\
 The spread (std) and the effective rank of h_rhythm over a batch: both fall towards nothing when every
@@ -61,5 +86,5 @@ weight: one that towers over the others rules the training."""
 
 PROTOTYPES = """\
 First, how alike the learned prototypes of two concepts are; second, how near they are on the graph.
-Blue is alike, orange is opposite, blank is neither. The concepts stand family by family, so a graph
-that was learned shows the same blocks in both."""
+The darker, the nearer, each on its own scale, which is written below it. The concepts stand family by
+family, so a graph that was learned shows the same blocks in both."""

@@ -1,37 +1,34 @@
-"""What a report says of the probes: one section per file in `RUN/probe`."""
+"""What a report says of the probes: a table per file in `RUN/probe`."""
 
 from pathlib import Path
 
 from marecg.drawing.charts import interval
-from marecg.drawing.page import Section, folded, paragraph, table
+from marecg.drawing.page import Section, folded, heading, paragraph, table
 from marecg.evaluate.results import Cell, Leak, Report, Spread
 from marecg.evaluate.table import OWN, read_report, share, title
 from marecg.report import captions
 
 
-def probes(run: Path) -> list[Section]:
+def probes(run: Path) -> Section:
     """Every probe of a run.
 
     Raises:
         InputError: a report is damaged.
     """
-    found = [_section(read_report(path)) for path in sorted((run / "probe").glob("*.json"))]
-    if found:
-        return found
-    return [Section("Probes", [paragraph(captions.NO_PROBE)])]
+    found = [read_report(path) for path in sorted((run / "probe").glob("*.json"))]
+    if not found:
+        return Section("Probes", [paragraph(captions.NO_PROBE)])
+    return Section("Probes", [paragraph(captions.PROBE), *(part for each in found for part in _probe(each))])
 
 
-def _section(report: Report) -> Section:
-    return Section(
-        f"Probe: {title(report.task)}, protocol {report.protocol}",
-        [
-            paragraph(captions.PROBE),
-            _leak(report.leak),
-            _cells(report),
-            folded("Every class, with its support", _classes(report)),
-            folded("What the numbers rest on", table(("", ""), _basis(report))),
-        ],
-    )
+def _probe(report: Report) -> list[str]:
+    return [
+        heading(f"{title(report.task)}, protocol {report.protocol}"),
+        _leak(report.leak),
+        _cells(report),
+        folded("Every class, with its support", _classes(report)),
+        folded("What the numbers rest on", table(("", ""), _basis(report))),
+    ]
 
 
 def _leak(leak: Leak | None) -> str:

@@ -16,12 +16,14 @@ from marecg.config import LEADS
 from marecg.data.dataset import Corpus
 from marecg.data.diagnoses import diagnoses
 from marecg.data.headers import read_header
+from marecg.data.preparation import signal_hash
 from marecg.data.records import read_signal
 from marecg.data.signal import known_leads
+from marecg.data.trained_on import TrainedOn
 from marecg.drawing.attention import attention_map
 from marecg.drawing.concepts import concept_graph
-from marecg.drawing.page import Figure, Section, paragraph, table
-from marecg.drawing.tracing import SECONDS, tracing
+from marecg.drawing.page import Figure, Section, heading, paragraph, table
+from marecg.drawing.tracing import SECONDS, tracing, tracing_gain
 from marecg.inference import predict
 from marecg.model import MarEcg
 from marecg.report import captions
@@ -34,13 +36,14 @@ TOP = 10
 
 
 class Shown(NamedTuple):
-    """A record to show: x_KL in mV, at most 10 s of it, and the leaves that its codes name."""
+    """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on."""
 
     name: str
     x_KL: NDArray[np.float32]
     fs: float
     leads: Sequence[str]
     coded: tuple[int, ...]
+    seen: bool = False
 
 
 def from_wfdb(path: str | Path, ontology: Ontology) -> Shown:
@@ -60,7 +63,7 @@ def from_wfdb(path: str | Path, ontology: Ontology) -> Shown:
     return Shown(header.path.stem, x_KL, header.fs, leads, tuple(coded.tolist()))
 
 
-def from_corpus(corpus: Corpus, ontology: Ontology) -> Iterator[Shown]:
+def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> Iterator[Shown]:
     """A few records of a corpus, each of another family, in the corpus' order."""
     family = np.array(families(ontology))
     labelled = np.flatnonzero(corpus.primary >= 0)
@@ -68,17 +71,18 @@ def from_corpus(corpus: Corpus, ontology: Ontology) -> Iterator[Shown]:
     for row in sorted(labelled[first].tolist())[:FROM_CORPUS]:
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
         coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
-        yield Shown(f"{corpus.ids[row]}, {corpus.sources[row]}", x_CL, corpus.config.fs, LEADS, coded)
+        seen = trained is not None and signal_hash(corpus.stored([row])[0]) in trained.hashes
+        yield Shown(f"{corpus.ids[row]}, {corpus.sources[row]}", x_CL, corpus.config.fs, LEADS, coded, seen)
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
     """The section of a record, the `number`th of the page."""
     coded = [model.ontology.nodes[index] for index in shown.coded]
-    named = ", ".join(map(_named, coded))
+    named = ", ".join(map(_named, coded)) or "no leaf of the graph"
     return Section(
         f"Record {number}: {shown.name}",
         [
-            paragraph(f"Its codes name {named}." if coded else "Its codes name no leaf of the graph."),
+            paragraph(f"Its codes name {named}." + f" {captions.SEEN}" * shown.seen),
             _paper(shown, number),
             *_concepts(model, shown, number),
             *_attention(model, shown, number),
@@ -87,16 +91,18 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
 
 
 def _paper(shown: Shown, number: int) -> Figure:
-    seconds = shown.x_KL.shape[1] / shown.fs
+    seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
+    gain = tracing_gain(shown.x_KL, shown.fs, shown.leads)
+    caption = captions.ECG.format(seconds=seconds, gain=gain, square=1 / gain, large=5 / gain)
     return Figure(
         f"record-{number}-ecg",
         [tracing(shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}")],
-        captions.ECG.format(seconds=min(seconds, SECONDS)),
+        caption + f" {captions.LAYOUT}" * (number == 1),
     )
 
 
 def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str]:
-    yield "<h3>Concepts</h3>"
+    yield heading("Concepts")
     if not model.prototypes.any():
         yield paragraph(captions.NO_CONCEPTS)
         return
@@ -108,7 +114,7 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str
                 model.ontology, q_N, shown.coded, f"Concept probabilities of {shown.name} on the graph"
             )
         ],
-        captions.CONCEPTS.format(count=len(q_N)),
+        captions.CONCEPTS.format(count=len(q_N)) if number == 1 else captions.AGAIN,
         kind="beside",
         aside=_ranking(model.ontology, q_N, shown.coded),
     )
@@ -118,12 +124,12 @@ def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int])
     """The most probable concepts, and those that are coded wherever they rank."""
     order = np.argsort(-q_N, kind="stable").tolist()
     rows = [
-        (f"{rank}", _named(ontology.nodes[index]) + " ●" * (index in coded), f"{100 * q_N[index]:.1f}")
+        (f"{rank}", _named(ontology.nodes[index]) + "\u00a0●" * (index in coded), f"{100 * q_N[index]:.1f}")
         for rank, index in enumerate(order, start=1)
         if rank <= TOP or index in coded
     ]
     ranked = table(("", "concept", "q, %"), rows, numeric=(0, 2))
-    return f"<div>{ranked}{paragraph('● coded in the record')}</div>"
+    return f"<div>{ranked}{paragraph('● coded in the record') if coded else ''}</div>"
 
 
 def _named(concept: Concept) -> str:
@@ -136,9 +142,9 @@ def _attention(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | st
     # A cell is one stride long and stands around the middle of its patch.
     start, step = (config.patch - config.stride) / 2 / config.fs, config.stride / config.fs
     label = f"Attention over leads and time of record {shown.name}"
-    yield "<h3>Where the rhythm pool reads</h3>"
+    yield heading("Where the rhythm pool reads")
     yield Figure(
         f"record-{number}-attention",
         [attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)],
-        captions.ATTENTION.format(queries=config.queries),
+        captions.ATTENTION.format(queries=config.queries) if number == 1 else captions.AGAIN,
     )

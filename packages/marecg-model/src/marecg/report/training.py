@@ -52,19 +52,10 @@ def origin(model: MarEcg, config: Config) -> Section:
 
 def training(run: Path, concepts: int) -> list[Section]:
     """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
-    sections = [
-        Section(
-            "Training",
-            [
-                Figure(
-                    "training",
-                    _curves(_columns(run / "metrics.csv")),
-                    captions.TRAINING,
-                    kind="panels",
-                )
-            ],
-        )
-    ]
+    losses = _columns(run / "metrics.csv")
+    named = "; ".join(f"{name}: {meaning}" for name, meaning in captions.LOSSES.items() if name in losses)
+    caption = captions.TRAINING.format(losses=named)
+    sections = [Section("Training", [Figure("training", _curves(losses), caption, kind="panels")])]
     if (run / "monitors.csv").exists():
         sections.append(
             Section(

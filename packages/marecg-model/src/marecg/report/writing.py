@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from ecg_ontology.files import replacing
 from marecg.config import Config
+from marecg.data import trained_on
 from marecg.data.dataset import Corpus
 from marecg.drawing.page import Section, page
 from marecg.drawing.svg import standalone
@@ -34,7 +35,7 @@ def write_report(run: str | Path, data: str | Path | None = None, records: Seque
         CheckpointError: the folder holds no finished run.
         CorpusError: `data` is no prepared corpus, or one of another enumeration.
         RecordError: a record can't be read.
-        InputError: a probe's report is damaged.
+        InputError: a probe's report or `trained_on.parquet` is damaged.
         OutputError: the page can't be written.
     """
     run = Path(run)
@@ -46,7 +47,7 @@ def write_report(run: str | Path, data: str | Path | None = None, records: Seque
         temporary.mkdir()
         for figure in (figure for section in sections for figure in section.figures):
             for number, picture in enumerate(figure.pictures, start=1):
-                name = figure.name + (f"-{number}" if len(figure.pictures) > 1 else "")
+                name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
                 (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
     lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
     with replacing(run / "report.html") as temporary:
@@ -60,12 +61,12 @@ def _sections(
     yield origin(model, config)
     shown = [from_wfdb(path, model.ontology) for path in records]
     if corpus is not None:
-        shown += from_corpus(corpus, corpus.ontology())
+        shown += from_corpus(corpus, corpus.ontology(), trained_on.read(run))
     for number, record in enumerate(shown, start=1):
         yield record_section(model, record, number)
     if corpus is not None:
         yield neighbours(model, corpus)
-    yield from probes(run)
+    yield probes(run)
     yield from training(run, len(model.ontology))
     if config.gscl is not None:
         yield prototypes(model, config.gscl.sigma)
