@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -82,8 +83,11 @@ def test_the_table_shows_every_method_and_what_the_numbers_rest_on(folders, caps
         "NORM",
         "24 train, 3 val, 3 test",
         "strat_fold",
+        "Scaling: signals in mV",
+        "Seconds of fitting: encoder",
     ):
-        assert text in out
+        assert text in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
@@ -131,10 +135,14 @@ def test_the_table_prints_published_and_measured_rows(folders, capsys):
     capsys.readouterr()
     assert end_of("table", run) == 0
     out = capsys.readouterr().out
-    assert "| published | MERL |" in out
-    assert f"| measured | {Path(run).name}: encoder |" in out
+    assert "| published | MERL " in out
+    assert f"| measured  | {Path(run).name}: encoder " in out
     assert end_of("table", run, "--no-published", "--format", "csv") == 0
     assert "published" not in capsys.readouterr().out
+    assert end_of("table", run, "--task", "ptbxl-super") == 0
+    assert "CPSC2018" not in capsys.readouterr().out
+    assert end_of("table", run, "--task", "ptbxl") == 2
+    assert "no row has the task ptbxl" in capsys.readouterr().err
 
 
 def test_a_run_that_was_not_probed_has_no_row(tmp_path, capsys):
@@ -161,7 +169,7 @@ def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys
     np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
     options = ("--fraction", "1", "--features", f"ECG-FM={tmp_path / 'other.npz'}")
     assert run_main(run, "--root", root, *options) == 0
-    assert "ECG-FM (30)" in capsys.readouterr().out
+    assert re.search(r"ECG-FM .*\n│ \(30\) ", capsys.readouterr().out)
 
 
 def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_path, capsys):
@@ -175,7 +183,7 @@ def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_p
     assert "minus ECG-FM" in out
     assert "It is not known what the encoder was pretrained on" in out
     assert end_of("table", str(tmp_path / "ecg-fm"), "--no-published", "--intervals") == 0
-    assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in capsys.readouterr().out
+    assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in " ".join(capsys.readouterr().out.split())
 
 
 def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys):
@@ -185,12 +193,14 @@ def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys)
     options = ("--task", "ptbxl-super", "ptbxl-sub", "--root", root, "--fraction", "1")
     assert run_main(run, str(other), *options) == 0
     out = capsys.readouterr().out
-    name = Path(run).name
-    lines = [line for line in out.splitlines() if line.startswith("| PTB-XL")]
-    assert [line.split(" | ")[2] for line in lines] == [
-        *(f"{name}: encoder", "random encoder", "hand-crafted", "other: encoder"),
-        *(f"{name}: encoder", "random encoder", "hand-crafted", "other: encoder"),
+    rows = (f"{Path(run).name}: encoder", "other: encoder", "random encoder", "hand-crafted")
+    first = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│ ")]
+    assert [cell for cell in first if cell] == [
+        *("PTB-XL super, 3 test", *rows),
+        *("PTB-XL sub, 3 test", *rows),
     ]
+    assert max(map(len, out.splitlines())) <= 100
+    assert "▲" in out
     assert not (other / "features").exists()
     assert (other / "probe/ptbxl-sub-strict.json").exists()
 

@@ -141,6 +141,9 @@ def table(
     output: Annotated[
         TableFormat, typer.Option("--format", help="How the table is printed.")
     ] = TableFormat.markdown,
+    task: Annotated[
+        list[str] | None, typer.Option(help="These tasks alone, one option each. [default: all]")
+    ] = None,
     protocol: Annotated[str, typer.Option(help="Whose reports are read.")] = "strict",
     published: Annotated[
         bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
@@ -156,8 +159,9 @@ def table(
     from marecg.evaluate import layout
     from marecg.evaluate import table as tables
 
-    rows = tables.published() if published else []
-    rows += tables.merged([row for run in runs or [] for row in tables.measured(run, protocol)])
+    rows = (tables.published() if published else []) + tables.measured(runs or [], protocol)
+    if task:
+        rows = tables.only(rows, task)
     result(layout.FORMATS[output](rows, intervals).rstrip())
 
 

@@ -1,35 +1,70 @@
-"""A probe's report for the terminal. Everything is in percent, as the field prints it."""
+"""A probe's report for the terminal, a hundred columns wide, in percent as the field prints it."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.layout import MARKDOWN, markdown
-from marecg.evaluate.results import Cell, Difference, Report, Spread
-from marecg.evaluate.table import OWN, Row, measured_rows, merged
+from marecg.evaluate.layout import LEAKED, Style, name_of, notes
+from marecg.evaluate.results import Cell, ClassScore, Difference, Report, Spread
+from marecg.evaluate.table import OWN, Row, columns, measured_rows, ranks, share, title
 
-DAGGER = MARKDOWN.dagger
+WIDTH = 100
+TEXT = Style({1: "▲ {}", 2: "△ {}"}, " ± ", "†", str)
+MARKED = "▲ best, △ second best among the rows of a task that stand on the same records."
 
 
 def probe_text(report: Report) -> str:
     """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
-    console = Console(file=io.StringIO(), width=140, record=True)
-    console.print(_overview(report))
-    console.print(_per_class(report))
-    for line in _notes(report):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
+    largest = share(max(cell.fraction for cell in report.cells))
+    return _printed(
+        [
+            f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
+            _overview(report),
+            f"AUC / average precision per class, at {largest}",
+            _per_class(report),
+            *_notes(report),
+        ]
+    )
 
 
 def sweep_text(found: Sequence[tuple[Path, Report]]) -> str:
     """One table, with intervals, of several reports and the folders in which they are kept."""
-    rows: list[Row] = []
-    for place in dict.fromkeys(place for place, _ in found):
-        rows += measured_rows(place.name, [report for at, report in found if at == place])
-    return markdown(merged(rows), intervals=True).rstrip()
+    rows = measured_rows(found)
+    shares = sorted({fraction for _, fraction in columns(rows)})
+    table = Table()
+    table.add_column("features")
+    for fraction in shares:
+        table.add_column(share(fraction), justify="right")
+    for task in dict.fromkeys(task for task, _ in columns(rows)):
+        first = next(report for _, report in found if report.task == task)
+        drawn = {cell.fraction: _drawn(cell.records) for cell in first.cells if cell.fraction}
+        table.add_section()
+        table.add_row(f"{title(task)}, {first.records.test} test", *(drawn.get(at, "") for at in shares))
+        table.add_section()
+        for line in _lines(rows, task, shares):
+            table.add_row(*line)
+    leaked = any(value.leaked for row in rows for value in row.values.values())
+    head = f"Macro AUC on test [95 % interval], protocol {found[0][1].protocol}"
+    return _printed([head, table, MARKED, *notes(rows), *([LEAKED.format(TEXT.dagger)] if leaked else [])])
+
+
+def _lines(rows: Sequence[Row], task: str, shares: Sequence[float]) -> Iterable[list[str]]:
+    """The rows that were measured on a task, a cell per share."""
+    rank = {fraction: ranks(rows, (task, fraction)) for fraction in shares}
+
+    def text(number: int, fraction: float) -> str:
+        value = rows[number].values.get((task, fraction))
+        if value is None:
+            return ""
+        mark = TEXT.marks.get(rank[fraction].get(number, 0), "{}")
+        return mark.format(TEXT.value(value, interval=True).replace(" [", "\n["))
+
+    for number, row in enumerate(rows):
+        if any(asked == task for asked, _ in row.values):
+            yield [name_of(row), *(text(number, fraction) for fraction in shares)]
 
 
 def remarks(report: Report) -> list[str]:
@@ -51,6 +86,13 @@ def remarks(report: Report) -> list[str]:
     return lines
 
 
+def _printed(parts: Iterable[Table | str]) -> str:
+    console = Console(file=io.StringIO(), width=WIDTH, record=True)
+    for part in parts:
+        console.print(part, highlight=False, markup=False)
+    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
+
+
 def _named(names: Sequence[str], at_most: int = 5) -> str:
     rest = ", … (all in --format json)" if len(names) > at_most else ""
     return ", ".join(names[:at_most]) + rest
@@ -58,56 +100,57 @@ def _named(names: Sequence[str], at_most: int = 5) -> str:
 
 def _overview(report: Report) -> Table:
     records = {cell.fraction: cell.records for cell in report.cells}
-    table = Table(
-        title=f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
-        title_justify="left",
-    )
+    table = Table()
     table.add_column("features")
     for fraction in sorted(records):
-        table.add_column(f"{_share(fraction)}\n{records[fraction]} records", justify="right")
-    table.add_column(f"minus {report.reference}", justify="right")
+        drawn = _drawn(records[fraction]) if fraction else ""
+        table.add_column(f"{share(fraction)}\n{drawn}", justify="right")
+    table.add_column(f"minus {report.reference}\nat {share(max(records))}", justify="right")
     for method, cells in _by_method(report).items():
-        dagger = DAGGER if report.leak and report.leak.records and method in OWN else ""
+        dagger = TEXT.dagger if report.leak and report.leak.records and method in OWN else ""
         found = {cell.fraction: _macro(cell) + dagger for cell in cells}
         shown = [found.get(fraction, "") for fraction in sorted(records)]
-        table.add_row(f"{method} ({cells[0].dimension})", *shown, _difference(cells[-1].versus_encoder))
+        table.add_row(f"{method}\n({cells[0].dimension})", *shown, _difference(cells[-1].versus_encoder))
     return table
 
 
 def _per_class(report: Report) -> Table:
     last = {method: cells[-1] for method, cells in _by_method(report).items()}
-    table = Table(title="AUC per class, at the largest share", title_justify="left")
+    table = Table()
     table.add_column("class")
     table.add_column("positives", justify="right")
     for method in last:
         table.add_column(method, justify="right")
     for scores in zip(*(cell.classes for cell in last.values()), strict=True):
-        table.add_row(scores[0].name, str(scores[0].support), *(_spread(score.auc) for score in scores))
+        table.add_row(scores[0].name, str(scores[0].support), *map(_score, scores))
     return table
 
 
 def _notes(report: Report) -> list[str]:
     records = report.records
-    notes = [
+    found = [
         f"Records: {records.train} train, {records.val} val, {records.test} test; "
         f"{records.unlabelled} without a class, {len(records.missing)} missing, "
         f"{len(records.unreadable)} unusable.",
-        f"Split: {report.folds}. Window: {report.window}.",
+        f"Split: {report.folds}. Window: {report.window}. Scaling: {report.normalisation}.",
         f"Model {report.model} {report.model_sha256[:12]}"
-        + (f", ontology {report.ontology_sha256[:12]}." if report.ontology_sha256 else "."),
+        + (f", ontology {report.ontology_sha256[:12]}" if report.ontology_sha256 else "")
+        + f", data {report.data_sha256[:12]}, task {report.task_sha256[:12]}.",
         f"Macro AUC: {report.policy}.",
         _provenance(report),
     ]
     if left_out := report.cells[0].left_out:
-        notes.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
+        found.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
     by_method = _by_method(report)
     for cell in (*next(iter(by_method.values())), *by_method.get("zero-shot", ())):
         scored = {score.name for score in cell.classes}
         unseen = sorted(scored & {name for names in cell.untrained for name in names})
         if unseen:
-            lack = "with positives in every draw" if cell.fraction else "that a concept stands for"
-            notes.append(f"{_share(cell.fraction)}: not {lack}, so AUC ½ there: {', '.join(unseen)}.")
-    return notes + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
+            lack = "not shown by every draw" if cell.fraction else "no concept stands for it, so AUC ½"
+            found.append(f"{share(cell.fraction)}: {lack}: {', '.join(unseen)}.")
+    seconds = {method: sum(cell.seconds for cell in cells) for method, cells in by_method.items()}
+    found.append(f"Seconds of fitting: {', '.join(f'{method} {s:.1f}' for method, s in seconds.items())}.")
+    return found + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
 
 
 def _provenance(report: Report) -> str:
@@ -115,7 +158,8 @@ def _provenance(report: Report) -> str:
         return "It is not known what the encoder was pretrained on: these records may have been among them."
     if not report.leak.records:
         return "None of the val and test records, nor their patients, were among those it was pretrained on."
-    return f"{DAGGER} Pretrained on {report.leak.records} of the val and test records or on their patients."
+    seen = report.leak.records
+    return f"{TEXT.dagger} Pretrained on {seen} of the val and test records or on their patients."
 
 
 def _by_method(report: Report) -> dict[str, list[Cell]]:
@@ -125,12 +169,16 @@ def _by_method(report: Report) -> dict[str, list[Cell]]:
     return found
 
 
-def _share(fraction: float) -> str:
-    return f"{100 * fraction:.3g} % of train" if fraction else "no labels"
+def _drawn(records: int) -> str:
+    return "1 record" if records == 1 else f"{records:,} records"
 
 
 def _macro(cell: Cell) -> str:
-    return f"{_spread(cell.macro_auc)} [{100 * cell.interval.low:.1f}, {100 * cell.interval.high:.1f}]"
+    return f"{_spread(cell.macro_auc)}\n[{100 * cell.interval.low:.1f}, {100 * cell.interval.high:.1f}]"
+
+
+def _score(score: ClassScore) -> str:
+    return f"{100 * score.auc.mean:.1f} / {100 * score.ap.mean:.1f}"
 
 
 def _spread(spread: Spread) -> str:
@@ -141,4 +189,4 @@ def _spread(spread: Spread) -> str:
 def _difference(found: Difference | None) -> str:
     if found is None:
         return ""
-    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+    return f"{100 * found.mean:+.1f}\n[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

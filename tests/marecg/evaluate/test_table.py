@@ -1,12 +1,17 @@
 import csv
 import io
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.layout import latex, long_csv, markdown
-from marecg.evaluate.table import Row, Value, columns, measured, merged, published, ranks
+from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks
 
 C = ("ptbxl-super", 1.0)
 
@@ -38,22 +43,92 @@ def test_the_columns_are_the_papers_tasks_with_ascending_shares():
 
 def test_best_and_second_best_are_ranked_within_each_source_and_equals_share_a_rank():
     rows = [row("a", 90.0), row("b", 91.0), row("c", 91.0), row("d", 99.0, "measured"), row("e", None)]
-    assert ranks(rows, C) == {1: 1, 2: 1, 0: 2, 3: 1}
+    assert ranks(rows, C) == {1: 1, 2: 1, 0: 2}
+    assert ranks([row("a", 50.0), row("b", 50.0)], C) == {}
+
+
+def test_rows_on_different_records_of_a_task_are_ranked_apart_and_it_is_said():
+    few, many = (Value(0, records=records, asked=asked) for records, asked in ((94, "x"), (2158, "y")))
+    rows = [
+        Row("measured", run, "encoder", {C: replace(value, mean=mean)})
+        for run, value, mean in (("a", few, 90.0), ("b", few, 80.0), ("c", many, 70.0), ("d", many, 60.0))
+    ]
+    assert ranks(rows, C) == {0: 1, 1: 2, 2: 1, 3: 2}
+    assert "PTB-XL super 94 (a, b), 2158 (c, d)." in markdown(rows)
+    assert "ranked apart" in markdown(rows)
+    assert "PTB-XL super 94." in markdown(rows[:2])
+    assert "ranked apart" not in markdown(rows[:2])
+
+
+def test_a_run_of_which_nobody_knows_what_it_saw_is_named():
+    rows = [Row("measured", "a", "encoder", {C: Value(90.0, records=94, leaked=None)})]
+    assert (
+        "not known what these were pretrained on, which may have been the test records: a: enc"
+        in markdown(rows)
+    )
+
+
+def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
+    rows = only([*published(), row("none", None, "measured")], ["cpsc2018"])
+    assert columns(rows) == [("cpsc2018", 0.01), ("cpsc2018", 0.1), ("cpsc2018", 1.0)]
+    assert "none" not in [row.method for row in rows]
+    with pytest.raises(UsageError, match="no row has the task corpus"):
+        only(published(), ["corpus"])
+
+
+def test_runs_whose_folders_have_the_same_name_are_told_apart(gscl_run, ptbxl_root, tmp_path):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    rows = measured_rows([(Path(run), report) for run in ("a/c3", "b/c3", "c1")])
+    assert [row.group for row in rows if row.method == "encoder"] == ["a/c3", "b/c3", "c1"]
+    assert [row.method for row in rows][-2:] == ["random encoder", "hand-crafted"]
+
+
+def words(text: str) -> str:
+    """A table without its alignment."""
+    return re.sub(" +", " ", text)
 
 
 def test_in_markdown_every_row_says_where_it_is_from():
     text = markdown([row("MERL", 88.0), row("encoder", 70.0, "measured", "run-1")])
-    assert "| source | method | PTB-XL super 100% |" in text
-    assert "| published | MERL | **88.00** |" in text
-    assert "| measured | run-1: encoder | **70.00** |" in text
+    assert words(text).splitlines()[:4] == [
+        "| source | method | PTB-XL super 100% |",
+        "| --------- | -------------- | ----------------: |",
+        "| published | MERL | 88.00 |",
+        "| measured | run-1: encoder | 70.00 |",
+    ]
     assert "copied from the paper" in text
+
+
+def test_the_columns_of_a_markdown_table_are_aligned_and_a_name_cannot_break_them():
+    lines = markdown([row("a|b", 8.0), row("encoder", 70.0, "measured", "run-1")]).splitlines()[:4]
+    assert len({len(line) for line in lines}) == 1
+    assert r"| a\|b " in lines[2]
 
 
 def test_in_latex_special_characters_are_escaped_and_the_sources_are_ruled_apart():
     text = latex([row("MERL", 88.0), row("encoder", 70.0, "measured", "run_1")])
-    assert r"published & MERL & \textbf{88.00} \\" + "\n\\midrule" in text
-    assert r"measured & run\_1: encoder & \textbf{70.00} \\" in text
-    assert r"PTB-XL super 100\%" in text
+    assert r"published & MERL & 88.00 \\" + "\n\\midrule" in text
+    assert r"measured & run\_1: encoder & 70.00 \\" in text
+    assert r"source & method & 100\% \\" in text
+
+
+@given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), min_size=1))
+def test_whatever_a_run_is_called_its_latex_line_has_its_three_columns(name):
+    text = latex([row("MERL", 88.0), row("encoder", 70.0, "measured", name)])
+    (line,) = (line for line in text.splitlines() if line.startswith("measured"))
+    bare = re.sub(r"\\[{}&]", "", line.removesuffix(r" \\").replace(r"\textbackslash{}", ""))
+    assert bare.count("&") == 2
+    assert not re.search(r"(?<!\\)[%$#_]", bare)
+    assert not re.search(r"[~^]", bare)
+    assert bare.count("{") == bare.count("}")
+
+
+def test_in_latex_the_shares_stand_under_their_task_and_every_line_has_all_columns():
+    lines = latex(published()).splitlines()
+    assert lines[2].count(r"\multicolumn{3}{c}") == 5
+    assert lines[3].split() == [rf"\cmidrule(lr){{{first}-{first + 2}}}" for first in range(3, 18, 3)]
+    assert {line.count("&") for line in lines if line.startswith(("source", "published"))} == {16}
+    assert lines.count(r"\midrule") == 4
 
 
 def test_the_csv_has_one_line_per_number():
@@ -71,6 +146,7 @@ def test_the_csv_has_one_line_per_number():
         "high": "",
         "test_records": "",
         "rank": "",
+        "task_sha256": "",
         "leaked_records": "",
         "seconds": "",
     }
@@ -78,11 +154,11 @@ def test_the_csv_has_one_line_per_number():
 
 def test_best_and_second_best_are_marked_in_every_format():
     rows = [row("a", 90.0), row("b", 91.0), row("c", 80.0), row("d", 70.0, "measured")]
-    assert "| **91.00** |" in markdown(rows)
-    assert "| _90.00_ |" in markdown(rows)
+    assert "| **91.00** |" in words(markdown(rows))
+    assert "| _90.00_ |" in words(markdown(rows))
     assert r"\textbf{91.00}" in latex(rows)
     assert r"\underline{90.00}" in latex(rows)
-    assert [line["rank"] for line in csv.DictReader(io.StringIO(long_csv(rows)))] == ["2", "1", "", "1"]
+    assert [line["rank"] for line in csv.DictReader(io.StringIO(long_csv(rows)))] == ["2", "1", "", ""]
 
 
 def test_with_intervals_every_task_has_its_lines_and_every_share_its_column():
@@ -91,20 +167,21 @@ def test_with_intervals_every_task_has_its_lines_and_every_share_its_column():
         ("ptbxl-super", 1.0): Value(80.0, None, (76.0, 84.0), 100),
         ("cpsc2018", 1.0): Value(60.0, None, (50.0, 70.0), 20),
     }
-    text = markdown([Row("measured", "run-1", "encoder", values)], intervals=True)
+    text = words(markdown([Row("measured", "run-1", "encoder", values)], intervals=True))
     assert "| task | source | method | 10% | 100% |" in text
-    assert "| PTB-XL super | measured | run-1: encoder | **70.00 ± 1.50 [65.0, 75.0]** | **80.00" in text
-    assert "| CPSC2018 | measured | run-1: encoder | – | **60.00 [50.0, 70.0]** |" in text
+    assert "| PTB-XL super | measured | run-1: encoder | 70.00 ± 1.50 [65.0, 75.0] | 80.00 [" in text
+    assert "| CPSC2018 | measured | run-1: encoder | – | 60.00 [50.0, 70.0] |" in text
     assert r"\midrule" + "\nCPSC2018 & measured" in latex([Row("measured", "r", "encoder", values)], True)
 
 
 def test_a_leak_is_marked_where_it_is_and_explained_below():
     leaked = Row("measured", "run-1", "encoder", {C: Value(99.0, leaked=3)})
     clean = row("hand-crafted", 70.0, "measured", "run-1")
-    assert "| **99.00†** |" in markdown([leaked, clean])
-    assert "| _70.00_ |" in markdown([leaked, clean])
-    assert "† pretrained on val or test records" in markdown([leaked, clean])
-    assert r"\textbf{99.00$^\dagger$}" in latex([leaked])
+    text = words(markdown([leaked, clean]))
+    assert "| **99.00†** |" in text
+    assert "| _70.00_ |" in text
+    assert "† pretrained on val or test records" in text
+    assert r"\textbf{99.00$^\dagger$}" in latex([leaked, clean])
     assert "†" not in markdown([clean])
     assert [line["leaked_records"] for line in csv.DictReader(io.StringIO(long_csv([leaked])))] == ["3"]
 
@@ -126,7 +203,7 @@ def test_what_stands_beside_several_runs_with_the_same_numbers_stands_there_once
         ("two", "encoder"),
         ("two", "random encoder"),
     ]
-    assert "| measured | hand-crafted |" in markdown(merged(rows))
+    assert "| measured | hand-crafted |" in words(markdown(merged(rows)))
 
 
 def test_published_rows_are_never_merged_with_measured_ones():
@@ -136,7 +213,7 @@ def test_published_rows_are_never_merged_with_measured_ones():
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
     report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
-    rows = measured(gscl_run)
+    rows = measured([gscl_run])
     assert [row.method for row in rows] == ["encoder", "random encoder", "hand-crafted", "zero-shot"]
     value = rows[0].values["ptbxl-super", 0.5]
     assert value.mean == pytest.approx(100 * report.cells[0].macro_auc.mean)
@@ -148,8 +225,8 @@ def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
 
 def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
     with pytest.raises(UsageError, match="Run `marecg probe` on it first"):
-        measured(tmp_path)
+        measured([tmp_path])
     (tmp_path / "probe").mkdir()
     (tmp_path / "probe/ptbxl-super-strict.json").write_text("{}")
     with pytest.raises(InputError, match="is no probe report"):
-        measured(tmp_path)
+        measured([tmp_path])

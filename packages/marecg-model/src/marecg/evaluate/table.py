@@ -4,7 +4,8 @@
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class Value:
     Attributes:
         mean, sd, interval: see `results.Cell`.
         records: how many test records.
-        leaked: on how many val and test records the encoder was pretrained.
+        asked: the hash of the task; only numbers of the same one can be compared.
+        leaked: on how many val and test records the encoder was pretrained; None where nobody knows.
         seconds: wall time of the fits.
     """
 
@@ -45,7 +47,8 @@ class Value:
     sd: float | None = None
     interval: tuple[float, float] | None = None
     records: int | None = None
-    leaked: int = 0
+    asked: str = ""
+    leaked: int | None = 0
     seconds: float | None = field(default=None, compare=False)
 
 
@@ -77,23 +80,43 @@ def published() -> list[Row]:
     ]
 
 
-def measured(run: Path, protocol: str = "strict") -> list[Row]:
-    """One row per method that was probed in a run, from `run/probe/*-PROTOCOL.json`.
+def measured(runs: Iterable[Path], protocol: str = "strict") -> list[Row]:
+    """The rows of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
 
     Raises:
-        UsageError: the run was never probed by that protocol.
+        UsageError: a run was never probed by that protocol.
         InputError: a report is damaged.
     """
-    paths = sorted((run / "probe").glob(f"*-{protocol}.json"))
-    if not paths:
-        raise UsageError(
-            f"has no probe by protocol {protocol}", where=run, remedy="Run `marecg probe` on it first"
-        )
-    return measured_rows(run.name, map(read_report, paths))
+    found: list[tuple[Path, Report]] = []
+    for run in runs:
+        paths = sorted((run / "probe").glob(f"*-{protocol}.json"))
+        if not paths:
+            raise UsageError(
+                f"has no probe by protocol {protocol}", where=run, remedy="Run `marecg probe` on it first"
+            )
+        found += [(run, read_report(path)) for path in paths]
+    return measured_rows(found)
 
 
-def measured_rows(group: str, reports: Iterable[Report]) -> list[Row]:
-    """One row per method of some reports on the same run."""
+def measured_rows(found: Iterable[tuple[Path, Report]]) -> list[Row]:
+    """One row per method of every run, from its reports, without repetition; what is no run's own comes last.
+
+    A run goes by its folder's name, or by the path as given where two folders have the same name.
+    """
+    reports: dict[Path, list[Report]] = {}
+    for run, report in found:
+        reports.setdefault(run, []).append(report)
+    names = {run: run.resolve().name for run in reports}
+    shared = [name for name, count in Counter(names.values()).items() if count > 1]
+    rows = [
+        row
+        for run, of_run in reports.items()
+        for row in _rows(str(run) if names[run] in shared else names[run], of_run)
+    ]
+    return sorted(merged(rows), key=lambda row: not row.group)
+
+
+def _rows(group: str, reports: Iterable[Report]) -> list[Row]:
     values: dict[str, dict[Column, Value]] = {}
     for report in reports:
         for cell in report.cells:
@@ -135,16 +158,45 @@ def columns(rows: Sequence[Row]) -> list[Column]:
 
 
 def ranks(rows: Sequence[Row], column: Column) -> dict[int, int]:
-    """Row number → 1 or 2 for the best and second-best mean of a column, among rows of the same source."""
+    """Row number → 1 or 2 for the best and second-best mean of a column, among rows that can be compared.
+
+    Those are the rows of one source, and of the measured ones those that were asked on the same records.
+    """
+    comparable: dict[tuple[str, str], dict[int, float]] = {}
+    for number, row in enumerate(rows):
+        if value := row.values.get(column):
+            comparable.setdefault((row.source, value.asked), {})[number] = round(value.mean, 2)
     found: dict[int, int] = {}
-    for source in dict.fromkeys(row.source for row in rows):
-        means = {
-            number: round(row.values[column].mean, 2)
-            for number, row in enumerate(rows)
-            if row.source == source and column in row.values
-        }
+    for means in comparable.values():
+        if len(set(means.values())) == 1:
+            continue  # a row alone, or rows that are all alike, are no best
         for rank, mean in enumerate(sorted(set(means.values()), reverse=True)[:2], start=1):
             found |= {number: rank for number, value in means.items() if value == mean}
+    return found
+
+
+def only(rows: Iterable[Row], tasks: Collection[str]) -> list[Row]:
+    """The rows on these tasks alone; a row without any of them is left out.
+
+    Raises:
+        UsageError: no row has one of the tasks.
+    """
+    rows = list(rows)
+    if unknown := set(tasks) - {task for row in rows for task, _ in row.values}:
+        remedy = "Probe a run on it first, or choose one that was probed"
+        raise UsageError(f"no row has the task {', '.join(sorted(unknown))}", remedy=remedy)
+    kept = [{column: row.values[column] for column in row.values if column[0] in tasks} for row in rows]
+    return [replace(row, values=values) for row, values in zip(rows, kept, strict=True) if values]
+
+
+def judged(rows: Iterable[Row]) -> dict[str, dict[str, tuple[int, list[str]]]]:
+    """Of the measured rows, by task and hash: how many test records, and which runs were asked on them."""
+    found: dict[str, dict[str, tuple[int, list[str]]]] = {}
+    for row in rows:
+        for (task, _), value in row.values.items():
+            if value.records is not None:
+                runs = found.setdefault(task, {}).setdefault(value.asked, (value.records, []))[1]
+                runs += [name for name in [row.group or row.method] if name not in runs]
     return found
 
 
@@ -159,13 +211,14 @@ def share(fraction: float) -> str:
 
 
 def _value(cell: Cell, report: Report) -> Value:
-    leaked = report.leak.records if report.leak and cell.method in OWN else 0
+    own = cell.method in (*OWN, report.reference)
     return Value(
         mean=100 * cell.macro_auc.mean,
         sd=None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd,
         interval=(100 * cell.interval.low, 100 * cell.interval.high),
         records=report.records.test,
-        leaked=leaked,
+        asked=report.task_sha256,
+        leaked=0 if not own else None if report.leak is None else report.leak.records,
         seconds=cell.seconds,
     )
 
