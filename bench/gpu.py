@@ -2,12 +2,14 @@
 
     python -m bench.gpu [--out gpu.json] [--batch 8] [--steps 20] [--variants eager compile …]
 
-Trains at full size in bf16 on synthetic shards: plain, with torch.compile, with checkpointing, and with
-AdamW's loop in place of the fused one. Beside it stand the rate of an 8192³ bf16 product of the same run, and
-the attention across the twelve leads under each of SDPA's backends.
+Trains at full size in bf16 autocast on synthetic shards: plain, with torch.compile, with checkpointing, and
+with AdamW's loop in place of the fused one. Beside it stand the rate of an 8192³ bf16 product of the same
+run, and the attention across the twelve leads under each of SDPA's backends. docs/performance.md says what is
+to be reached.
 """
 
 import argparse
+import gc
 import json
 import sys
 import time
@@ -27,7 +29,7 @@ import ecg_ontology
 from marecg.bench.corpora import prepared
 from marecg.bench.supervision import RECORDS as EPOCH
 from marecg.concept_text import shipped
-from marecg.config import LEADS, Config
+from marecg.config import LEADS, Config, ModelConfig
 from marecg.data.loader import Batch, BatchStream
 from marecg.data.supervision import Supervision
 from marecg.flops import step_flops
@@ -43,18 +45,19 @@ ONTOLOGY = ecg_ontology.load()
 
 
 class Variant(NamedTuple):
-    """How a step is run."""
+    """How a step is run; `compile` is a mode of torch.compile, or empty."""
 
-    compile: bool = False
+    compile: str = ""
     checkpointing: bool = False
     fused: bool = True
 
 
 VARIANTS = {
     "eager": Variant(),
-    "compile": Variant(compile=True),
+    "compile": Variant(compile="default"),
+    "compile-autotune": Variant(compile="max-autotune-no-cudagraphs"),
     "checkpoint": Variant(checkpointing=True),
-    "compile+checkpoint": Variant(compile=True, checkpointing=True),
+    "compile+checkpoint": Variant(compile="default", checkpointing=True),
     "adamw-loop": Variant(fused=False),
 }
 BACKENDS = (
@@ -69,7 +72,8 @@ BACKENDS = (
 class Result:
     """A recipe under a variant: its speed, or what went wrong.
 
-    `of_product` is the share of the matrix product's rate, `data_share` that of the step spent on batches.
+    `of_product` is the share of the matrix product's rate; `data_share` that of the time in which the host
+    fetched and pinned batches, most of it while the GPU was busy with the step before.
     """
 
     recipe: str
@@ -88,8 +92,12 @@ def main() -> None:
     device = torch.device(options.device)
     product = product_rate(device, 256 if options.tiny else 8192)
     told: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": options.batch}
-    told |= {"product_tflops": product / TERA, "steps": [], "spatial": []}
-    print(f"{told['device']}, torch {told['torch']}, product {product / TERA:.2f} TFLOP/s")
+    told |= {"fp32_products": torch.get_float32_matmul_precision(), "product_tflops": product / TERA}
+    told |= {"steps": [], "spatial": []}
+    print(
+        f"{told['device']}, torch {told['torch']}, product {product / TERA:.2f} TFLOP/s, "
+        f"what autocast leaves in fp32: {told['fp32_products']} (highest is without TF32)"
+    )
     print(f"{'':<24}{'records/s':>10}{'TFLOP/s':>9}{'of product':>11}{'data':>7}{'GB':>7}{'min/epoch':>11}")
     for recipe in options.recipes:
         config = by_name(f"tiny-{recipe}" if options.tiny else recipe)
@@ -107,9 +115,9 @@ def main() -> None:
 
 
 def product_rate(device: torch.device, size: int) -> float:
-    """FLOP/s of a square bf16 product."""
+    """FLOP/s of a square bf16 product, over so many that the clocks are those of long work."""
     a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
-    return 2 * size**3 / per_call(lambda: a @ b, device)
+    return 2 * size**3 / per_call(lambda: a @ b, device, calls=200)
 
 
 def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
@@ -117,9 +125,10 @@ def measured(config: Config, name: str, device: torch.device, steps: int, produc
     try:
         return _train(config, name, device, steps, product)
     except RuntimeError as error:  # torch.OutOfMemoryError and the compiler's errors are such
-        problem = "out of memory" if isinstance(error, torch.OutOfMemoryError) else str(error).splitlines()[0]
-        return Result(config.name, name, problem=problem)
-    finally:
+        return Result(config.name, name, problem=in_short(error))
+    finally:  # nothing of one variant may count as the next one's memory, or use up its recompilations
+        torch.compiler.reset()
+        gc.collect()
         if device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -130,7 +139,7 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
     network.model.encoder.checkpoint_activations = variant.checkpointing
     network.to(device)
     if variant.compile:
-        network.compile_encoders()
+        network.compile_encoders(variant.compile)
     optimizer = torch.optim.AdamW(
         parameter_groups(list(network.children()), config.train.weight_decay),
         lr=config.train.lr,
@@ -138,17 +147,18 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
         foreach=False if not variant.fused else None,
     )
     batches = stream(config, WARM_UP + steps)
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
     waited = started = 0.0
     for number in range(WARM_UP + steps):
         if number == WARM_UP:
             synchronise(device)
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats()
             waited, started = 0.0, time.perf_counter()
         before = time.perf_counter()
         batch = next(batches)
+        batch = batch.pinned() if device.type == "cuda" else batch
         waited += time.perf_counter() - before
-        batch = tree_map_only(Tensor, lambda value: on(device, value), batch)
+        batch = tree_map_only(Tensor, lambda value: value.to(device, non_blocking=True), batch)
         generator = torch.Generator(device).manual_seed(number)
         with torch.autocast(device.type, torch.bfloat16):
             outcome = network(batch, generator, lambda z_BK: z_BK)
@@ -182,25 +192,22 @@ def stream(config: Config, batches: int) -> Iterator[Batch]:
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
 
 
-def on(device: torch.device, value: Tensor) -> Tensor:
-    """A tensor on its way to the device; from pinned memory, so that the host goes on."""
-    return (value.pin_memory() if device.type == "cuda" else value).to(device, non_blocking=True)
-
-
 def spatial(backend: SDPBackend, device: torch.device, records: int) -> dict[str, Any]:
     """Milliseconds of attention across the leads, forward and backward, under one backend."""
-    shape = (records * 139, 12, len(LEADS), 64)
+    model = ModelConfig()
+    shape = (records * model.context_patches, len(LEADS), model.heads, model.width // model.heads)
     parts = [torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
 
     def both_ways() -> None:
-        scaled_dot_product_attention(*parts).sum().backward()
+        query, key, value = (part.transpose(1, 2) for part in parts)  # as the encoder hands them over
+        scaled_dot_product_attention(query, key, value).sum().backward()
 
     told = {"backend": backend.name, "ms": 0.0, "problem": ""}
     try:
         with sdpa_kernel(backend):
             told["ms"] = per_call(both_ways, device) * 1e3
     except RuntimeError as error:
-        told["problem"] = str(error).splitlines()[0]
+        told["problem"] = in_short(error)
     return told
 
 
@@ -219,6 +226,12 @@ def synchronise(device: torch.device) -> None:
     """Wait until a GPU has done what it was given."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def in_short(error: RuntimeError) -> str:
+    if isinstance(error, torch.OutOfMemoryError):
+        return "out of memory"
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def line(result: Result) -> str:

@@ -217,13 +217,13 @@ class Network(nn.Module):
         """What the EMA follows, freshly wrapped: the parameters stay those of the model."""
         return nn.ModuleList([self.model.tokens, self.model.encoder])
 
-    def compile_encoders(self) -> None:
-        """Have torch compile the encoder and, with JEPA, the slow one beside it."""
-        self.model.encoder.compile()
+    def compile_encoders(self, mode: str = "default") -> None:
+        """Have torch compile the encoder and, with JEPA, the slow one beside it, in a mode of torch.compile."""
+        self.model.encoder.compile(mode=mode)
         if self.config.jepa:
             slow = self.ema.module
             assert isinstance(slow, nn.ModuleList)
-            slow[1].compile()
+            slow[1].compile(mode=mode)
 
     def export(self) -> MarEcg:
         """The model with the prototypes as they stand, in eval mode; the heads stay behind."""
