@@ -1,6 +1,7 @@
 """`marecg embed` and `marecg predict`, as a user runs them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -217,10 +218,40 @@ def test_a_prediction_names_concepts_with_their_neighbours(
     assert [c["probability"] for c in found] == sorted((c["probability"] for c in found), reverse=True)
     onto = ecg_ontology.load()
     for concept in found:
-        near = {onto.nodes[i].abbr for i in np.flatnonzero(onto.adjacency[concept["index"]])}
-        assert {neighbour["abbr"] for neighbour in concept["neighbours"]} == near
-    assert run("predict", str(place / "run"), header) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 5
+        near = [neighbour["index"] for neighbour in concept["neighbours"]]
+        assert sorted(near) == np.flatnonzero(onto.adjacency[concept["index"]]).tolist()
+        shares = [neighbour["probability"] for neighbour in concept["neighbours"]]
+        assert shares == sorted(shares, reverse=True)
+    by_name = {concept["abbr"]: concept for concept in found}
+    assert set(by_name["AntMI"]) == {"index", "abbr", "label", "probability", "neighbours"}
+    beside = {each["abbr"]: each for each in by_name["AntMI"]["neighbours"]}
+    assert beside["AMI"] == {
+        "index": onto.node("AMI").index,
+        "abbr": "AMI",
+        "label": "Acute myocardial infarction",
+        "relation": "subtype of",
+        "probability": by_name["AMI"]["probability"],
+    }
+    assert {name: each["relation"] for name, each in beside.items()} == {
+        "AMI": "subtype of", "OMI": "subtype of", "InfMI": "sibling", "Ischemic": "family"
+    }  # fmt: skip
+    towards = {each["abbr"]: each["relation"] for each in by_name["AMI"]["neighbours"]}
+    assert (towards["AntMI"], towards["Ischemic"]) == ("subtype", "family")
+
+
+def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_beside_it(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
+    assert run("predict", str(place / "run"), header, "--top", "40") == 0
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert len(lines) == 40
+    (anterior,) = [line for line in lines if "Anterior MI (AntMI)" in line]
+    assert re.match(r" +\d+\.\d%  Anterior MI \(AntMI\) +(\w[\w ]* \d+\.\d%( · )?){4}$", anterior)
+    (rhythm,) = [line for line in lines if re.search("%  Rhythm ", line)]
+    assert rhythm.endswith(" · 7 more")
+    assert "no diagnosis" in shown.err
 
 
 def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(

@@ -24,6 +24,8 @@ class Target(StrEnum):
 
 SHOWN = 5
 """Problems that are named one by one; of more there is the number."""
+BESIDE = 4
+"""Neighbours that are printed for each concept; JSON has all."""
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")]
 
 
@@ -87,7 +89,7 @@ def predict(
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
-    Needs a run trained with GSCL.
+    The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL.
 
     Example: marecg predict run /data/georgia/E00001
     """
@@ -97,9 +99,15 @@ def predict(
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
         return
-    for concept in found:
-        near = ", ".join(f"{each.abbr} {each.probability:.3f}" for each in concept.neighbours)
-        result(f"{concept.probability:.3f}  {concept.abbr:<8} {concept.label}   ({near})")
+    names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in found]
+    for concept, name in zip(found, names, strict=True):
+        near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
+        more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
+        around = " · ".join(near[:BESIDE]) + more
+        result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
+    message(
+        "These say which concepts the record lies nearest to, of all in the graph. They are no diagnosis."
+    )
 
 
 def export(

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marecg import recipes
     from marecg.estimator import EcgEmbedder
-    from marecg.inference import Embeddings, embed
+    from marecg.inference import Embeddings, embed, predict
     from marecg.model import MarEcg
 
-__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "embed", "recipes"]
+__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "embed", "predict", "recipes"]
 
 _HOMES = {
     "EcgEmbedder": "marecg.estimator",
     "Embeddings": "marecg.inference",
     "MarEcg": "marecg.model",
     "embed": "marecg.inference",
+    "predict": "marecg.inference",
 }
 
 

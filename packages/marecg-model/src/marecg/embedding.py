@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ecg_ontology import Kind, Ontology
 from marecg.data.entries import Entry, Signal, entries
 from marecg.data.layout import Layout
 from marecg.data.units import amplitude_doubt
@@ -36,15 +38,18 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A concept beside another in the graph, with its own probability."""
+    """A concept beside another in the graph: what it is to that one, and its own share of q."""
 
+    index: int
     abbr: str
+    label: str
+    relation: str
     probability: float
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One concept of a record: its share of q, and its neighbours' shares."""
+    """One concept of a record: its share of q, and its neighbours, the most probable first."""
 
     index: int
     abbr: str
@@ -52,6 +57,15 @@ class Prediction:
     probability: float
     neighbours: list[Neighbour]
 
+
+RELATIONS = {
+    Kind.family: ("family", "member"),
+    Kind.subtype_of: ("subtype of", "subtype"),
+    Kind.manifestation_of: ("manifestation of", "manifestation"),
+    Kind.sibling: ("sibling", "sibling"),
+    Kind.ring: ("next family", "next family"),
+}
+"""How an edge reads from its source, which is a subtype of its target, and from its target."""
 
 Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
 """Passes the records through; a progress bar, say."""
@@ -116,16 +130,26 @@ def predict_file(
     if doubt:
         logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
-    nodes, near_NN = model.ontology.nodes, model.ontology.adjacency
+    nodes = model.ontology.nodes
     return [
         Prediction(
-            int(index),
+            index,
             nodes[index].abbr,
             nodes[index].label,
             float(q_N[index]),
-            [Neighbour(nodes[near].abbr, float(q_N[near])) for near in np.flatnonzero(near_NN[index])],
+            _around(model.ontology, index, q_N),
         )
-        for index in np.argsort(-q_N)[:top]
+        for index in np.argsort(-q_N, kind="stable")[:top].tolist()
+    ]
+
+
+def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighbour]:
+    """The neighbours of a concept, the most probable first."""
+    near = [(edge.target, RELATIONS[edge.kind][0]) for edge in onto.relations if edge.source == index]
+    near += [(edge.source, RELATIONS[edge.kind][1]) for edge in onto.relations if edge.target == index]
+    return [
+        Neighbour(other, onto.nodes[other].abbr, onto.nodes[other].label, relation, float(q_N[other]))
+        for other, relation in sorted(near, key=lambda pair: -q_N[pair[0]])
     ]
 
 
