@@ -1,4 +1,4 @@
-"""Small WFDB records, as good or as bad as a test wants them.
+"""Small WFDB records, as good or as bad as a test wants them, and arrays in files of every kind.
 
 Shapes: C leads, L samples.
 """
@@ -6,9 +6,13 @@ Shapes: C leads, L samples.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import h5py
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
+from scipy.io import savemat
 
 from marecg.config import LEADS
 
@@ -81,3 +85,44 @@ def source(tmp_path: Path) -> Path:
     make_record(root / "georgia", "E00004", scale="0/mV")
     (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()
     return root
+
+
+def npy(path: Path, x: NDArray[np.float32]) -> None:
+    np.save(path, x)
+
+
+def npz(path: Path, x: NDArray[np.float32]) -> None:
+    np.savez(path, signals=x, age=np.zeros(len(x)))
+
+
+def compressed(path: Path, x: NDArray[np.float32]) -> None:
+    np.savez_compressed(path, signals=x)
+
+
+def hdf5(path: Path, x: NDArray[np.float32]) -> None:
+    with h5py.File(path, "w") as file:
+        file["ecg/tracings"] = x
+        file["exam_id"] = np.arange(len(x))
+        file.create_dataset("names", data=["a", "b"])
+
+
+def parquet(path: Path, x: NDArray[np.float32]) -> None:
+    cells = pa.array(x.tolist(), pa.list_(pa.list_(pa.float32())))
+    pq.write_table(pa.table({"id": range(len(x)), "ecg": cells}), path, row_group_size=7)
+
+
+def mat(path: Path, x: NDArray[np.float32]) -> None:
+    savemat(path, {"ecg": x, "fs": 500.0, "who": "nobody"})
+
+
+def mat73(path: Path, x: NDArray[np.float32]) -> None:
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["ecg"] = x.T  # MATLAB counts axes from the other end
+    with path.open("r+b") as raw:
+        raw.write(b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM")
+
+
+WRITERS: dict[str, Callable[[Path, NDArray[np.float32]], None]] = {
+    "a.npy": npy, "b.npz": npz, "c.npz": compressed, "d.h5": hdf5, "e.hdf5": hdf5, "f.parquet": parquet,
+    "g.mat": mat, "h.mat": mat73,
+}  # fmt: skip

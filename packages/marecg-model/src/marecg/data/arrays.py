@@ -27,6 +27,8 @@ from marecg.errors import EcgError, InputError, RecordError, UsageError
 ENDINGS = tuple(OPENERS)
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
+MOST_PACKED = 10_000
+"""Numbers per byte of a file that are believed: recordings never pack so well, and a damaged length says more."""
 
 
 class ArrayFile:
@@ -41,6 +43,9 @@ class ArrayFile:
         """Find the array. Raises `InputError` for a file, `UsageError` for a shape that does not fit."""
         self._path, self._layout = path, layout
         self._array = _chosen(arrays_in(path), layout, path)
+        if math.prod(self._array.shape) > MOST_PACKED * path.stat().st_size:
+            problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
+            raise InputError(problem, where=path, remedy="Check that the file is whole")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
         self.one = len(self._array.shape) == 2
         self._held = range(0)

@@ -48,6 +48,7 @@ class Measures:
         }
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
 def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
     finite_CL = np.isfinite(x_CL)

@@ -166,9 +166,13 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
             file=files[0],
             slow_file=files[1],
         )
-    except (ValueError, SyntaxError, AttributeError, TypeError) as error:
+    except _NO_VALUES as error:
         problem = f"row {row['ecg_id']!r} can't be understood ({error})"
         raise CorpusError(problem, where=root / DATABASE, remedy="Download PTB-XL again") from error
+
+
+_NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
+"""What `float`, `int` and `literal_eval` raise for text that is no value."""
 
 
 def _age(text: str | None) -> float | None:
