@@ -90,7 +90,8 @@ class Result:
 def main() -> None:
     options = _options()
     device = torch.device(options.device)
-    product = product_rate(device, 256 if options.tiny else 8192)
+    size, calls = (256, 2) if options.tiny else (8192, 200)
+    product = product_rate(device, size, calls)
     told: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": options.batch}
     told |= {"fp32_products": torch.get_float32_matmul_precision(), "product_tflops": product / TERA}
     told |= {"steps": [], "spatial": []}
@@ -107,17 +108,17 @@ def main() -> None:
             told["steps"].append(asdict(result))
             print(line(result), flush=True)
     for backend in BACKENDS:
-        timed = spatial(backend, device, records=1 if options.tiny else options.batch)
+        timed = spatial(backend, device, 1 if options.tiny else options.batch, calls)
         told["spatial"].append(timed)
         print(f"12×12 attention, {backend.name:<20} {timed['problem'] or format(timed['ms'], '.3f') + ' ms'}")
     if options.out:
         options.out.write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
-def product_rate(device: torch.device, size: int) -> float:
-    """FLOP/s of a square bf16 product, over so many that the clocks are those of long work."""
+def product_rate(device: torch.device, size: int, calls: int) -> float:
+    """FLOP/s of a square bf16 product; many calls bring the clocks to where long work has them."""
     a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
-    return 2 * size**3 / per_call(lambda: a @ b, device, calls=200)
+    return 2 * size**3 / per_call(lambda: a @ b, device, calls)
 
 
 def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
@@ -192,7 +193,7 @@ def stream(config: Config, batches: int) -> Iterator[Batch]:
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
 
 
-def spatial(backend: SDPBackend, device: torch.device, records: int) -> dict[str, Any]:
+def spatial(backend: SDPBackend, device: torch.device, records: int, calls: int) -> dict[str, Any]:
     """Milliseconds of attention across the leads, forward and backward, under one backend."""
     model = ModelConfig()
     shape = (records * model.context_patches, len(LEADS), model.heads, model.width // model.heads)
@@ -205,13 +206,13 @@ def spatial(backend: SDPBackend, device: torch.device, records: int) -> dict[str
     told = {"backend": backend.name, "ms": 0.0, "problem": ""}
     try:
         with sdpa_kernel(backend):
-            told["ms"] = per_call(both_ways, device) * 1e3
+            told["ms"] = per_call(both_ways, device, calls) * 1e3
     except RuntimeError as error:
         told["problem"] = in_short(error)
     return told
 
 
-def per_call(action: Callable[[], object], device: torch.device, calls: int = 10) -> float:
+def per_call(action: Callable[[], object], device: torch.device, calls: int) -> float:
     """Seconds per call, after one that isn't counted."""
     action()
     synchronise(device)

@@ -1,5 +1,7 @@
 """Every figure that the project is to state has a row, and a row runs. No test looks at a time."""
 
+from pathlib import Path
+
 import pytest
 
 from marecg.bench.encoder import formula, head_share
@@ -8,6 +10,7 @@ from marecg.bench.supervision import from_ids
 from marecg.bench.table import ROWS, as_json, as_markdown, as_text, choose, measure
 from marecg.errors import UsageError
 
+PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
 STATED = {
     "encoder-forward": "≥ 0.88",
     "encoder-both-ways": "≥ 0.88",
@@ -72,3 +75,20 @@ def test_a_row_that_misses_its_reach_is_marked() -> None:
     row = ROWS["adamw"]
     assert as_text(Measured(row, [1.0])).startswith("!")
     assert as_text(Measured(row, [4.0])).startswith(" ")
+
+
+def test_the_page_on_performance_holds_the_table_of_today_and_explains_each_row() -> None:
+    """The table but for what was measured; each row's name stands in the text once more."""
+    page = PAGE.read_text(encoding="utf-8")
+    table, after = page.split("<!-- its end -->")
+    table = table.partition("<!-- the output of `marecg bench --format markdown` -->")[2]
+    today = as_markdown([Measured(row, [row.reach.value]) for row in ROWS.values()])
+    assert unmeasured(table) == unmeasured(today)
+    starts = [name for name in ROWS if name.startswith("start-")]
+    assert [name for name in ROWS if f"`{name}`" not in after] == starts
+
+
+def unmeasured(table: str) -> list[list[str]]:
+    """The cells of the rows without the ratio."""
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("|")]
+    return [[cell for place, cell in enumerate(row) if place != 3] for row in rows]

@@ -20,6 +20,7 @@ from marecg.config import LEADS, ModelConfig
 from marecg.flops import encoder_flops
 from marecg.network import Network
 from marecg.nn.encoder import Encoder
+from marecg.overrides import override
 from marecg.recipes import c3
 
 RECORDS, DEPTH = 2, 2
@@ -75,9 +76,9 @@ def formula(effort: Effort) -> list[float]:
 def head_share(effort: Effort) -> list[float]:
     """FLOPs of C3's forward pass outside encoder, decoder and predictor, over those of one encoder pass.
 
-    Counted on tensors without values: nothing is computed.
+    Counted on tensors without values: nothing is computed. One block is enough, as blocks are not counted.
     """
-    config, ontology = c3(), ecg_ontology.load()
+    config, ontology = override(c3(), ["model.depth=1"]), ecg_ontology.load()
     network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology)).to("meta")
     batch = tree_map_only(
         torch.Tensor, lambda value: value.to("meta"), noise_batch(RECORDS, ontology, config)
@@ -86,7 +87,7 @@ def head_share(effort: Effort) -> list[float]:
         network(batch, torch.Generator(), lambda z_BK: z_BK)
     counts = {name: sum(ops.values()) for name, ops in counter.get_flop_counts().items()}
     heads = counts["Global"] - sum(counts[f"Network.{part}"] for part in BACKBONE)
-    return [heads / (RECORDS * encoder_flops(config.model))]
+    return [heads / (RECORDS * encoder_flops(c3().model))]
 
 
 def _rates(ours: Work, baseline: Work, repeats: int) -> list[float]:
