@@ -79,7 +79,8 @@ def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source: Pat
     code, out, err = run("audit", tmp_path / "corpus", "--against", source)
     assert code == 1
     assert "bit-identical signals" in out
-    assert "leaking: georgia/E00001.hea" in err
+    assert "leaves: 1 in the corpus, 1 in the evaluation set, 1 in both" in out
+    assert "leaking: georgia/E00001.hea: the same record id, bit-identical signals, near-duplicate" in err
     code, out, _ = run("audit", tmp_path / "corpus", "--against", source, "--format", "json")
     assert (code, json.loads(out)["leaking"]) == (1, ["georgia/E00001.hea"])
 

@@ -3,15 +3,23 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
+from marecg_cli._corpus_text import (
+    print_accounts,
+    print_audit,
+    print_comparison,
+    print_statistics,
+    print_table,
+    progress,
+    tell_quarantined,
+)
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 
 
@@ -52,7 +60,7 @@ def synth(
     from marecg.data.synth import DIAGNOSES, QUIRKS, write_corpus
 
     quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    with _progress() as watch:
+    with progress() as watch:
         written = write_corpus(
             out,
             records,
@@ -67,7 +75,7 @@ def synth(
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
     rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
-    _print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
+    print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
 
 
 def prepare(
@@ -110,7 +118,7 @@ def prepare(
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
     only = COLLECTIONS if corpus is Selection.paper else ()
-    with _progress() as watch:
+    with progress() as watch:
         account = prepare(
             sources,
             out,
@@ -126,14 +134,9 @@ def prepare(
     if format_ is Format.json:
         result_json(account | ({"reconciliation": compared} if compared else {}))
         return
-    _print_accounts(account)
-    if compared:
-        rows = {row["what"]: (row["paper"], row["found"], row["why"]) for row in compared}
-        _print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
-    for entry in account["records"][:20]:
-        message(f"quarantined: {entry['root']}/{entry['path']}: {entry['reason']}: {entry['message']}")
-    if len(account["records"]) > 20:
-        message(f"… and {len(account['records']) - 20} more in {out / 'report.json'}")
+    print_accounts(account)
+    print_comparison(compared)
+    tell_quarantined(account["records"], out / "report.json")
 
 
 def stats(
@@ -150,33 +153,7 @@ def stats(
     if format_ is Format.json:
         result_json(found)
         return
-    _print_accounts(found)
-    per_record, kept = found["codes_per_record"], max(found["kept"], 1)
-    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.get("histogram", {}).items()}
-    _print_table("Codes per record", ("codes", "records", "share"), shares)
-    _print_table(
-        "Records per leaf", ("leaf", "records"), {leaf: (n,) for leaf, n in found["leaves"].items() if n}
-    )
-    _print_table(
-        "The corpus",
-        ("what", "value"),
-        {
-            "unique codes": (found["codes"]["unique"],),
-            **{f"… {status}": (n,) for status, n in found["codes"]["by_status"].items()},
-            "codes per record, mean / median": (
-                f"{per_record.get('mean', 0):.2f} / {per_record.get('median', 0):g}",
-            ),
-            "records without a leaf": (found["records_without_leaf"],),
-            "records with R-peaks": (found["rpeaks"]["records_with"],),
-            "beats per record, median": (found["rpeaks"]["per_record"].get("median", 0),),
-            "seconds, shortest / median / longest": (
-                " / ".join(f"{found['seconds'].get(name, 0):g}" for name in ("min", "median", "max")),
-            ),
-            "zero-padded records": (found["seconds"]["padded"],),
-            "groups of identical signals": (found["duplicates"],),
-            **{f"noted: {note}": (n,) for note, n in found["notes"].items()},
-        },
-    )
+    print_statistics(found)
 
 
 def audit(
@@ -194,22 +171,7 @@ def audit(
     if format_ is Format.json:
         result_json(found)
     else:
-        kinds = {
-            "the same record id": "shared_ids",
-            "a patient of the evaluation set": "shared_patients",
-            "the same dataset": "same_dataset",
-            "bit-identical signals": "identical",
-            "near-duplicate signals": "similar",
-            "any of these": "leaking",
-        }
-        title = f"{found['records']} corpus records against {found['evaluation_records']} evaluation records"
-        _print_table(
-            title,
-            ("corpus records with", "records"),
-            {name: (len(found[key]),) for name, key in kinds.items()},
-        )
-        for name in found["leaking"][:20]:
-            message(f"leaking: {name}")
+        print_audit(found)
     if found["leaking"]:
         raise typer.Exit(EXIT_FINDINGS)
 
@@ -227,68 +189,6 @@ def gallery(
 
     message(f"{gallery(data, sources, out)} pictures")
     result(str(out))
-
-
-def _print_accounts(account: Mapping[str, Any]) -> None:
-    """One row per source: what was found, kept, and quarantined under each reason."""
-    reasons = list(account["quarantined"])
-    with_rates = any("fs" in each for each in account["sources"].values())
-    rows = {}
-    for name, each in [*account["sources"].items(), ("total", account)]:
-        share = f"{each['kept'] / max(account['kept'], 1):.1%}"
-        rates = [", ".join(each.get("fs", []))] if with_rates else []
-        rows[name] = (
-            each["found"],
-            each["kept"],
-            share,
-            *rates,
-            *(each["quarantined"].get(r, 0) for r in reasons),
-        )
-    headings = ("source", "found", "kept", "share", *(["Hz"] if with_rates else []), *reasons)
-    _print_table("Records", headings, rows)
-
-
-def _print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for number, heading in enumerate(headings):
-        words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
-        table.add_column(heading, justify="left" if words else "right")
-    for name, values in rows.items():
-        table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
-    Console(width=None if Console().is_terminal else 200).print(table)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, int], None]]:
-    """A bar on stderr with counts by verdict, rate and time left; silent where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[verdicts]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("records", total=None, verdicts="", rate="")
-
-        def watch(found: int, kept: int, quarantined: int) -> None:
-            speed = bar.tasks[0].speed
-            bar.update(
-                task,
-                total=found,
-                completed=kept + quarantined,
-                verdicts=f"{kept} kept, {quarantined} quarantined",
-                rate=f"{speed:.0f} records/s" if speed else "",
-            )
-
-        yield watch
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit, gallery)

@@ -77,6 +77,7 @@ def test_a_stranger_does_not_leak(found: dict[str, Any]) -> None:
 
 def test_the_vocabularies_are_compared(found: dict[str, Any]) -> None:
     assert found["codes"] == {"corpus": 1, "evaluation": 1, "shared": [], "only_in_evaluation": ["scp:NORM"]}
+    assert found["leaves"] == {"corpus": 1, "evaluation": 1, "shared": ["NSR"], "only_in_evaluation": []}
 
 
 def test_identities_hold_across_releases() -> None:

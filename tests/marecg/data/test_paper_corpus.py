@@ -28,7 +28,7 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(
         "the paper kept 80% by thresholds that it does not give"
     )
     assert (rows["records, ningbo"]["found"], rows["records, total"]["found"]) == (0, 5)
-    assert rows["records with 1 codes"]["found"] == 5
+    assert rows["records with 1 code"]["found"] == 5
 
 
 def test_the_histograms_open_class_takes_seven_to_twelve_codes(

@@ -28,7 +28,7 @@ ENDINGS = tuple(OPENERS)
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
 MOST_PACKED = 10_000
-"""Numbers per byte of a file that are believed: recordings never pack so well, and a damaged length says more."""
+"""Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
 
 
 class ArrayFile:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_ontology import Ontology
 from marecg.config import CorpusConfig
 from marecg.data import index
 from marecg.data.candidates import Candidate
@@ -56,8 +57,8 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
         JSON-ready: `records` and `evaluation_records` (how many there are), pairs (corpus record, evaluation
         record) under `shared_ids`, `identical` and `similar` (with their correlation), corpus records under
         `shared_patients` and `same_dataset` (of PTB-XL or CPSC2018, whether this copy of it has them or
-        not), `codes` (both vocabularies and their overlap), and `leaking`: every corpus record that one of
-        the lists names.
+        not), `codes` and `leaves` (of either side, and their overlap), and `leaking`: every corpus record
+        that one of the lists names.
 
     Raises:
         CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
@@ -84,17 +85,13 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
         "similar": _similar(corpus, names, evaluated),
     }
     leaking = {pair if isinstance(pair, str) else pair[0] for pairs in found.values() for pair in pairs}
-    ours = {code for row in rows for code in row["codes"]}
+    ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
     return {
         "records": len(corpus),
         "evaluation_records": len(evaluated.names),
         **found,
-        "codes": {
-            "corpus": len(ours),
-            "evaluation": len(evaluated.codes),
-            "shared": sorted(ours & evaluated.codes),
-            "only_in_evaluation": sorted(evaluated.codes - ours),
-        },
+        "codes": _overlap(ours, evaluated.codes),
+        "leaves": _overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
         "leaking": sorted(leaking),
     }
 
@@ -178,6 +175,20 @@ def _pairs(ours: list[str], our_keys: list[str], theirs: list[str], their_keys: 
     """Names whose keys are equal."""
     known = dict(zip(their_keys, theirs, strict=True))
     return [[name, known[key]] for name, key in zip(ours, our_keys, strict=True) if key in known]
+
+
+def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
+    """The leaves that codes stand for: SNOMED-CT and SCP-ECG have no code in common."""
+    return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
+
+
+def _overlap(ours: set[str], theirs: set[str]) -> dict[str, Any]:
+    return {
+        "corpus": len(ours),
+        "evaluation": len(theirs),
+        "shared": sorted(ours & theirs),
+        "only_in_evaluation": sorted(theirs - ours),
+    }
 
 
 def _similar(corpus: Corpus, names: list[str], evaluated: Evaluated) -> list[list[Any]]:

@@ -107,7 +107,7 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
 def _in_folder(root: Path, layout: Layout | None, ptbxl_rate: int) -> Iterator[Candidate]:
     """Walk a folder; hidden folders and links to folders are not entered."""
     if not root.is_dir():
-        raise CorpusError("is not a folder", where=root, remedy=_REMEDY)
+        raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
         below[:] = [each for each in below if not each.startswith(".")]

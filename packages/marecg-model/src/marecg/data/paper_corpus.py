@@ -35,8 +35,8 @@ def reconcile(statistics: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         *sources,
         total,
-        *(_row(f"records with {n} codes", count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
-        *(_row(f"records with {n} codes", 0, count, "the paper has none") for n, count in histogram.items()),
+        *(_row(_with_codes(n), count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
+        *(_row(_with_codes(n), 0, count, "the paper has none") for n, count in histogram.items()),
         _row("unique codes", UNIQUE_CODES, statistics["codes"]["unique"], _UNIQUE),
         _row("codes per record, mean", MEAN_CODES, round(per_record.get("mean", 0), 2), ""),
         _row("codes per record, median", MEDIAN_CODES, per_record.get("median", 0), ""),
@@ -56,6 +56,10 @@ def _source(name: str, account: dict[str, Any] | None) -> dict[str, Any]:
         reasons.append(f"quarantined: {counts}")
     reasons.append(f"the paper kept {KEPT[name] / PUBLISHED[name]:.0%} by thresholds that it does not give")
     return _row(f"records, {name}", KEPT[name], kept, "; ".join(reasons))
+
+
+def _with_codes(number: str) -> str:
+    return f"records with {number} {'code' if number == '1' else 'codes'}"
 
 
 def _row(what: str, paper: float, found: float, why: str) -> dict[str, Any]:

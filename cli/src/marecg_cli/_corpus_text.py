@@ -1,0 +1,147 @@
+"""What the commands that make and look at a corpus print for a reader: tables, a few names, a bar.
+
+Rich is imported where it is used, so that `marecg --help` stays quick.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from marecg_cli._output import message, result
+
+NAMED = 20
+"""Records named one by one; of the others, how many there are."""
+LEAKS = {
+    "shared_ids": "the same record id",
+    "shared_patients": "a patient of the evaluation set",
+    "same_dataset": "the same dataset",
+    "identical": "bit-identical signals",
+    "similar": "near-duplicate signals",
+}
+"""The lists of an audit, in words."""
+
+
+def print_accounts(account: Mapping[str, Any]) -> None:
+    """One row per source: what was found, kept, and quarantined under each reason."""
+    reasons = list(account["quarantined"])
+    with_rates = any("fs" in each for each in account["sources"].values())
+    rows = {}
+    for name, each in [*account["sources"].items(), ("total", account)]:
+        share = f"{each['kept'] / max(account['kept'], 1):.1%}"
+        rates = [", ".join(each.get("fs", []))] if with_rates else []
+        counts = (each["quarantined"].get(reason, 0) for reason in reasons)
+        rows[name] = (each["found"], each["kept"], share, *rates, *counts)
+    headings = ("source", "found", "kept", "share", *(["Hz"] if with_rates else []), *reasons)
+    print_table("Records", headings, rows)
+
+
+def print_comparison(compared: Sequence[Mapping[str, Any]]) -> None:
+    """The rows of `paper_corpus.reconcile`, if there are any."""
+    rows = {row["what"]: (row["paper"], row["found"], row["why"]) for row in compared}
+    if rows:
+        print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
+
+
+def tell_quarantined(records: Sequence[Mapping[str, str]], report: Path) -> None:
+    """Which records were left out, and why, as messages."""
+    lines = [f"{each['root']}/{each['path']}: {each['reason']}: {each['message']}" for each in records]
+    _tell("quarantined", lines, f"in {report}")
+
+
+def print_statistics(found: Mapping[str, Any]) -> None:
+    """The tables of `statistics.statistics`."""
+    print_accounts(found)
+    per_record, kept = found["codes_per_record"], max(found["kept"], 1)
+    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.get("histogram", {}).items()}
+    print_table("Codes per record", ("codes", "records", "share"), shares)
+    leaves = {leaf: (n,) for leaf, n in found["leaves"].items() if n}
+    print_table("Records per leaf", ("leaf", "records"), leaves)
+    mean, median = per_record.get("mean", 0), per_record.get("median", 0)
+    seconds = " / ".join(f"{found['seconds'].get(name, 0):g}" for name in ("min", "median", "max"))
+    rows = {
+        "unique codes": (found["codes"]["unique"],),
+        **{f"… {status}": (n,) for status, n in found["codes"]["by_status"].items()},
+        "codes per record, mean / median": (f"{mean:.2f} / {median:g}",),
+        "records without a leaf": (found["records_without_leaf"],),
+        "records with R-peaks": (found["rpeaks"]["records_with"],),
+        "beats per record, median": (found["rpeaks"]["per_record"].get("median", 0),),
+        "seconds, shortest / median / longest": (seconds,),
+        "zero-padded records": (found["seconds"]["padded"],),
+        "groups of identical signals": (found["duplicates"],),
+        **{f"noted: {note}": (n,) for note, n in found["notes"].items()},
+    }
+    print_table("The corpus", ("what", "value"), rows)
+
+
+def print_audit(found: Mapping[str, Any]) -> None:
+    """What `audit.audit` found: counts and vocabularies as a result, the records as messages."""
+    title = f"{found['records']} corpus records against {found['evaluation_records']} evaluation records"
+    rows = {words: (len(found[key]),) for key, words in LEAKS.items()}
+    rows["any of these"] = (len(found["leaking"]),)
+    print_table(title, ("corpus records with", "records"), rows)
+    for what in ("codes", "leaves"):
+        seen = found[what]
+        counts = f"{seen['corpus']} in the corpus, {seen['evaluation']} in the evaluation set"
+        result(f"{what}: {counts}, {len(seen['shared'])} in both")
+    named = {
+        words: {pair if isinstance(pair, str) else pair[0] for pair in found[key]}
+        for key, words in LEAKS.items()
+    }
+    lines = [
+        f"{record}: {', '.join(words for words, records in named.items() if record in records)}"
+        for record in found["leaking"]
+    ]
+    _tell("leaking", lines, "with --format json")
+
+
+def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
+    """A table with its title above it; columns of numbers are flushed right."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table()
+    for number, heading in enumerate(headings):
+        words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
+        table.add_column(heading, justify="left" if words else "right")
+    for name, values in rows.items():
+        table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
+    console = Console(width=None if Console().is_terminal else 200)
+    console.print(title, table, sep="\n")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int, int, int], None]]:
+    """A bar on stderr with counts by verdict, rate and time left; silent where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[verdicts]}"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("records", total=None, verdicts="", rate="")
+
+        def watch(found: int, kept: int, quarantined: int) -> None:
+            speed = bar.tasks[0].speed
+            bar.update(
+                task,
+                total=found,
+                completed=kept + quarantined,
+                verdicts=f"{kept} kept, {quarantined} quarantined",
+                rate=f"{speed:.0f} records/s" if speed else "",
+            )
+
+        yield watch
+
+
+def _tell(what: str, lines: Sequence[str], rest: str) -> None:
+    for line in lines[:NAMED]:
+        message(f"{what}: {line}")
+    if len(lines) > NAMED:
+        message(f"… and {len(lines) - NAMED} more {rest}")
