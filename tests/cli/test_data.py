@@ -76,7 +76,7 @@ def test_a_corpus_is_handed_on(tmp_path: Path) -> None:
         (["get", "cpsc2018", "--out", "data"], 3, "by hand"),
         (["get", "georgie", "--out", "data"], 2, "no dataset is called 'georgie'"),
         (["export", ".", "--out", "a.h5"], 3, "not a prepared corpus"),
-        (["list", "--root", "nowhere"], 3, "is not a folder"),
+        (["list", "--root", "nowhere"], 3, "is not there"),
     ],
 )
 def test_what_goes_wrong_is_one_line(

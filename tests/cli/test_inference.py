@@ -158,6 +158,11 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
         (["{place}/some.npy", "--fs", "500", "--leads", "I,II", "--out", "{place}/x.npz"], 2, "2 leads"),
         (["{place}/text.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
         (["{place}/none.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "no record in it"),
+        (["{place}/some.npy", "--fs", "49", "--out", "{place}/x.npz"], 3, "no sampling rate of an ECG"),
+        (["{place}/brief.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "less than one patch"),
+        (["{place}/pickled.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
+        (["{place}/imaginary.npy", "--fs", "500", "--out", "{place}/x.npz"], 2, "no numbers"),
+        (["{place}/absent.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "is not there"),
         (["{place}/wfdb", "--out", "{place}/x.csv"], 2, "can't write .csv"),
         (["{place}/nowhere", "--out", "{place}/x.npz"], 3, "not one record"),
         (["{place}/empty", "--out", "{place}/x.npz"], 3, "no WFDB header"),
@@ -168,6 +173,9 @@ def test_bad_requests_are_one_line_and_leave_nothing(
 ) -> None:
     np.save(place / "some.npy", np.zeros((1, 12, 2500), np.float32))
     np.save(place / "none.npy", np.zeros((0, 12, 2500), np.float32))
+    np.save(place / "brief.npy", np.zeros((1, 12, 49), np.float32))
+    np.save(place / "pickled.npy", np.array([{}], object), allow_pickle=True)
+    np.save(place / "imaginary.npy", np.zeros((1, 12, 2500), complex))
     (place / "text.npy").write_text("no array")
     (place / "empty").mkdir(exist_ok=True)
     assert run("embed", str(place / "run"), *(argument.format(place=place) for argument in arguments)) == code

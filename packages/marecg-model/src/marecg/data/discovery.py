@@ -79,7 +79,8 @@ def _places() -> Callable[[Path], str]:
     @lru_cache(maxsize=1)  # the rows of a file come one after another
     def place(file: Path) -> str:
         folder, name = os.path.split(file)
-        return os.path.realpath(file) if file.is_symlink() else f"{folder_of(folder)}/{name}"
+        linked = os.path.islink(file)  # noqa: PTH114 — Path raises for a name that no file can have
+        return os.path.realpath(file) if linked else f"{folder_of(folder)}/{name}"
 
     return place
 
