@@ -184,7 +184,15 @@ def compare(
     from marecg.evaluate import predictions
 
     name = f"probe/{task}-{protocol}.npz"
-    found = predictions.compare(predictions.load(run / name), predictions.load(other / name), test.value)
+    one = predictions.load(run / name)
+    found = predictions.compare(one, predictions.load(other / name), test.value)
+    if few := predictions.scarce(one):
+        counts = ", ".join(f"{name} {count}" for name, count in few.items())
+        message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
+    if test is PairedTest.delong and 1 in few.values():
+        message(
+            "a class with one positive shows DeLong's test no spread: here the bootstrap is to be trusted"
+        )
     if output is Format.json:
         result_json({f"{fraction:g}": difference.model_dump() for fraction, difference in found.items()})
     for fraction, difference in found.items() if output is Format.text else ():

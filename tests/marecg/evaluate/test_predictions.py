@@ -5,7 +5,7 @@ import pytest
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.metrics import macro_auc
-from marecg.evaluate.predictions import Predictions, compare, load, save
+from marecg.evaluate.predictions import Predictions, compare, load, save, scarce
 
 
 def made(seed: int = 0, quality: float = 1.0) -> Predictions:
@@ -65,3 +65,12 @@ def test_damaged_predictions_are_named(tmp_path):
     (tmp_path / "p.npz").write_bytes(b"PK")
     with pytest.raises(InputError, match=r"p\.npz"):
         load(tmp_path / "p.npz")
+
+
+def test_classes_with_few_positives_or_few_negatives_are_named_and_those_without_any_are_not():
+    y = np.zeros((30, 4), np.uint8)
+    y[:9, 0] = y[:10, 1] = y[:28, 2] = 1
+    found = Predictions(
+        tuple(map(str, range(30))), ("few", "enough", "rarely not", "never"), y, {}, "encoder"
+    )
+    assert scarce(found) == {"few": 9, "rarely not": 2}

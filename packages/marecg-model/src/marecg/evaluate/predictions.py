@@ -20,6 +20,9 @@ from marecg.evaluate.protocol import Trial
 from marecg.evaluate.results import Difference
 from marecg.evaluate.summary import difference
 
+FEW = 10
+"""Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -114,6 +117,13 @@ def compare(
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     paired = {"bootstrap": bootstrap, "delong": delong}[test]
     return {share: paired(one.y_MK, ours, theirs) for share, (ours, theirs) in found.items()}
+
+
+def scarce(found: Predictions) -> dict[str, int]:
+    """The scored classes with few positives (or negatives) in test, and how many of them."""
+    positives_K = found.y_MK.sum(axis=0, dtype=np.int64)
+    fewer_K = np.minimum(positives_K, len(found.y_MK) - positives_K)
+    return {name: int(fewer) for name, fewer in zip(found.classes, fewer_K, strict=True) if 0 < fewer < FEW}
 
 
 def bootstrap(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
