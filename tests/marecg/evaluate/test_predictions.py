@@ -1,4 +1,6 @@
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,3 +76,17 @@ def test_classes_with_few_positives_or_few_negatives_are_named_and_those_without
         tuple(map(str, range(30))), ("few", "enough", "rarely not", "never"), y, {}, "encoder"
     )
     assert scarce(found) == {"few": 9, "rarely not": 2}
+
+
+def test_the_example_on_the_page_runs(tmp_path, monkeypatch):
+    page = Path(__file__).parents[3] / "docs/evaluation/index.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    found = made()
+    save(
+        tmp_path / "run/probe/ptbxl-super-strict.npz",
+        replace(found, logits={("encoder", 1.0): found.logits["encoder", 0.1]}),
+    )
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code, names)  # noqa: S102 (our own page)
+    assert names["logits"].shape == (2, 60, 3)
