@@ -150,6 +150,23 @@ def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_p
     np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=3e-4)
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "\0"])
+def test_a_table_may_name_what_no_file_can_be_called(
+    cpsc: Path, tmp_path: Path, write_record: Write, name: str
+) -> None:
+    table = cpsc / "REFERENCE.csv"
+    table.write_text(f"{table.read_text()}{name},1,,\n")
+    assert prepare([cpsc], tmp_path / "out", jobs=1)["kept"] == 1
+    mimic, release = tmp_path / "mimic", tmp_path / "release"
+    write_record(mimic, "inside")
+    (mimic / "record_list.csv").write_text(f"subject_id,path\n1,{name}\n1,inside\n")
+    assert len(find([mimic])) == 1
+    write_record(release, "00001_hr")
+    columns = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr"
+    (release / "ptbxl_database.csv").write_text(f"{columns}\n1,1,{{}},1,{'x' * 5000},00001_hr\n")
+    assert len(find([release])) == 1
+
+
 @pytest.mark.realdata
 def test_codes_of_the_ptb_database_are_those_under_which_the_challenge_counts_it(realdata: Path) -> None:
     in_ptb = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}

@@ -64,7 +64,13 @@ def test_statements_know_their_class(root: Path) -> None:
 
 
 def test_a_database_that_is_none_is_one_clear_error(root: Path) -> None:
-    for text in ("", "a,b\n1,2\n", HEAD + "x,1,1,1,,{},1,a,b\n", HEAD + "1,1,1,1,,__import__('os'),1,a,b\n"):
+    rows = (
+        "x,1,1,1,,{},1,a,b",
+        "1,1,1,1,,__import__('os'),1,a,b",
+        "1,1e999,1,1,,{},1,a,b",
+        "1,1,1,1,,[[[,1,a,b",
+    )
+    for text in ("", "a,b\n1,2\n", *(f"{HEAD}{row}\n" for row in rows)):
         (root / "ptbxl_database.csv").write_text(text)
         with pytest.raises(CorpusError, match=r"ptbxl_database\.csv"):
             ptbxl.entries(root)

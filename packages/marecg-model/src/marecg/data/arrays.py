@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from marecg.data.candidates import Candidate
 from marecg.data.containers import OPENERS, Lazy, arrays_in
 from marecg.data.layout import Layout
+from marecg.data.places import inside
 from marecg.data.reasons import Reason
 from marecg.data.records import Record
 from marecg.data.signal import order_leads
@@ -134,7 +135,7 @@ def read_signal(
     Raises:
         RecordError: the file is outside the folder, unreadable, or its shape or leads don't fit.
     """
-    if not file.resolve().is_relative_to(root.resolve()):
+    if not inside(file, root):
         raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns)

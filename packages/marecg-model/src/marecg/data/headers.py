@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from marecg.data.places import inside
 from marecg.data.reasons import Reason
 from marecg.data.signal import FASTEST, SLOWEST
 from marecg.errors import RecordError
@@ -59,7 +60,7 @@ def read_header(path: Path, root: Path) -> Header:
     Raises:
         RecordError: `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or `units`.
     """
-    if not path.resolve().is_relative_to(root.resolve()):
+    if not inside(path, root):
         raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
     try:
         with path.open("rb") as file:

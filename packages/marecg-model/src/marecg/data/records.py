@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from marecg.config import LEADS
 from marecg.data.diagnoses import diagnoses
 from marecg.data.headers import Channel, Header, read_header
+from marecg.data.places import inside, on_disk
 from marecg.data.reasons import Reason
 from marecg.data.signal import lead_rows
 from marecg.errors import RecordError
@@ -131,9 +132,9 @@ def _checked_length(header: Header, rows: list[int], root: Path) -> int:
     """Samples per lead, after every signal file has been seen to be inside `root` and long enough."""
     lengths = []
     for name in sorted({header.channels[row].file for row in rows}):
-        inside = [channel for channel in header.channels if channel.file == name]
-        size = _signal_file(header.path, name, root).stat().st_size - inside[0].offset
-        formats = {channel.format for channel in inside}
+        shared = [channel for channel in header.channels if channel.file == name]
+        size = _signal_file(header.path, name, root).stat().st_size - shared[0].offset
+        formats = {channel.format for channel in shared}
         if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
             stated = ", ".join(map(str, sorted(formats)))
             raise RecordError(
@@ -141,7 +142,7 @@ def _checked_length(header: Header, rows: list[int], root: Path) -> int:
                 f"{name} is in WFDB format {stated}, which is not read",
                 where=header.path,
             )
-        holds = int(max(size, 0) / (len(inside) * BYTES_PER_SAMPLE[formats.pop()]))
+        holds = int(max(size, 0) / (len(shared) * BYTES_PER_SAMPLE[formats.pop()]))
         length = holds if header.length is None else header.length
         if holds < length:
             problem = f"{name} holds {holds} of the {length} samples that the header announces"
@@ -154,15 +155,10 @@ def _checked_length(header: Header, rows: list[int], root: Path) -> int:
 
 def _signal_file(header: Path, name: str, root: Path) -> Path:
     path = header.parent / name
-    try:
-        inside = Path(name).name == name and path.resolve().is_relative_to(root.resolve())
-        exists = inside and path.is_file()
-    except (OSError, ValueError):  # a name that no file can have
-        inside = exists = False
-    if not inside:
+    if Path(name).name != name or not inside(path, root):
         problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
         raise RecordError(Reason.path, problem, where=header)
-    if not exists:
+    if not on_disk(path):
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing", where=header)
     return path
 

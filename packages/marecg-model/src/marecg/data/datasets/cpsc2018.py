@@ -18,6 +18,7 @@ from marecg.config import LEADS
 from marecg.data.candidates import Candidate
 from marecg.data.diagnoses import CPSC_LABELS
 from marecg.data.mat5 import variables
+from marecg.data.places import inside, on_disk
 from marecg.data.reasons import Reason
 from marecg.data.records import Record, age_in_years, sex_letter
 from marecg.errors import CorpusError, RecordError
@@ -36,14 +37,14 @@ def is_root(folder: Path) -> bool:
 def candidates(root: Path) -> Iterator[Candidate]:
     """Every recording of the table. Raises `CorpusError` when the table can't be read."""
     path = _table(root) or root / REFERENCE
-    on_disk = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
+    files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
         for row in rows:
             codes = tuple(_code(row[name]) for name in _LABELS if row[name])
             name = f"{row['Recording']}.mat"
-            file_ = on_disk.get(name, root / name)
+            file_ = files.get(name, root / name)
             yield Candidate(root, file_, SOURCE, partial(read, root, file_, codes))
     except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError, IndexError) as error:
         remedy = "Its columns are Recording, First_label, Second_label, Third_label"
@@ -72,9 +73,9 @@ def read(root: Path, file: Path, codes: tuple[str, ...], seconds: float | None =
     Raises:
         RecordError: the file is missing, leaves the folder, or holds no struct of this form.
     """
-    if ".." in file.parts or not file.resolve().is_relative_to(root.resolve()):
+    if ".." in file.parts or not inside(file, root):
         raise RecordError(Reason.path, f"{file.name[:80]!r} is not in the folder of its table", where=file)
-    if not file.is_file():
+    if not on_disk(file):
         raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
     try:
         ecg = {each.name: each for each in variables(file)}["ECG"].value

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from marecg.data.candidates import Candidate
+from marecg.data.places import on_disk
 from marecg.data.records import Record, read_record
 from marecg.errors import CorpusError
 
@@ -30,7 +31,7 @@ def candidates(root: Path) -> Iterator[Candidate]:
         with path.open(newline="", encoding="utf-8") as table:
             for row in csv.DictReader(table):
                 file = root / f"{row['path']}.hea"
-                if file.is_relative_to(root) and file.is_file():
+                if file.is_relative_to(root) and on_disk(file):
                     yield Candidate(root, file, SOURCE, partial(read, root, file, row["subject_id"]))
     except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError) as error:
         remedy = "Its columns include subject_id and path"

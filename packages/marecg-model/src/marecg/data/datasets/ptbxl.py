@@ -14,6 +14,7 @@ from pathlib import Path
 
 from marecg.data.candidates import Candidate
 from marecg.data.headers import read_header
+from marecg.data.places import inside, on_disk
 from marecg.data.records import Record, age_in_years, read_signal
 from marecg.errors import CorpusError
 
@@ -70,7 +71,7 @@ def database(root: Path) -> list[Entry]:
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
     """The rows whose header is on disk at either rate, by ecg_id. Raises as `database` does."""
-    return [row for row in database(root) if header_of(root, row, rate).is_file()]
+    return [row for row in database(root) if on_disk(header_of(root, row, rate))]
 
 
 def statements(root: Path) -> dict[str, Statement]:
@@ -101,7 +102,7 @@ def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
     """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
     wanted, other = (root / f"{file}.hea" for file in files)
-    return other if other.is_file() and not wanted.is_file() else wanted
+    return other if on_disk(other) and not on_disk(wanted) else wanted
 
 
 def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS) -> Record:
@@ -151,7 +152,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
     try:
         files = row["filename_hr"], row.get("filename_lr") or ""
         for file in files:
-            if not (root / file).resolve().is_relative_to(root.resolve()):
+            if not inside(root / file, root):
                 raise ValueError(f"{file} lies outside the release")
         return Entry(
             ecg_id=int(row["ecg_id"]),
