@@ -17,7 +17,7 @@ from marecg.data.signal import lead_places
 from marecg.data.units import amplitude_doubt
 from marecg.errors import UsageError
 from marecg.model import MarEcg
-from marecg.windows import Recording, Said, join, recording, windows
+from marecg.windows import Recording, Said, join, recording, stacked, windows
 
 logger = logging.getLogger(__name__)
 
@@ -82,11 +82,7 @@ def encode(model: MarEcg, recordings: Iterable[Recording], batch_size: int = BAT
     said: list[Said] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
-            features = model(
-                torch.from_numpy(np.stack([window.x_CL for window in batch])).to(device),
-                torch.tensor([window.n_valid for window in batch], device=device),
-                torch.from_numpy(np.stack([window.absent_C for window in batch])).to(device),
-            )
+            features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch)))
         rhythm_BD = features.rhythm_BD.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
         for window, rhythm_D, patch_TD in zip(batch, rhythm_BD, patch_BTD, strict=True):

@@ -94,6 +94,17 @@ def windows(whole: Recording, config: ModelConfig) -> list[Window]:
     ]
 
 
+def stacked(
+    cut: Sequence[Window],
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
+    """B windows as the encoder takes them: x [B, C, L], n_valid [B], absent leads [B, C]."""
+    return (
+        np.stack([window.x_CL for window in cut]),
+        np.array([window.n_valid for window in cut], np.int64),
+        np.stack([window.absent_C for window in cut]),
+    )
+
+
 def join(
     said: Sequence[Said], length: int, config: ModelConfig
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -102,12 +113,25 @@ def join(
     H̄ has a row for every patch without padding.
     """
     rhythm_D = np.mean([part.rhythm_D for part in said], axis=0)
-    covered = said[-1].start // config.stride + config.context_patches
-    patches = min(covered, (length - config.patch) // config.stride + 1)
-    patch_TD = np.zeros((covered, config.width), np.float32)
+    patch_TD = overlapped([part.start for part in said], [part.patch_TD for part in said], config)
+    return rhythm_D, patch_TD[: (length - config.patch) // config.stride + 1]
+
+
+def overlapped(
+    starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
+) -> NDArray[np.float32]:
+    """A row for every patch of a recording: the mean over the windows that hold it.
+
+    Args:
+        starts: where each window begins, ascending, in samples on the patch grid.
+        parts: what each says of its patches, [context_patches, X].
+        config: the grid.
+    """
+    covered = starts[-1] // config.stride + config.context_patches
+    total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)
     seen_T1 = np.zeros((covered, 1), np.float32)
-    for part in said:
-        here = slice(part.start // config.stride, part.start // config.stride + config.context_patches)
-        patch_TD[here] += part.patch_TD
+    for start, part_TX in zip(starts, parts, strict=True):
+        here = slice(start // config.stride, start // config.stride + config.context_patches)
+        total_TX[here] += part_TX
         seen_T1[here] += 1
-    return rhythm_D, (patch_TD / seen_T1)[:patches]
+    return total_TX / seen_T1

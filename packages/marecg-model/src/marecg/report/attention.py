@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.config import LEADS
 from marecg.model import MarEcg
-from marecg.windows import recording, windows
+from marecg.windows import overlapped, recording, stacked, windows
 
 
 def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -> NDArray[np.float32]:
@@ -34,17 +33,8 @@ def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -
     config, device = model.config, model.prototypes.device
     cut = windows(recording(x_KL, fs, leads, config), config)
     with torch.no_grad():
-        weights_BTC = model.attention(
-            torch.from_numpy(np.stack([window.x_CL for window in cut])).to(device),
-            torch.tensor([window.n_valid for window in cut], device=device),
-            torch.from_numpy(np.stack([window.absent_C for window in cut])).to(device),
-        )
-    share_TC = np.zeros((cut[-1].start // config.stride + config.context_patches, len(LEADS)), np.float32)
-    seen_T1 = np.zeros((len(share_TC), 1), np.float32)
-    for window, weights_TC in zip(cut, weights_BTC.float().cpu().numpy(), strict=True):
-        here = slice(window.start // config.stride, window.start // config.stride + config.context_patches)
-        share_TC[here] += weights_TC
-        seen_T1[here] += 1
-    mean_TC = share_TC / seen_T1
-    whole: NDArray[np.float32] = mean_TC / mean_TC.sum()
-    return whole
+        weights_BTC = model.attention(*(torch.from_numpy(each).to(device) for each in stacked(cut)))
+    starts = [window.start for window in cut]
+    mean_TC = overlapped(starts, list(weights_BTC.float().cpu().numpy()), config)
+    share_TC: NDArray[np.float32] = mean_TC / mean_TC.sum()
+    return share_TC
