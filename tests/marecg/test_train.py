@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -208,6 +209,18 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
     with pytest.raises(OutputError, match="No space left"):
         train(micro, corpus_folder, tmp_path)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
+
+
+def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
+    corpus_folder: Path, micro: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(micro, corpus_folder, tmp_path / "run")
+    last = capsys.readouterr().err.splitlines()[-1]
+    rate, share = (re.search(pattern, last) for pattern in (r"records/s=([\d.]+)", r"data=([\d.]+)%"))
+    assert rate is not None
+    assert share is not None
+    assert float(rate[1]) > 0
+    assert 0 < float(share[1]) < 100
 
 
 def test_a_run_is_not_overwritten(corpus_folder: Path, micro: Config, unbroken: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import sys
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ecg_ontology.files import replacing
-from marecg.data.loader import Batch
+from marecg.data.loader import Batch, BatchStream
 from marecg.pretrain import Pretraining
 
 KEPT_CHECKPOINTS = 2
@@ -145,15 +146,22 @@ class Checkpoints(AfterStep, Checkpoint):
 
 
 class Progress(AfterStep):
-    """A bar on stderr that counts optimiser steps and shows the latest row of metrics.csv."""
+    """A bar on stderr that counts optimiser steps and shows the speed and the latest row of metrics.csv.
+
+    `records/s` is over all ranks since this process began to train, `data` the share of the time in which
+    rank 0 fetched batches.
+    """
 
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self.bar: tqdm[Any] | None = None
+        self._began = 0.0
+        self._records = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Begin at the step that the run is at."""
         assert isinstance(pl_module, Pretraining)
+        self._began = time.perf_counter()
         if trainer.is_global_zero:
             self.bar = tqdm(
                 total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
@@ -163,7 +171,11 @@ class Progress(AfterStep):
         """Advance; name the losses, and the skipped steps if there are any."""
         if self.bar is None:
             return
-        shown = {
+        seconds, stream = time.perf_counter() - self._began, trainer.train_dataloader
+        assert isinstance(stream, BatchStream)
+        self._records += stream.batch_size * stream.world * trainer.accumulate_grad_batches
+        shown = {"records/s": f"{self._records / seconds:.1f}", "data": f"{stream.seconds / seconds:.1%}"}
+        shown |= {
             name: f"{value:.3f}" for name, value in self.metrics.latest.items() if name not in {"step", "lr"}
         }
         if module.skipped_steps:

@@ -218,7 +218,7 @@ class Network(nn.Module):
         return nn.ModuleList([self.model.tokens, self.model.encoder])
 
     def compile_encoders(self, mode: str = "default") -> None:
-        """Have torch compile the encoder and, with JEPA, the slow one beside it, in a mode of torch.compile."""
+        """Have torch compile the encoder and, with JEPA, the slow one beside it, in this mode of it."""
         self.model.encoder.compile(mode=mode)
         if self.config.jepa:
             slow = self.ema.module

@@ -30,6 +30,7 @@ from marecg.data.dataset import Corpus
 from marecg.data.loader import Batch, BatchStream
 from marecg.data.supervision import Supervision
 from marecg.errors import CheckpointError, CorpusError, UsageError
+from marecg.inference import best_device
 from marecg.network import Network
 from marecg.pretrain import Pretraining
 
@@ -171,6 +172,7 @@ def _trainer(config: Config, folder: Path, metrics: Metrics) -> lightning.Traine
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
     return lightning.Trainer(
         max_epochs=1,  # the stream lays the epochs end to end
+        accelerator=best_device().type,  # Lightning's own choice may be one that no test has seen
         devices=train.devices,
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,

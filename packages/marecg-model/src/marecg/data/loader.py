@@ -3,6 +3,7 @@
 Shapes: B batch, C leads, L samples.
 """
 
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -53,6 +54,9 @@ class BatchStream:
         batch_size: B, per rank.
         length: how many micro-batches the run has.
         seed, rank, world: what the draws depend on.
+
+    Attributes:
+        seconds: what fetching took so far.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class BatchStream:
         self.rank = rank
         self.world = world
         self.next = 0
+        self.seconds = 0.0
         self._orders: dict[int, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
@@ -82,7 +87,9 @@ class BatchStream:
     def __iter__(self) -> Iterator[Batch]:
         """Go on from where the stream is."""
         while self.next < self.length:
+            began = time.perf_counter()
             batch = self.batch(self.next)
+            self.seconds += time.perf_counter() - began
             self.next += 1
             yield batch
 

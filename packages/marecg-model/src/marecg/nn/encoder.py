@@ -47,7 +47,7 @@ class Encoder(nn.Module):
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
             # One record's activations are a size that a CPU and its allocator keep at hand; no gradient needs
             # the others'.
-            return torch.cat([self._contextualised(z_1TCD) for z_1TCD in z_BTCD.split(1)])
+            return torch.cat([self._contextualised(z_1TCD) for z_1TCD in z_BTCD[:, None]])
         return self._contextualised(z_BTCD)
 
     def _contextualised(self, h_BTCD: Tensor) -> Tensor:
