@@ -114,7 +114,7 @@ def probe(
             splits=splits,
             features=_named_files(features or []),
             baselines=baseline or (),
-            watch=lambda batches: track(batches, "features", console=Console(stderr=True), transient=True),
+            watch=partial(track, console=Console(stderr=True), transient=True),
         ),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,

@@ -265,3 +265,22 @@ def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))
+
+
+def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
+    seen: list[tuple[str, int]] = []
+
+    def watch(steps, what):
+        steps = list(steps)
+        seen.append((what, len(steps)))
+        return steps
+
+    evaluate(
+        run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2, kept_in=tmp_path, watch=watch
+    )
+    assert seen == [
+        ("ptbxl: features", 3),
+        ("ptbxl-super: encoder", 3),
+        ("ptbxl-super: random encoder", 3),
+        ("ptbxl-super: hand-crafted", 3),
+    ]

@@ -17,7 +17,7 @@ from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.encoders import encoder, random_encoder, weights_sha256
 from marecg.evaluate.external import read_features
-from marecg.evaluate.features import Features, Method, Watch, extract
+from marecg.evaluate.features import Features, Method, Watch, extract, unwatched
 from marecg.evaluate.handcrafted import handcrafted
 from marecg.evaluate.leak import leak
 from marecg.evaluate.merl import merl
@@ -47,7 +47,7 @@ def evaluate(
     features: Mapping[str, Path] | None = None,
     out: Path | None = None,
     kept_in: Path | None = None,
-    watch: Watch = iter,
+    watch: Watch = unwatched,
     fitted: Fitted | None = None,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
@@ -63,7 +63,7 @@ def evaluate(
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         out: where the report goes; the run folder if None.
         kept_in: where features are kept; `out/features` if None.
-        watch: sees each batch go by while features are computed.
+        watch: sees each batch of features and each fit go by.
         fitted: the trials of former calls, which are not run again; this one's are added.
 
     Raises:
@@ -93,7 +93,7 @@ def evaluate(
         key = (sha256_of[name], recordings.sha256, usable.sha256, request)
         if key not in fitted:
             probe = probes.get(name, strict) if protocol == "strict" else merl
-            fitted[key] = _probe(probe, x_MF, usable, request)
+            fitted[key] = list(watch(_probe(probe, x_MF, usable, request), f"{task}: {name}"))
         trials[name] = fitted[key]
     test_M, terms = usable.split_M == TEST, PROTOCOLS[protocol]
     onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
@@ -177,9 +177,9 @@ def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
 
 def _probe(
     protocol: Callable[..., Iterator[Trial]], x_MF: NDArray[np.float32], task: Task, request: Request
-) -> list[Trial]:
+) -> Iterator[Trial]:
     try:
-        return list(protocol(x_MF, task.y_MK, task.split_M, request.fractions, request.seeds))
+        yield from protocol(x_MF, task.y_MK, task.split_M, request.fractions, request.seeds)
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,13 @@ logger = logging.getLogger(__name__)
 BATCH = 32
 """Recordings in memory at a time."""
 Signals = list[NDArray[np.float32]]
-Watch = Callable[[Iterable[int]], Iterable[int]]
-"""Passes the numbers of batches through; a progress bar, say."""
+Watch = Callable[[Iterable[Any], str], Iterable[Any]]
+"""Passes steps through, of which it is told what they are; a progress bar, say."""
+
+
+def unwatched(steps: Iterable[Any], _what: str) -> Iterable[Any]:
+    """Nobody looks."""
+    return steps
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class Features:
 
 
 def extract(
-    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Watch = iter
+    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Watch = unwatched
 ) -> dict[str, Features]:
     """Features by every method, by its name; each recording is read at most once.
 
@@ -77,7 +83,7 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dic
     blocks: dict[Method, list[NDArray[np.floating]]] = {method: [] for method in methods}
     unreadable: dict[str, str] = {}
     usable: list[int] = []
-    for first in watch(range(0, len(recordings.ids), BATCH)):
+    for first in watch(range(0, len(recordings.ids), BATCH), f"{recordings.name}: features"):
         signals: Signals = []
         for row in range(first, min(first + BATCH, len(recordings.ids))):
             try:
