@@ -153,11 +153,11 @@ def lines(
         where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
         traces.append(element("path", d=path, data_lead=lead, transform=where))
     thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
-    return element("g", *traces, **thin) + "".join(names)
+    return "".join(names) + element("g", *traces, **thin)  # no name hides a wave
 
 
 def _name(text: str, x: float, y: float) -> str:
-    """The name of a lead, legible over a trace."""
+    """The name of a lead, legible on the grid."""
     halo = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
     return words(text, x, y, 3.4, fill=INK, font_weight="600", **halo)
 
