@@ -52,7 +52,8 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     ]
     counts = (
         f"{report['found']} records found, {report['kept']} kept, {len(report['records'])} quarantined. "
-        "Each is drawn at the largest gain at which it fits its rows; the gain is written at its foot."
+        f"At most {EXAMPLES} of each reason are shown, each at the largest gain at which it fits its rows; "
+        "the gain is written at its foot."
     )
     with replacing(out) as temporary:
         temporary.write_text(page("Quarantined records", counts, sections), encoding="utf-8")
