@@ -2,7 +2,7 @@
 
     python -m bench.corpus_rpeaks [RECORDS]
 
-Issue: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples at 500 Hz.
+To be reached: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
 """
 
 import sys
