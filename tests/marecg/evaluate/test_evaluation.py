@@ -229,9 +229,7 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
     assert sorted(read) == list(range(1, 81))
 
 
-def test_what_stands_beside_several_runs_is_fitted_once(
-    run_folder, gscl_run, ptbxl_root, tmp_path, monkeypatch
-):
+def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, ptbxl_root, monkeypatch):
     fitted: list[tuple[int, ...]] = []
     original = evaluation.strict
 
@@ -241,12 +239,13 @@ def test_what_stands_beside_several_runs_is_fitted_once(
 
     monkeypatch.setattr(evaluation, "strict", watched)
     known: evaluation.Fitted = {}
+    kept_in = run_folder / "features"
     reports = [
-        evaluate(run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=tmp_path, fitted=known)
+        evaluate(run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in, fitted=known)
         for run in (run_folder, gscl_run)
     ]
     assert len(fitted) == 4  # two encoders; one random encoder of their common shape; hand-crafted
-    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=tmp_path)
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in)
     assert untimed(reports[1]) == untimed(alone)
 
 
