@@ -254,7 +254,7 @@ def test_a_probe_is_shown_with_intervals_classes_and_seeds(run: Path, report: Re
         "3 of the val and test records or on their patients (2 by the same record, 1 by the same pat" in said
     )
     assert "without an AUC: HYP." in said
-    assert "with AUC 50 there: NORM." in said
+    assert "in a draw of the training records: NORM." in said
 
 
 def test_a_folder_without_a_finished_run_and_a_damaged_probe_are_one_line_each(
