@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import marecg
 from marecg.config import LEADS, Config
 from marecg.data.discovery import find
 from marecg.errors import UsageError
@@ -179,6 +180,19 @@ def test_other_units_than_millivolts_are_embedded_with_a_warning(
     adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
     assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
     assert [units in record.message for record in caplog.records] == [True]
+
+
+def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(micro: Config) -> None:
+    torch.manual_seed(0)
+    knowing = MarEcg(micro.model)
+    x = np.random.default_rng(0).normal(size=(3, 2, 2000)).astype(np.float32)
+    with pytest.raises(UsageError, match="trained without GSCL"):
+        marecg.predict(knowing, x, fs=400, leads=("II", "V1"))
+    knowing.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
+    q = marecg.predict(knowing, x, fs=400, leads=("II", "V1"))
+    rhythm = torch.from_numpy(marecg.embed(knowing, x, fs=400, leads=("II", "V1")).rhythm)
+    near = torch.nn.functional.normalize(knowing.to_concepts(rhythm), dim=-1) @ knowing.prototypes.T
+    np.testing.assert_allclose(q, (near / micro.model.tau).softmax(-1).detach().numpy(), rtol=1e-4)
 
 
 def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model: MarEcg, realdata: Path) -> None:
