@@ -17,6 +17,7 @@ import pytest
 from marecg.config import CorpusConfig
 from marecg.data.corpus import prepare
 from marecg.data.folder import held
+from marecg.data.layout import Layout
 from marecg.errors import CorpusError, OutputError
 
 SMALL = CorpusConfig(shard=2)
@@ -206,6 +207,19 @@ def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
         (out / "shards" / name).write_text("x")
     prepare([source], out, SMALL, jobs=1)
     assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
+
+
+def test_a_corpus_within_its_own_source_is_no_source(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> None:
+    np.save(tmp_path / "clinic.npy", np.stack([ecg(seed=seed) for seed in range(5)]))
+
+    def again() -> None:
+        prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
+
+    assert in_child(killed_at_rename(3, again)) == -signal.SIGKILL
+    assert list((tmp_path / "out" / "shards").glob("*.npy"))
+    again()
+    again()
+    assert len(pq.read_table(tmp_path / "out" / "index.parquet")) == 5
 
 
 def test_a_source_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:

@@ -22,6 +22,10 @@ DATASETS = (
 """Datasets with a layout of their own, besides PTB-XL: whether a folder is one's root, and its records."""
 
 
+CORPUS = ("corpus.json", "building/plan.json")
+"""Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
+
+
 def find(
     roots: Sequence[Path],
     only: Collection[str] = (),
@@ -125,7 +129,9 @@ def _in_folder(root: Path, layout: Layout | None, ptbxl_rate: int) -> Iterator[C
 
 
 def _dataset(folder: Path, ptbxl_rate: int) -> Iterator[Candidate] | None:
-    """The records of a folder that is the root of a dataset with a layout of its own."""
+    """The records of a folder that is the root of a dataset with a layout of its own; of a corpus, none."""
+    if any((folder / name).is_file() for name in CORPUS):
+        return iter(())
     if ptbxl.is_root(folder):
         return ptbxl.candidates(folder, ptbxl_rate)
     return next((candidates(folder) for is_root, candidates in DATASETS if is_root(folder)), None)
