@@ -6,17 +6,23 @@ take few steps; one decomposition serves every class and every strength.
 Shapes: M records, F features, G principal axes and the intercept, K classes.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from threadpoolctl import ThreadpoolController
 
 from marecg.evaluate.metrics import Floats
 
 FLAT = 1e-6
 """The least curvature that is assumed of a class: that of separable records goes to nothing."""
+
+SMALL = 10**8
+"""Below so many operations per product one thread: on a busy machine several wait long for each other."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +83,26 @@ class Logistic:
             slope_GK = self.x_MG.T @ (expit(logits_MK) - self.y_MK) + penalty_G1 * theta_GK
             return value / records, (scale_GK * slope_GK).ravel() / records
 
-        found = minimize(
-            loss,
-            (start_GK / scale_GK).ravel(),
-            jac=True,
-            method="L-BFGS-B",
-            options={"gtol": tolerance, "ftol": 0.0, "maxiter": 1000, "maxfun": 2000, "maxcor": 20},
-        )
+        with _threads(2 * self.x_MG.size * self.y_MK.shape[1]):
+            found = minimize(
+                loss,
+                (start_GK / scale_GK).ravel(),
+                jac=True,
+                method="L-BFGS-B",
+                options={"gtol": tolerance, "ftol": 0.0, "maxiter": 1000, "maxfun": 2000, "maxcor": 20},
+            )
         return np.asarray(scale_GK * found.x.reshape(scale_GK.shape))
 
     def weights(self, theta_GK: Floats) -> tuple[Floats, Floats]:
         """(weights [F, K] of the features themselves, intercepts [K])."""
         return self.axis_FG @ theta_GK[:-1], theta_GK[-1]
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _threads(operations: int) -> AbstractContextManager[object]:
+    """One thread for small products, as many as there are for others."""
+    return _libraries().limit(limits=1 if operations < SMALL else None, user_api="blas")  # type: ignore[no-any-return]
