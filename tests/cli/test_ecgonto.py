@@ -112,9 +112,14 @@ def test_one_concept_or_all_are_shown(call):
     assert len(call("show")[1].splitlines()) == 40
     assert len(json.loads(call("show", "--format", "json")[1])) == 40
     shown = json.loads(call("show", "2AVB", "--format", "json")[1])
-    assert {"kind": "sibling", "abbr": "3AVB"} in shown["neighbours"]
+    assert [each["abbr"] for each in shown["neighbours"] if each["relation"] == "sibling"] == ["1AVB", "3AVB"]
     assert "195042002" in shown["codes"]
     assert "54329005" in call("show", "AntMI")[1]
+
+
+def test_a_neighbour_is_named_by_what_it_is_to_the_concept_that_is_shown(call):
+    assert "  subtype          AntMI (Anterior MI)\n" in call("show", "AMI")[1]
+    assert "  subtype of       AMI (Acute myocardial infarction)\n" in call("show", "AntMI")[1]
 
 
 @pytest.mark.parametrize(

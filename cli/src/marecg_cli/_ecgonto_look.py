@@ -112,12 +112,8 @@ def show(
         return
     concept = onto.node(node)
     neighbours = [
-        {
-            "kind": edge.kind,
-            "abbr": onto.nodes[edge.target if edge.source == concept.index else edge.source].abbr,
-        }
-        for edge in onto.relations
-        if concept.index in (edge.source, edge.target)
+        {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
+        for other, relation in onto.neighbours(concept.index)
     ]
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
     if form is Format.json:
@@ -125,7 +121,8 @@ def show(
         return
     result(f"{concept.abbr} ({concept.index})  {concept.label}\n{concept.iri}")
     result("\n".join(f"  “{text}”" for text in concept.variants))
-    result("\n".join(f"  {neighbour['kind']:<16} {neighbour['abbr']}" for neighbour in neighbours))
+    for each in neighbours:
+        result(f"  {each['relation']:<16} {each['abbr']} ({each['label']})")
     result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
 
 

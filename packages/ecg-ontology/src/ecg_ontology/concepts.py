@@ -53,6 +53,26 @@ class Kind(StrEnum):
         """Whether the relation reads the same from both ends."""
         return self in (Kind.sibling, Kind.ring)
 
+    @property
+    def readings(self) -> tuple[str, str]:
+        """What the far end is to the near one, read from the edge's source and from its target.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.Kind.subtype_of.readings
+            ('subtype of', 'subtype')
+        """
+        return _READINGS[self]
+
+
+_READINGS = {
+    Kind.family: ("family", "member"),
+    Kind.subtype_of: ("subtype of", "subtype"),
+    Kind.manifestation_of: ("manifestation of", "manifestation"),
+    Kind.sibling: ("sibling", "sibling"),
+    Kind.ring: ("next family", "next family"),
+}
+
 
 class Concept(Frozen):
     """One node of the graph.

@@ -164,3 +164,26 @@ class Vocabulary:
             f"no concept has the index or abbreviation {name!r}",
             remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
         )
+
+    def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
+        """Return the concepts beside one, each with what it is to that one.
+
+        A concept that is joined to it in two ways is there twice.
+
+        Raises:
+            UnknownConceptError: there is no such concept.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [(other.abbr, relation) for other, relation in ecg_ontology.load().neighbours("LAFB")]
+            [('Conduction', 'family')]
+        """
+        place = self.node(name).index
+        found = []
+        for edge in self.relations:
+            outward, inward = edge.kind.readings
+            if edge.source == place:
+                found.append((self.nodes[edge.target], outward))
+            elif edge.target == place:
+                found.append((self.nodes[edge.source], inward))
+        return tuple(found)

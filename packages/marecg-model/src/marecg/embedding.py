@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import Kind, Ontology
+from ecg_ontology import Ontology
 from marecg.data.entries import Entry, Signal, entries
 from marecg.data.layout import Layout
 from marecg.data.units import amplitude_doubt
@@ -57,15 +57,6 @@ class Prediction:
     probability: float
     neighbours: list[Neighbour]
 
-
-RELATIONS = {
-    Kind.family: ("family", "member"),
-    Kind.subtype_of: ("subtype of", "subtype"),
-    Kind.manifestation_of: ("manifestation of", "manifestation"),
-    Kind.sibling: ("sibling", "sibling"),
-    Kind.ring: ("next family", "next family"),
-}
-"""How an edge reads from its source, which is a subtype of its target, and from its target."""
 
 Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
 """Passes the records through; a progress bar, say."""
@@ -145,11 +136,10 @@ def predict_file(
 
 def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighbour]:
     """The neighbours of a concept, the most probable first."""
-    near = [(edge.target, RELATIONS[edge.kind][0]) for edge in onto.relations if edge.source == index]
-    near += [(edge.source, RELATIONS[edge.kind][1]) for edge in onto.relations if edge.target == index]
+    near = sorted(onto.neighbours(index), key=lambda pair: -q_N[pair[0].index])
     return [
-        Neighbour(other, onto.nodes[other].abbr, onto.nodes[other].label, relation, float(q_N[other]))
-        for other, relation in sorted(near, key=lambda pair: -q_N[pair[0]])
+        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
+        for other, relation in near
     ]
 
 

@@ -21,6 +21,8 @@ from marecg.data import mat5
 from marecg.data.parquet import columns_in
 from marecg.errors import InputError
 
+_numpy: Any = np.lib.format  # it has no types
+
 
 class Lazy(Protocol):
     """An array on disk: its shape, and some of its rows (along the first axis) on demand."""
@@ -49,7 +51,7 @@ def arrays_in(path: Path) -> dict[str, Lazy]:
 
 
 def _npy(path: Path) -> dict[str, Lazy]:
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    mapped = _numpy.open_memmap(path, mode="r")  # `np.load` would advise to unpickle what is no array
     return {"array": mapped} if _real(mapped.dtype) else {}
 
 
@@ -65,9 +67,8 @@ class _Zipped:
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self._stream = archive.open(name)
         finalize(self, self._stream.close)
-        numpy: Any = np.lib.format  # it has no types
-        first = numpy.read_magic(self._stream) == (1, 0)
-        header = numpy.read_array_header_1_0 if first else numpy.read_array_header_2_0
+        first = _numpy.read_magic(self._stream) == (1, 0)
+        header = _numpy.read_array_header_1_0 if first else _numpy.read_array_header_2_0
         self.shape: tuple[int, ...]
         self.shape, self._by_column, self.dtype = header(self._stream)
         self._begin = self._stream.tell()

@@ -106,8 +106,7 @@ def _classes(report: Report) -> str:
     scored = {score.name for score in report.cells[0].classes}
     lacking = {
         "Without positives or negatives in test, so without an AUC": set(report.cells[0].left_out),
-        "Without positives in a draw of the training records": scored
-        & _untrained(report, True),
+        "Without positives in a draw of the training records": scored & _untrained(report, True),
         "Without a concept that stands for it, so with AUC 50 in zero-shot": scored
         & _untrained(report, False),
     }
