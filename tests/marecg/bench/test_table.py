@@ -31,7 +31,6 @@ STATED = {
     "probe-choice": "≥ 1",
     "start-ecgonto": "≤ 2.2",
     "start-marecg": "≤ 2.2",
-    "start-route": "≤ 2.2",
     "prepare": "≥ 1",
     "prepare-two": "≥ 0.85",
     "prepare-long": "≤ 1.1",
@@ -60,7 +59,7 @@ def test_what_c3_adds_beside_decoder_and_predictor_is_under_2_percent_of_the_enc
 
 
 def test_a_row_runs_and_is_printed_in_every_format() -> None:
-    effort = Effort(repeats=2, share=0.01)
+    effort = Effort(repeats=2, seconds=0, share=0.01)
     (measured,) = measure(choose(["targets-from-ids"]), effort)
     assert len(measured.ratios) == 2
     assert measured.row.measure is from_ids

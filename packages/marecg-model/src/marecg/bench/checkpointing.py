@@ -40,7 +40,7 @@ def memory(effort: Effort) -> list[float]:
 def time(effort: Effort) -> list[float]:
     """Seconds with checkpointing over those without."""
     on, off = (_step(_encoder(checkpointing=which, depth=effort.depth)) for which in (True, False))
-    turns = alternate(on, off, effort.repeats)
+    turns = alternate(on, off, effort)
     return [turn.ours / turn.baseline for turn in turns]
 
 

@@ -41,12 +41,12 @@ class Work(NamedTuple):
 
 def forward(effort: Effort) -> list[float]:
     """The encoder's FLOP rate over that of F.linear on a matrix of its own shape."""
-    return _rates(_encoder(), _product(), effort.repeats)
+    return _rates(_encoder(), _product(), effort)
 
 
 def both_ways(effort: Effort) -> list[float]:
     """The same with a backward pass, which costs twice the forward one."""
-    return _rates(_encoder(backward=True), _product(), effort.repeats)
+    return _rates(_encoder(backward=True), _product(), effort)
 
 
 def per_flop(effort: Effort) -> list[float]:
@@ -59,7 +59,7 @@ def per_flop(effort: Effort) -> list[float]:
     per_image = VIT_TOKENS * DEPTH * (2 * 12 * 768**2 + 4 * VIT_TOKENS * 768)
     images = round(encoder.flops / per_image)
     h_BLD = torch.randn(images, VIT_TOKENS, 768)
-    return _rates(encoder, Work(torch.no_grad()(lambda: vit(h_BLD)), images * per_image), effort.repeats)
+    return _rates(encoder, Work(torch.no_grad()(lambda: vit(h_BLD)), images * per_image), effort)
 
 
 def formula(effort: Effort) -> list[float]:
@@ -90,8 +90,8 @@ def head_share(effort: Effort) -> list[float]:
     return [heads / (RECORDS * encoder_flops(c3().model))]
 
 
-def _rates(ours: Work, baseline: Work, repeats: int) -> list[float]:
-    turns = alternate(ours.run, baseline.run, repeats)
+def _rates(ours: Work, baseline: Work, effort: Effort) -> list[float]:
+    turns = alternate(ours.run, baseline.run, effort)
     return [ours.flops / turn.ours / (baseline.flops / turn.baseline) for turn in turns]
 
 

@@ -50,7 +50,7 @@ def loader(effort: Effort) -> list[float]:
     rates = speedups(
         lambda: list(map(len, BatchStream(corpus, supervision, BATCH, batches, seed=0))),
         lambda: list(map(len, plain)),
-        effort.repeats,
+        effort,
     )
     return [rate * batches * BATCH / len(names) for rate in rates]
 

@@ -18,7 +18,7 @@ def adamw(effort: Effort) -> list[float]:
             parameter.grad = torch.ones_like(parameter)
     fused = torch.optim.AdamW(fast.parameters(), fused=True)
     loop = torch.optim.AdamW(slow.parameters(), foreach=False, fused=False)
-    return speedups(fused.step, loop.step, effort.repeats)
+    return speedups(fused.step, loop.step, effort)
 
 
 def ema(effort: Effort) -> list[float]:
@@ -31,7 +31,7 @@ def ema(effort: Effort) -> list[float]:
         for slow, fast in zip(looped.parameters(), encoder.parameters(), strict=True):
             slow.copy_(0.99 * slow + 0.01 * fast)
 
-    return speedups(lambda: followed.update(encoder, 0.99), loop, effort.repeats)
+    return speedups(lambda: followed.update(encoder, 0.99), loop, effort)
 
 
 def _encoder(effort: Effort) -> Encoder:

@@ -31,7 +31,7 @@ def one_process(effort: Effort) -> list[float]:
     return speedups(
         lambda: prepare_block(candidates, CorpusConfig()),
         lambda: [plain_way(candidate) for candidate in candidates],
-        effort.repeats,
+        effort,
     )
 
 
@@ -59,7 +59,7 @@ def two_processes(effort: Effort) -> list[float]:
     def by(jobs: int) -> None:
         prepare([source], workspace() / f"prepared-{next(numbers)}", jobs=jobs)
 
-    return [faster / 2 for faster in speedups(lambda: by(2), lambda: by(1), effort.repeats)]
+    return [faster / 2 for faster in speedups(lambda: by(2), lambda: by(1), effort)]
 
 
 def long_records(effort: Effort) -> list[float]:
@@ -68,7 +68,7 @@ def long_records(effort: Effort) -> list[float]:
     turns = alternate(
         lambda: prepare_block(long, CorpusConfig()),
         lambda: prepare_block(short, CorpusConfig()),
-        effort.repeats,
+        effort,
     )
     return [turn.ours / turn.baseline for turn in turns]
 

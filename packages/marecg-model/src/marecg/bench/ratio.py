@@ -14,12 +14,14 @@ class Effort:
     """How long a bench may take.
 
     Attributes:
-        repeats: turns that are counted, after one that isn't.
+        repeats: turns that are counted at least, after one that isn't.
+        seconds: short turns are repeated for so long, as one disturbance falsifies them more.
         share: of the full number of records and concepts, above 0 and at most 1.
         depth: blocks of the encoder where a step is timed.
     """
 
     repeats: int = 5
+    seconds: float = 15.0
     share: float = 1.0
     depth: int = 4
 
@@ -29,7 +31,7 @@ class Effort:
 
 
 FULL = Effort()
-QUICK = Effort(repeats=3, share=0.25, depth=1)
+QUICK = Effort(repeats=3, seconds=0, share=0.25, depth=1)
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,11 @@ class Measured(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """Half the range."""
-        return (max(self.ratios) - min(self.ratios)) / 2
+        """Half the distance between the quartiles."""
+        if len(self.ratios) == 1:
+            return 0.0
+        lower, _, upper = statistics.quantiles(self.ratios, method="inclusive")
+        return (upper - lower) / 2
 
     @property
     def met(self) -> bool:
@@ -98,14 +103,17 @@ class Turn(NamedTuple):
     baseline: float
 
 
-def alternate(ours: Action, baseline: Action, repeats: int) -> list[Turn]:
+def alternate(ours: Action, baseline: Action, effort: Effort) -> list[Turn]:
     """Time both in turns, so that whatever else the machine does hits both; the first turn only warms up."""
-    return [Turn(seconds(ours), seconds(baseline)) for _ in range(repeats + 1)][1:]
+    turns = [Turn(seconds(ours), seconds(baseline))]
+    while len(turns) <= effort.repeats or sum(map(sum, turns)) < effort.seconds:
+        turns.append(Turn(seconds(ours), seconds(baseline)))
+    return turns[1:]
 
 
-def speedups(ours: Action, baseline: Action, repeats: int) -> list[float]:
+def speedups(ours: Action, baseline: Action, effort: Effort) -> list[float]:
     """How many times as fast as the baseline, turn by turn."""
-    return [turn.baseline / turn.ours for turn in alternate(ours, baseline, repeats)]
+    return [turn.baseline / turn.ours for turn in alternate(ours, baseline, effort)]
 
 
 def seconds(action: Action) -> float:

@@ -43,5 +43,4 @@ def _row(name: str, *command: str) -> Row:
 ROWS = (
     _row("start-ecgonto", "ecgonto", "--help"),
     _row("start-marecg", "marecg", "--help"),
-    _row("start-route", "ecgonto", "route", "164889003"),
 )

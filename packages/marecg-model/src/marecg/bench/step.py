@@ -1,5 +1,6 @@
 """What the objectives cost: a step of C2 and of C3 beside one of C1, at full width."""
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -22,7 +23,9 @@ LIMIT = "7 passes over 3: 2.33"
 
 def beside_c1(recipe: str, effort: Effort) -> list[float]:
     """Seconds of a recipe's step over those of C1's."""
-    turns = alternate(_step(recipe, effort.depth), _step("c1", effort.depth), min(effort.repeats, REPEATS))
+    turns = alternate(
+        _step(recipe, effort.depth), _step("c1", effort.depth), replace(effort, repeats=REPEATS)
+    )
     return [turn.ours / turn.baseline for turn in turns]
 
 

@@ -44,7 +44,7 @@ def d_tree(effort: Effort) -> list[float]:
         return d_NN
 
     assert (ours() == by_networkx()).all()
-    return speedups(ours, by_networkx, effort.repeats)
+    return speedups(ours, by_networkx, effort)
 
 
 def ring_of_families(families: int, n: int) -> list[Relation]:
@@ -81,7 +81,7 @@ def _targets(effort: Effort, *, factorised: bool) -> list[float]:
         return one_by_one(ontology, lists)
 
     np.testing.assert_allclose(ours(), loop())
-    return speedups(ours, loop, effort.repeats)
+    return speedups(ours, loop, effort)
 
 
 ROWS = (

@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def as_json(measured: Sequence[Measured], effort: Effort) -> dict[str, Any]:
     """Everything, ratios turn by turn included."""
     return {
         "machine": machine(),
-        "effort": {"repeats": effort.repeats, "share": effort.share, "depth": effort.depth},
+        "effort": asdict(effort),
         "rows": [
             {
                 "name": each.row.name,
