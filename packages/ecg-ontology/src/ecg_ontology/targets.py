@@ -26,15 +26,15 @@ def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) ->
         >>> multi_hot(CodedRecords.of([["b"], [], ["a", "b"]]), [[1], [0, 2]], 3).tolist()
         [[0, 1, 0], [0, 0, 0], [1, 1, 1]]
     """
-    most = max(map(len, leaves), default=0)
-    leaves_VJ = np.full((len(leaves), most), n)  # a code with fewer leaves fills up with a column to spare
-    for row, reached in zip(leaves_VJ, leaves, strict=True):
-        row[: len(reached)] = reached
-    y_BN = np.zeros((len(records), n + 1), dtype=np.uint8)
-    rows_K = records.record_K
-    for leaf_K in leaves_VJ[records.ids].T:
-        y_BN[rows_K, leaf_K] = 1
-    return y_BN[:, :n].copy()
+    words = -(-n // 64)
+    reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=np.uint8)  # the last code reaches nothing
+    for row, reached in zip(reached_VN, leaves, strict=False):
+        row[list(reached)] = 1
+    bits_VW = np.packbits(reached_VN, axis=1).view(np.uint64)
+    starts_B = records.offsets[:-1]
+    bits_BW = np.bitwise_or.reduceat(bits_VW[np.append(records.ids, -1)], starts_B, axis=0)
+    bits_BW[starts_B == records.offsets[1:]] = 0  # `reduceat` gives an empty record the code that comes next
+    return np.unpackbits(bits_BW.view(np.uint8), axis=1, count=n)
 
 
 def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: str) -> NDArray[np.int64]:
@@ -87,7 +87,9 @@ def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     active_BN = _leaf_matrix(y, len(ranks)) != 0
     place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
     leaf_by_place = np.append(NO_LEAF, ranks.argsort())
-    c_star_B: NDArray[np.int64] = leaf_by_place[(active_BN * place_N).max(axis=1)]
+    # Down long columns `max` is twice as fast as along short rows.
+    place_NB = np.multiply(active_BN.T, place_N[:, None], order="C")
+    c_star_B: NDArray[np.int64] = leaf_by_place.take(place_NB.max(axis=0))
     return c_star_B
 
 
@@ -116,7 +118,8 @@ def soft_targets(
     with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
     mass_NN = mass_by_distance[distances]
-    t_BN: NDArray[np.float64] = np.vstack((mass_NN, np.zeros_like(mass_NN[:1])))[c_star]  # NO_LEAF: the last
+    mass_with_none = np.vstack((mass_NN, np.zeros_like(mass_NN[:1])))  # the last row is `NO_LEAF`'s
+    t_BN: NDArray[np.float64] = mass_with_none.take(c_star, axis=0)
     np.putmask(t_BN, active_BN, 1.0)  # max(1, e^-D/σ), and e^-D/σ never exceeds 1
     total_B = np.einsum("bn->b", t_BN)  # over short rows three times as fast as `sum`
     total_B[c_star == NO_LEAF] = 1.0
