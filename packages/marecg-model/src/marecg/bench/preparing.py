@@ -9,6 +9,7 @@ from itertools import count
 import neurokit2 as nk
 import numpy as np
 import wfdb
+from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
@@ -54,12 +55,15 @@ def two_processes(effort: Effort) -> list[float]:
 
     The first turn starts the workers; their imports are no matter of throughput.
     """
-    source, numbers = records(effort.of(RECORDS)), count()
+    source, numbers = records(effort.of(2 * RECORDS)), count()
 
     def by(jobs: int) -> None:
         prepare([source], workspace() / f"prepared-{next(numbers)}", jobs=jobs)
 
-    return [faster / 2 for faster in speedups(lambda: by(2), lambda: by(1), effort)]
+    try:
+        return [faster / 2 for faster in speedups(lambda: by(2), lambda: by(1), effort)]
+    finally:
+        get_reusable_executor().shutdown()  # idle workers would keep this process for five minutes
 
 
 def long_records(effort: Effort) -> list[float]:

@@ -2,8 +2,10 @@
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ ROWS: dict[str, Row] = {row.name: row for subject in SUBJECTS for row in subject
 
 
 def choose(names: Sequence[str]) -> list[Row]:
-    """The rows of these names, all of them where none is named.
+    """The rows of these names in the table's order, all of them where none is named.
 
     Raises:
         UsageError: there is no row of that name.
@@ -36,13 +38,19 @@ def choose(names: Sequence[str]) -> list[Row]:
     for name in names:
         if name not in ROWS:
             raise UsageError(f"there is no row {name!r}", remedy=f"Choose from {', '.join(ROWS)}")
-    return [ROWS[name] for name in names or ROWS]
+    return [row for name, row in ROWS.items() if name in names or not names]
 
 
-def measure(rows: Iterable[Row], effort: Effort) -> Iterator[Measured]:
-    """Measure row by row."""
-    for row in rows:
-        yield Measured(row, row.measure(effort))
+def measure(rows: Collection[Row], effort: Effort) -> Iterator[Measured]:
+    """Measure row by row, each subject in a process of its own.
+
+    What one leaves of the heap moves another: AdamW's ratio was 2.6 after training steps and 4.8 by itself.
+    """
+    for subject in SUBJECTS:
+        chosen = [row for row in subject.ROWS if row in rows]
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            for row in chosen:
+                yield Measured(row, process.submit(row.measure, effort).result())
 
 
 def machine() -> dict[str, Any]:
