@@ -66,6 +66,13 @@ def test_shards_hold_microvolts_and_zeros_behind_the_end(source: Path, tmp_path:
     assert not shard[1, :, 3000:].any()
 
 
+def test_a_shard_is_the_file_that_numpy_would_save(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "corpus", jobs=1)
+    (shard,) = (tmp_path / "corpus" / "shards").iterdir()
+    np.save(tmp_path / "again.npy", np.load(shard))
+    assert shard.read_bytes() == (tmp_path / "again.npy").read_bytes()
+
+
 def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(
     source: Path, tmp_path: Path
 ) -> None:

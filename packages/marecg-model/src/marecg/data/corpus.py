@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -130,14 +130,17 @@ def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ontology) -> None:
-    """Write one shard: signals, then rows, then the quarantined, which say that it is finished."""
+    """Write one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
     rows: list[dict[str, Any]] = []
     quarantined: list[dict[str, str]] = []
-    signals = np.empty((len(plan.shard(number)), len(LEADS), plan.config.window), np.int16)
-    for block in blocks:
-        signals[len(rows) : len(rows) + len(block.rows)] = block.signals_nCL
-        rows += block.rows
-        quarantined += block.quarantined
+    with replacing(plan.signals_file(number)) as temporary, temporary.open("wb") as file:
+        _head(file, len(plan.shard(number)), plan.config.window)
+        for block in blocks:
+            file.write(block.signals_nCL.data)
+            rows += block.rows
+            quarantined += block.quarantined
+        file.seek(0)
+        _head(file, len(rows), plan.config.window)
     y = ontology.leaf_multi_hot([row["codes"] for row in rows])
     for place, (row, leaves, primary) in enumerate(zip(rows, y, ontology.primary(y), strict=True)):
         row |= {
@@ -146,11 +149,16 @@ def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ont
             "leaves": np.flatnonzero(leaves).tolist(),
             "primary": int(primary),
         }
-    with replacing(plan.signals_file(number)) as temporary, temporary.open("wb") as file:
-        np.save(file, signals[: len(rows)], allow_pickle=False)
     with replacing(plan.rows_file(number)) as temporary:
         index.write(index.table(rows), temporary)
     write_json(quarantined, plan.quarantine_file(number))
+
+
+def _head(file: BinaryIO, records: int, window: int) -> None:
+    """The head of a `.npy` file, which numpy makes as long for any number of records."""
+    described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), window)}
+    numpy: Any = np.lib.format  # it has no types
+    numpy.write_array_header_1_0(file, described)
 
 
 def _complete(plan: Plan) -> None:
