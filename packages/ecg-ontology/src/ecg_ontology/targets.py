@@ -28,7 +28,7 @@ def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) ->
     """
     words = -(-n // 64)
     reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=np.uint8)  # the last code reaches nothing
-    for row, reached in zip(reached_VN, leaves, strict=False):
+    for row, reached in zip(reached_VN[:-1], leaves, strict=True):
         row[list(reached)] = 1
     bits_VW = np.packbits(reached_VN, axis=1).view(np.uint64)
     starts_B = records.offsets[:-1]
