@@ -60,8 +60,3 @@ class CodedRecords:
     def __len__(self) -> int:
         """The number of records."""
         return len(self.offsets) - 1
-
-    @property
-    def record_K(self) -> NDArray[np.intp]:
-        """Which record each code belongs to."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))

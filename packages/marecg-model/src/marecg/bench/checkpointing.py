@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
+from marecg.bench.ratio import Action, Effort, Reach, Row, costs
 from marecg.config import LEADS, ModelConfig
 from marecg.nn.encoder import Encoder
 
@@ -40,8 +40,7 @@ def memory(effort: Effort) -> list[float]:
 def time(effort: Effort) -> list[float]:
     """Seconds with checkpointing over those without."""
     on, off = (_step(_encoder(checkpointing=which, depth=effort.depth)) for which in (True, False))
-    turns = alternate(on, off, effort)
-    return [turn.ours / turn.baseline for turn in turns]
+    return costs(on, off, effort)
 
 
 def beyond_parameters(*, checkpointing: bool, depth: int) -> int:

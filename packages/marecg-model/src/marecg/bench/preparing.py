@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
 from marecg.bench.corpora import long_record, prepared, records, workspace
-from marecg.bench.ratio import Effort, Reach, Row, alternate, speedups
+from marecg.bench.ratio import Effort, Reach, Row, costs, speedups
 from marecg.config import LEADS, CorpusConfig
 from marecg.data.candidates import Candidate
 from marecg.data.corpus import prepare
@@ -69,12 +69,11 @@ def two_processes(effort: Effort) -> list[float]:
 def long_records(effort: Effort) -> list[float]:
     """Time of 115-s records over that of 10-s ones: they are cropped before they are resampled."""
     long, short = (find([long_record(samples)]) * effort.of(40) for samples in (LONG, SHORT))
-    turns = alternate(
+    return costs(
         lambda: prepare_block(long, CorpusConfig()),
         lambda: prepare_block(short, CorpusConfig()),
         effort,
     )
-    return [turn.ours / turn.baseline for turn in turns]
 
 
 def bytes_on_disk(effort: Effort) -> list[float]:

@@ -116,6 +116,11 @@ def speedups(ours: Action, baseline: Action, effort: Effort) -> list[float]:
     return [turn.baseline / turn.ours for turn in alternate(ours, baseline, effort)]
 
 
+def costs(ours: Action, baseline: Action, effort: Effort) -> list[float]:
+    """How many times as long as the baseline, turn by turn."""
+    return [turn.ours / turn.baseline for turn in alternate(ours, baseline, effort)]
+
+
 def seconds(action: Action) -> float:
     """Wall-clock seconds of one call."""
     start = time.perf_counter()

@@ -7,7 +7,7 @@ import torch
 
 import ecg_ontology
 from marecg.bench.batches import noise_batch
-from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
+from marecg.bench.ratio import Action, Effort, Reach, Row, costs
 from marecg.concept_text import shipped
 from marecg.network import Network
 from marecg.objectives.total import total_loss
@@ -23,10 +23,8 @@ LIMIT = "7 passes over 3: 2.33"
 
 def beside_c1(recipe: str, effort: Effort) -> list[float]:
     """Seconds of a recipe's step over those of C1's."""
-    turns = alternate(
-        _step(recipe, effort.depth), _step("c1", effort.depth), replace(effort, repeats=REPEATS)
-    )
-    return [turn.ours / turn.baseline for turn in turns]
+    fewer = replace(effort, repeats=REPEATS)
+    return costs(_step(recipe, effort.depth), _step("c1", effort.depth), fewer)
 
 
 def _step(recipe: str, depth: int) -> Action:

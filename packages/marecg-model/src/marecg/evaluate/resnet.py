@@ -7,6 +7,7 @@ Shapes: M records, C leads, N samples, K classes, W width.
 
 import copy
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +64,7 @@ class ResNet1d(nn.Sequential):
     """[M, C, N] in mV → logits [M, K]."""
 
     def __init__(self, classes: int) -> None:
-        stages = [
-            Block(width_in, width) for width_in, width in zip((len(LEADS), *WIDTHS), WIDTHS, strict=False)
-        ]
+        stages = [Block(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
         pool = [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(WIDTHS[-1], classes)]
         super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
 
