@@ -1,0 +1,139 @@
+"""Runs whose every figure is known: the five tiny recipes, and one probe report.
+
+    python -m tests.golden.golden_runs check      compare with what lies here; exit 1 where it differs
+    python -m tests.golden.golden_runs write      make it anew, after a change meant to change figures
+
+On the machine that wrote them (the same processor and torch) the bytes are the same; elsewhere rounding
+differs, and the figures agree to a relative tolerance.
+"""
+
+import csv
+import json
+import math
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from marecg.data.corpus import prepare
+from marecg.data.synth import write_corpus
+from marecg.demo import DIAGNOSES
+from marecg.evaluate.evaluation import evaluate
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train import train
+
+HERE = Path(__file__).parent
+RECIPES = ("tiny-c1", "tiny", "tiny-c2p", "tiny-c2", "tiny-c3")
+LONG, SHORT = 30, 3
+TOLERANCE = {LONG: 5e-2, SHORT: 1e-3}
+"""Relative, on another machine: rounding grows with the steps."""
+
+
+def corpus(folder: Path) -> Path:
+    """Forty synthetic records, prepared."""
+    write_corpus(folder / "wfdb", 40, 3)
+    prepare([folder / "wfdb"], folder / "prepared", jobs=1)
+    return folder / "prepared"
+
+
+def metrics(recipe: str, steps: int, data: Path, run: Path) -> str:
+    """The metrics.csv of a run of one tiny recipe."""
+    sizes = [f"train.max_steps={steps}", "train.batch_size=8", "train.seed=0", "train.precision=32-true"]
+    train(override(by_name(recipe), sizes), data, run)
+    return (run / "metrics.csv").read_text(encoding="utf-8")
+
+
+def probe(run: Path, folder: Path) -> str:
+    """The report of one run's probe, without the times and places that differ from call to call."""
+    write_corpus(folder / "wfdb", 120, 4, diagnoses=DIAGNOSES)
+    prepare([folder / "wfdb"], folder / "prepared", jobs=1)
+    report = evaluate(run, "corpus", folder / "prepared", fractions=(0.5, 1.0), seeds=2)
+    told: dict[str, Any] = report.model_dump(mode="json")
+    for place in ("model", "data_sha256"):  # the latter knows when the files were written
+        told.pop(place)
+    for cell in told["cells"]:
+        cell.pop("seconds")
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+
+def stored(recipe: str, steps: int) -> Path:
+    """Where the metrics of a recipe lie."""
+    return HERE / f"{recipe}-{steps}-steps.csv"
+
+
+def differences(name: str, found: str, golden: str, tolerance: float) -> Iterator[str]:
+    """What differs: bytes on the machine that wrote them, figures beyond a tolerance elsewhere."""
+    if here() == json.loads((HERE / "machine.json").read_text(encoding="utf-8")):
+        if found != golden:
+            lines = zip(found.splitlines(), golden.splitlines(), strict=False)
+            first = next((n for n, (one, other) in enumerate(lines, 1) if one != other), "the end")
+            yield f"{name}: differs from line {first} on"
+        return
+    ours, theirs = list(_figures(found)), list(_figures(golden))
+    if len(ours) != len(theirs):
+        yield f"{name}: {len(ours)} figures for {len(theirs)}"
+    for (place, one), (_, other) in zip(ours, theirs, strict=False):
+        if not math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance / 100):
+            yield f"{name}: {place} is {one!r}, was {other!r}"
+
+
+def here() -> dict[str, str]:
+    """What the last bits depend on."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return {"cpu": model, "torch": torch.__version__}
+
+
+def _figures(text: str) -> Iterator[tuple[str, float]]:
+    """Every number of a CSV or JSON text with its place."""
+    if text.startswith("{"):
+        yield from _leaves("", json.loads(text))
+        return
+    for number, row in enumerate(csv.DictReader(text.splitlines()), 1):
+        yield from ((f"row {number}, {column}", float(value)) for column, value in row.items() if value)
+
+
+def _leaves(place: str, tree: Any) -> Iterator[tuple[str, float]]:
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from _leaves(f"{place}/{key}", value)
+    elif isinstance(tree, int | float) and not isinstance(tree, bool):
+        yield place, float(tree)
+
+
+def main(action: str) -> int:
+    """Make everything, and write or compare it."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    found: list[str] = []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        data = corpus(folder)
+        texts = {
+            (stored(recipe, steps), steps): metrics(recipe, steps, data, folder / f"{recipe}-{steps}")
+            for recipe in RECIPES
+            for steps in (LONG, SHORT)
+        }
+        texts[HERE / "probe.json", LONG] = probe(folder / f"{RECIPES[-1]}-{LONG}", folder / "probed")
+    for (path, steps), text in texts.items():
+        if action == "write":
+            path.write_text(text, encoding="utf-8")
+        else:
+            golden = path.read_text(encoding="utf-8")
+            found += differences(path.name, text, golden, TOLERANCE[steps])
+    if action == "write":
+        (HERE / "machine.json").write_text(json.dumps(here(), indent=1) + "\n", encoding="utf-8")
+    sys.stderr.writelines(f"{line}\n" for line in found[:20])
+    return bool(found)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in (["check"], ["write"]):
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1]))
