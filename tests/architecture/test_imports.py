@@ -27,7 +27,7 @@ def test_imports_run_one_way() -> None:
             {"torch", "numpy", "rdflib", "networkx"},
         ),
         (
-            "from marecg.inference import embed; from marecg.model import MarEcg",
+            "from marecg.use.embed import embed; from marecg.model.mar_ecg import MarEcg",
             {"torch_geometric", "lightning", "sklearn"},
         ),
     ],

@@ -11,9 +11,9 @@ import h5py
 import pytest
 from typer.testing import CliRunner
 
-from marecg.data.corpus import prepare
-from marecg.data.dataset import Corpus
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.synth import write_corpus
 from marecg_cli.marecg import app, main
 
 

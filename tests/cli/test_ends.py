@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from marecg.data import corpus as module
-from marecg.data.corpus import prepare
-from marecg.data.synth import write_corpus
+from marecg.corpus import prepare as module
+from marecg.corpus.prepare import prepare
+from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 
 

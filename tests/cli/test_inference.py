@@ -12,9 +12,9 @@ import wfdb
 
 import ecg_ontology
 from marecg.config import ModelConfig
-from marecg.data.synth import write_corpus
-from marecg.inference import embed
-from marecg.model import MarEcg
+from marecg.model.mar_ecg import MarEcg
+from marecg.synth import write_corpus
+from marecg.use.embed import embed
 from marecg_cli.marecg import main
 
 

@@ -13,7 +13,7 @@ import pytest
 import wfdb
 
 from marecg.config import LEADS, ModelConfig
-from marecg.evaluate.encoders import random_encoder
+from marecg.evaluate.methods.encoder import random_encoder
 from marecg_cli.marecg import main
 
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import torch
 
-from marecg.data.corpus import prepare
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
 from marecg.demo import DIAGNOSES
 from marecg.evaluate.evaluation import evaluate
 from marecg.overrides import override
 from marecg.recipes import by_name
-from marecg.train import train
+from marecg.synth import write_corpus
+from marecg.train.run import train
 
 HERE = Path(__file__).parent
 RECIPES = ("tiny-c1", "tiny", "tiny-c2p", "tiny-c2", "tiny-c3")

@@ -1,12 +1,16 @@
-"""A small prepared corpus and a recipe so small that a step takes milliseconds."""
+"""A small prepared corpus, a recipe so small that a step takes milliseconds, and records good and bad."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.config import ArConfig, Config, GsclConfig, ModelConfig, TrainConfig
-from marecg.data.corpus import prepare
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
+from marecg.synth import write_corpus
 
 MICRO = Config(
     name="micro",
@@ -32,3 +36,29 @@ def corpus_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder / "wfdb", 10, 0)
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
     return folder / "prepared"
+
+
+@pytest.fixture(scope="session")
+def ecg() -> Callable[..., NDArray[np.float64]]:
+    return make_ecg
+
+
+@pytest.fixture(scope="session")
+def write_record() -> Callable[..., Path]:
+    return make_record
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A folder of two collections: five good records and three bad ones."""
+    root = tmp_path / "records"
+    for number in range(3):
+        make_record(root / "georgia", f"E0000{number}", make_ecg(seed=number))
+    make_record(root / "ptb" / "g1", "S0001", make_ecg(12, 1000, seed=3), fs=1000, comments=["Dx: 164865005"])
+    make_record(root / "ptb" / "g1", "S0002", make_ecg(6, seed=4), comments=["Dx: 54329005,54329005"])
+    flat = make_ecg(seed=5)
+    flat[7] = 0
+    make_record(root / "georgia", "E00003", flat)
+    make_record(root / "georgia", "E00004", scale="0/mV")
+    (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()
+    return root

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from marecg.data.layout import Layout
+    from marecg.read.array_layout import Layout
 
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
 Leads = Annotated[str, typer.Option(help="Leads of arrays by name, with commas; the usual twelve if empty.")]
@@ -17,8 +17,8 @@ Key = Annotated[str, typer.Option(help="Which array of the file, where several c
 def array_layout(fs: float | None, leads: str, units: str, gain: float | None, key: str) -> "Layout | None":
     """What was said of arrays; None where no rate was. Raises `UsageError`."""
     from marecg.config import LEADS
-    from marecg.data.layout import Layout
     from marecg.errors import UsageError
+    from marecg.read.array_layout import Layout
 
     if fs is None:
         if leads or gain is not None or key or units != "mV":

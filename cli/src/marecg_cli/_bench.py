@@ -1,13 +1,37 @@
-"""The command that measures what the project states about its speed."""
+"""Commands that measure what the project states about its speed, and its R-peaks.
 
-from collections.abc import Callable
+`marecg bench` alone, or with the names of rows, measures those; `gpu` and `rpeaks` are commands of their own.
+"""
+
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from marecg_cli._output import message, result, result_json
+from marecg_cli._output import Format, message, result, result_json
+
+ROWS = "rows"
+"""The command that is meant where none is named."""
+
+
+class RowsUnlessNamed(TyperGroup):
+    """`marecg bench loader --quick` is `marecg bench rows loader --quick`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command's name in front, unless another is named or help is asked for."""
+        if not args or args[0] not in (*self.commands, "--help"):
+            args = [ROWS, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=RowsUnlessNamed,
+    help="Measure speed as ratios against named baselines, pretraining on a GPU, and R-peak detectors.\n\n"
+    "Example: marecg bench encoder-forward loader --format json",
+    rich_markup_mode=None,
+)
 
 
 class BenchFormat(StrEnum):
@@ -18,7 +42,8 @@ class BenchFormat(StrEnum):
     markdown = "markdown"
 
 
-def bench(
+@app.command(ROWS)
+def rows_(
     rows: Annotated[
         list[str] | None, typer.Argument(metavar="[ROW]…", help="Rows by name; all without.")
     ] = None,
@@ -60,4 +85,58 @@ def bench(
             temporary.write_text(json.dumps(as_json(measured, effort), indent=2), encoding="utf-8")
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (bench,)
+@app.command()
+def gpu(
+    device: Annotated[str, typer.Option(help="cuda, or cpu, which only shows that it runs.")] = "cuda",
+    tiny: Annotated[bool, typer.Option("--tiny", help="The tiny recipes and a small product.")] = False,
+    batch: Annotated[int, typer.Option(help="Records per micro-batch.", min=1)] = 8,
+    steps: Annotated[int, typer.Option(help="Steps that are timed.", min=1)] = 20,
+    recipe: Annotated[
+        list[str] | None,
+        typer.Option(help="c1 or c3; may be repeated. [default: both]", show_default=False),
+    ] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="eager, compile, compile-autotune, checkpoint, compile+checkpoint or adamw-loop; may be "
+            "repeated. [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+    out: Annotated[Path | None, typer.Option(help="Also write the JSON into a file.")] = None,
+) -> None:
+    """Measure how much of a GPU's matrix product a pretraining step reaches.
+
+    Example: marecg bench gpu --recipe c3 --variant eager --variant compile --out gpu.json
+    """
+    import json
+
+    import torch
+
+    from ecg_ontology.files import replacing
+    from marecg.bench.gpu import RECIPES, VARIANTS, pretraining
+
+    say = result if format_ is Format.text else message
+    told = pretraining(
+        torch.device(device), recipe or RECIPES, variant or tuple(VARIANTS), batch, steps, say, tiny=tiny
+    )
+    if format_ is Format.json:
+        result_json(told)
+    if out is not None:
+        with replacing(out) as temporary:
+            temporary.write_text(json.dumps(told, indent=2), encoding="utf-8")
+
+
+@app.command()
+def rpeaks(
+    records: Annotated[int, typer.Option(help="Synthetic records.", min=1)] = 400,
+) -> None:
+    """Score the R-peak detectors on synthetic records whose every beat is known.
+
+    Example: marecg bench rpeaks --records 200
+    """
+    from marecg.bench.rpeaks import table
+
+    for line in table(records):
+        result(line)

@@ -57,7 +57,7 @@ def synth(
 
     Example: marecg synth demo-corpus --records 600 --seed 0
     """
-    from marecg.data.synth import DIAGNOSES, QUIRKS, write_corpus
+    from marecg.synth import DIAGNOSES, QUIRKS, write_corpus
 
     quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
     with progress() as watch:
@@ -110,10 +110,9 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
-    from marecg.data.corpus import prepare
-    from marecg.data.paper_corpus import COLLECTIONS, reconcile
-    from marecg.data.settings import with_settings
-    from marecg.data.statistics import statistics
+    from marecg.corpus.prepare import prepare
+    from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
+    from marecg.overrides import with_settings
 
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
@@ -147,7 +146,7 @@ def stats(
 
     Example: marecg stats corpus --format json
     """
-    from marecg.data.statistics import statistics
+    from marecg.corpus.statistics import statistics
 
     found = statistics(data)
     if format_ is Format.json:
@@ -165,7 +164,7 @@ def audit(
 
     Example: marecg audit corpus --against /data/ptb-xl
     """
-    from marecg.data.audit import audit
+    from marecg.corpus.audit import audit
 
     found = audit(data, against)
     if format_ is Format.json:
@@ -185,7 +184,7 @@ def gallery(
 
     Example: marecg gallery corpus /data/georgia /data/ptb --out quarantined.html
     """
-    from marecg.data.gallery import gallery
+    from marecg.report.quarantine import gallery
 
     message(f"{gallery(data, sources, out)} pictures")
     result(str(out))

@@ -37,7 +37,7 @@ def print_accounts(account: Mapping[str, Any]) -> None:
 
 
 def print_comparison(compared: Sequence[Mapping[str, Any]]) -> None:
-    """The rows of `paper_corpus.reconcile`, if there are any."""
+    """The rows of `statistics.reconcile`, if there are any."""
     rows = {row["what"]: (row["paper"], row["found"], row["why"]) for row in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)

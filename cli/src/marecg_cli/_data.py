@@ -28,7 +28,7 @@ def list_(
 
     Example: marecg data list --root /data
     """
-    from marecg.data.catalogue import catalogue, on_disk
+    from marecg.read.published import catalogue, on_disk
 
     found = on_disk(root) if root else {}
     if format_ is Format.json:
@@ -61,8 +61,8 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
-    from marecg.data.catalogue import dataset
-    from marecg.data.download import get
+    from marecg.read.download import get
+    from marecg.read.published import dataset
 
     with _progress() as watch:
         folder = get(dataset(name), out, base=mirror, verify=verify, watch=watch)
@@ -78,7 +78,7 @@ def export(
 
     Example: marecg data export corpus --out corpus.h5
     """
-    from marecg.data.export import export
+    from marecg.corpus.export import export
 
     result(f"{export(data, out)} records in {out}")
 

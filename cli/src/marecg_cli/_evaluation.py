@@ -94,10 +94,10 @@ def probe(
     from rich.console import Console
     from rich.progress import track
 
-    from marecg.evaluate.catalogue import roots
     from marecg.evaluate.evaluation import evaluate
     from marecg.evaluate.request import FRACTIONS
     from marecg.evaluate.sweep import sweep
+    from marecg.evaluate.tasks.registry import roots
     from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
     folders, names, shares = _sorted_out(runs or [], task or [], fraction or [])
@@ -156,13 +156,13 @@ def table(
 
     Example: marecg table runs/c1 runs/c3 --intervals
     """
-    from marecg.evaluate import layout
     from marecg.evaluate import table as tables
+    from marecg.evaluate import table_print
 
     rows = (tables.published() if published else []) + tables.measured(runs or [], protocol)
     if task:
         rows = tables.only(rows, task)
-    result(layout.FORMATS[output](rows, intervals).rstrip())
+    result(table_print.FORMATS[output](rows, intervals).rstrip())
 
 
 def compare(
@@ -181,7 +181,7 @@ def compare(
 
     Example: marecg compare runs/c3 runs/c1 --task ptbxl-rhythm --test delong
     """
-    from marecg.evaluate import predictions
+    from marecg.evaluate.scores import predictions
 
     name = f"probe/{task}-{protocol}.npz"
     one = predictions.load(run / name)
@@ -208,7 +208,7 @@ def _sorted_out(
 
     A run folder whose name is a number or a task is told apart by a path such as `./1`.
     """
-    from marecg.evaluate.catalogue import ALL, TASKS
+    from marecg.evaluate.tasks.registry import ALL, TASKS
 
     runs: list[Path] = []
     tasks, shares = list(tasks), list(shares)

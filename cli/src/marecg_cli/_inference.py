@@ -55,7 +55,7 @@ def embed(
 
     from tqdm import tqdm
 
-    from marecg.embedding import embed_files
+    from marecg.use.embed_files import embed_files
 
     done = embed_files(
         run,
@@ -93,7 +93,7 @@ def predict(
 
     Example: marecg predict run /data/georgia/E00001
     """
-    from marecg.embedding import predict_file
+    from marecg.use.embed_files import predict_file
 
     found = predict_file(run, record, top, array_layout(fs, leads, units, gain, key))
     if format_ is Format.json:
@@ -120,8 +120,8 @@ def export(
 
     Example: marecg export run --to onnx --out encoder.onnx
     """
-    from marecg.export import TOLERANCE
-    from marecg.export import export as export_run
+    from marecg.use.export import TOLERANCE
+    from marecg.use.export import export as export_run
 
     done = export_run(run, to.value, out)
     if format_ is Format.json:

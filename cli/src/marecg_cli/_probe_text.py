@@ -7,9 +7,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.layout import LEAKED, Style, name_of, notes
-from marecg.evaluate.results import Cell, ClassScore, Difference, Report, Spread
+from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
 from marecg.evaluate.table import OWN, Row, columns, measured_rows, ranks, share, title
+from marecg.evaluate.table_print import LEAKED, Style, name_of, notes
 
 WIDTH = 100
 TEXT = Style({1: "▲ {}", 2: "△ {}"}, " ± ", "†", str)

@@ -32,7 +32,7 @@ def train(
     """
     from marecg.overrides import override
     from marecg.recipes import by_name
-    from marecg.train import train
+    from marecg.train.run import train
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     run = train(override(by_name(recipe), set_ or []), data, out, resume=resume)
@@ -78,7 +78,7 @@ def report(
 
     Example: marecg report run --data corpus --record georgia/g1/E00001
     """
-    from marecg.report import write_report
+    from marecg.report.writing import write_report
 
     result(str(write_report(run, data, record or ())))
 
@@ -124,7 +124,7 @@ def ablate(
     """
     from dataclasses import asdict
 
-    from marecg.ablate import ablate
+    from marecg.evaluate.ablate import ablate
 
     logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
@@ -157,8 +157,8 @@ def texts(
     Example: marecg texts --check
     """
     import ecg_ontology
-    from marecg.concept_text import SHIPPED, write
-    from marecg.concept_text import check as difference_from_shipped
+    from marecg.train.concept_text import SHIPPED, write
+    from marecg.train.concept_text import check as difference_from_shipped
 
     ontology = ecg_ontology.load()
     if not check:

@@ -12,10 +12,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for module in (_corpus, _training, _evaluation, _inference, _bench):
+for module in (_corpus, _training, _evaluation, _inference):
     for command in module.COMMANDS:
         app.command()(command)
 app.add_typer(_data.app, name="data")
+app.add_typer(_bench.app, name="bench")
 
 
 def main(argv: list[str] | None = None) -> None:

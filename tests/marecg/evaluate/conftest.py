@@ -10,7 +10,7 @@ import torch
 import wfdb
 
 from marecg.config import LEADS, ModelConfig
-from marecg.evaluate.encoders import random_encoder
+from marecg.evaluate.methods.encoder import random_encoder
 
 STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
 NORM,normal ECG,1.0,,,NORM,NORM

@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from marecg.data.datasets import ptbxl
 from marecg.errors import CheckpointError, InputError, UsageError
-from marecg.evaluate import encoders, evaluation
-from marecg.evaluate.catalogue import open_task
+from marecg.evaluate import evaluation
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.merl import BY_NAME, DIFFERENCES
-from marecg.evaluate.metrics import macro_auc
-from marecg.evaluate.predictions import load
-from marecg.evaluate.results import Report
+from marecg.evaluate.methods import encoder
+from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
+from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.scores.predictions import load
+from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.registry import open_task
+from marecg.read.datasets import ptbxl
 
 
 @pytest.fixture(scope="module")
@@ -254,13 +255,13 @@ def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
     tensor, run_folder, ptbxl_root, tmp_path, monkeypatch
 ):
     """A single value of a buffer, or of a parameter, moves in the last batch."""
-    original = encoders.embed
+    original = encoder.embed
 
     def restless(model, *rest, **options):
         model.state_dict()[tensor].view(-1)[0].add_(1e-3)
         return original(model, *rest, **options)
 
-    monkeypatch.setattr(encoders, "embed", restless)
+    monkeypatch.setattr(encoder, "embed", restless)
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))

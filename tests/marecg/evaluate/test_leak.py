@@ -7,14 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from marecg.config import CorpusConfig
-from marecg.data import trained_on
-from marecg.data.corpus import prepare
-from marecg.data.dataset import Corpus
-from marecg.data.preparation import signal_hash
-from marecg.data.signal import to_microvolts, window
-from marecg.evaluate.catalogue import open_task
+from marecg.corpus import trained_on
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepare_record import signal_hash
+from marecg.corpus.prepared import Corpus
+from marecg.ecg.signal import to_microvolts, window
 from marecg.evaluate.leak import leak
-from marecg.evaluate.tasks import TRAIN
+from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.task import TRAIN
 
 
 def trained(run: Path, identity: list[str | None], patient: list[str | None], hashes: list[str]) -> Path:

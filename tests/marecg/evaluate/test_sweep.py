@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.catalogue import roots
 from marecg.evaluate.sweep import sweep
+from marecg.evaluate.tasks.registry import roots
 
 A, B, DATA = Path("a"), Path("b"), Path("data")
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.layout import latex, long_csv, markdown
 from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks
+from marecg.evaluate.table_print import latex, long_csv, markdown
 
 C = ("ptbxl-super", 1.0)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from marecg.config import Config
-from marecg.report import write_report
-from marecg.train import train
+from marecg.report.writing import write_report
+from marecg.train.run import train
 
 
 @pytest.fixture(scope="session")

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from marecg.config import LEADS, Config
-from marecg.data.corpus import prepare
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
 from marecg.drawing.page import Figure, Section, page, table
 from marecg.drawing.tracing import WIDTH
 from marecg.errors import CheckpointError, InputError, RecordError
-from marecg.evaluate.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
-from marecg.model import MarEcg
-from marecg.report import write_report
+from marecg.evaluate.scores.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
+from marecg.model.mar_ecg import MarEcg
 from marecg.report.attention import attention
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 
 VOID = {"meta", "br"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.data.synth import DIAGNOSES, QUIRKS
+from marecg.synth import DIAGNOSES, QUIRKS
 from marecg_cli.marecg import main
 
 PAGE = Path(__file__).parents[3] / "docs" / "corpus" / "synthetic.md"

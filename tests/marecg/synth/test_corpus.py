@@ -9,8 +9,8 @@ import pytest
 import wfdb
 
 from marecg.config import LEADS
-from marecg.data.synth import write_corpus
 from marecg.errors import OutputError, UsageError
+from marecg.synth import write_corpus
 
 N, SEED = 12, 5
 

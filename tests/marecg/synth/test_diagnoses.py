@@ -7,8 +7,8 @@ import pytest
 
 import ecg_ontology
 from marecg.config import LEADS
-from marecg.data.synth import DIAGNOSES, Noise, SyntheticRecord, record
 from marecg.errors import UsageError
+from marecg.synth import DIAGNOSES, Noise, SyntheticRecord, record
 
 SEEDS = range(8)
 FOLDED = {"Bigeminy": "PVC", "Trigeminy": "PVC", "Mobitz2": "2AVB"}

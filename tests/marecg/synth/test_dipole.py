@@ -3,9 +3,9 @@
 import numpy as np
 
 from marecg.config import LEADS
-from marecg.data.synth import Noise, record
-from marecg.data.synth.challenge import quantised
-from marecg.data.synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram
+from marecg.synth import Noise, record
+from marecg.synth.challenge import quantised
+from marecg.synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram
 
 INVERSE_DOWER = np.array(
     [

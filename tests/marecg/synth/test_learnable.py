@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from marecg.data.synth import DIAGNOSES, SyntheticRecord, r_samples, record
+from marecg.synth import DIAGNOSES, SyntheticRecord, r_samples, record
 
 TRAIN, TEST = 9, 5
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.data.synth import SyntheticRecord, r_samples, record, truth
+from marecg.synth import SyntheticRecord, r_samples, record, truth
 
 FS = 500
 RECORDS = 6

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import wfdb
 
-from marecg.data.records import read_record
-from marecg.data.synth import QUIRKS, write_corpus
 from marecg.errors import RecordError
+from marecg.read.wfdb import read_record
+from marecg.synth import QUIRKS, write_corpus
 
 
 @pytest.fixture(scope="module")

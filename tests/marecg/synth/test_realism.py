@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.data.records import read_record
-from marecg.data.synth import record
 from marecg.errors import RecordError
+from marecg.read.wfdb import read_record
+from marecg.synth import record
 
 SINUS_RHYTHM = "426783006"
 

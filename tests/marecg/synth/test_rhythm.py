@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from marecg.data.synth import Noise, SyntheticRecord, record
+from marecg.synth import Noise, SyntheticRecord, record
 
 SEEDS = range(6)
 CLEAN = Noise().times(0)

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marecg import recipes
-    from marecg.estimator import EcgEmbedder
-    from marecg.inference import Embeddings, embed, predict
-    from marecg.model import MarEcg
+    from marecg.model.mar_ecg import MarEcg
+    from marecg.use.embed import Embeddings, embed
+    from marecg.use.predict import predict
+    from marecg.use.sklearn import EcgEmbedder
 
 __all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "embed", "predict", "recipes"]
 
 _HOMES = {
-    "EcgEmbedder": "marecg.estimator",
-    "Embeddings": "marecg.inference",
-    "MarEcg": "marecg.model",
-    "embed": "marecg.inference",
-    "predict": "marecg.inference",
+    "EcgEmbedder": "marecg.use.sklearn",
+    "Embeddings": "marecg.use.embed",
+    "MarEcg": "marecg.model.mar_ecg",
+    "embed": "marecg.use.embed",
+    "predict": "marecg.use.predict",
 }
 
 

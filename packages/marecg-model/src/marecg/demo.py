@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.data.corpus import prepare
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.results import Report
+from marecg.evaluate.scores.results import Report
 from marecg.overrides import override
 from marecg.recipes import tiny
-from marecg.report import write_report
-from marecg.train import train
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
+from marecg.train.run import train
 
 DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
 """Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""

@@ -1,5 +1,7 @@
 """What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`."""
 
+from enum import StrEnum
+
 from ecg_ontology.errors import EcgError, InputError, OutputError, UsageError
 
 __all__ = [
@@ -37,3 +39,31 @@ class RecordError(InputError):
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
         self.reason = reason
+
+
+class Reason(StrEnum):
+    """One name per way in which a record can be unusable; each says what was found, not whose fault it is."""
+
+    # The header.
+    unreadable = "unreadable"  # no text, or a file system that won't give it
+    header = "header"  # not a WFDB header, or one that contradicts itself
+    multi_segment = "multi-segment"
+    sampling_rate = "sampling-rate"
+    gain = "gain"  # missing or zero: the samples have no unit
+    units = "units"
+    # The signal file.
+    path = "path"  # it lies outside the source folder
+    no_signal_file = "no-signal-file"
+    truncated = "truncated"
+    signal_format = "format"
+    # The leads.
+    missing_lead = "missing-lead"
+    duplicated_lead = "duplicated-lead"
+    shape = "shape"  # an array whose axes are not the leads named and their samples
+    # The signal itself (paper, §Signal preprocessing; thresholds in `CorpusConfig`).
+    too_short = "too-short"
+    nan = "nan"
+    flat_lead = "flat-lead"
+    zero_fraction = "zero-fraction"
+    clipping = "clipping"
+    extreme_amplitude = "extreme-amplitude"

@@ -1,4 +1,4 @@
-"""`--set key=value`: change any value of a recipe by its dotted name, and no other."""
+"""`--set key=value`: change any value of a recipe, or of a preparation, by its name, and no other."""
 
 import difflib
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from marecg.config import Config, sources
+from marecg.config import Config, CorpusConfig, sources
 from marecg.errors import ConfigError
 
 
@@ -65,3 +65,28 @@ def _parse(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def with_settings(assignments: Iterable[str]) -> CorpusConfig:
+    """The preparation's settings with some changed; values are JSON, or else plain words.
+
+    Raises:
+        ConfigError: the key is unknown, the value impossible, or there is no `=`.
+
+    Example:
+        >>> with_settings(["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
+        0.5
+    """
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or key not in CorpusConfig.model_fields:
+            known = ", ".join(CorpusConfig.model_fields)
+            problem = "has no '='" if not equals else f"there is no setting named {key!r}"
+            raise ConfigError(problem, where=f"--set {assignment}", remedy=f"Choose from {known}")
+        values[key] = _parse(text)
+    try:
+        return CorpusConfig.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(first["msg"], where=f"--set {first['loc'][0]}") from error

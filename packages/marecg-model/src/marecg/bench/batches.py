@@ -7,8 +7,8 @@ import torch
 
 from ecg_ontology import Ontology
 from marecg.config import LEADS, Config
-from marecg.data.loader import Batch
-from marecg.data.supervision import Supervision
+from marecg.corpus.batches import Batch
+from marecg.corpus.supervision import Supervision
 
 CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])
 """Atrial fibrillation, anterior infarction, sinus rhythm, right bundle branch block."""

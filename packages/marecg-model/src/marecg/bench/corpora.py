@@ -8,9 +8,9 @@ import numpy as np
 import wfdb
 
 from marecg.config import LEADS
-from marecg.data.corpus import prepare
-from marecg.data.dataset import Corpus
-from marecg.data.synth import write_corpus
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.synth import write_corpus
 
 
 @cache

@@ -15,13 +15,13 @@ from torch.utils.flop_counter import FlopCounterMode
 import ecg_ontology
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
-from marecg.concept_text import shipped
 from marecg.config import LEADS, ModelConfig
-from marecg.flops import encoder_flops
-from marecg.network import Network
+from marecg.model.flops import encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.overrides import override
 from marecg.recipes import c3
+from marecg.train.concept_text import shipped
+from marecg.train.network import Network
 
 RECORDS, DEPTH = 2, 2
 PRODUCTS = 20

@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, Dataset
 from marecg.bench.corpora import prepared, records
 from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.config import LEADS, CorpusConfig
-from marecg.data.discovery import find
-from marecg.data.loader import BatchStream
-from marecg.data.supervision import Supervision
+from marecg.corpus.batches import BatchStream
+from marecg.corpus.supervision import Supervision
+from marecg.read.discovery import find
 from marecg.recipes import c3
 
 RECORDS, BATCH = 512, 64

@@ -16,10 +16,10 @@ from scipy.signal import resample_poly
 from marecg.bench.corpora import long_record, prepared, records, workspace
 from marecg.bench.ratio import Effort, Reach, Row, costs, speedups
 from marecg.config import LEADS, CorpusConfig
-from marecg.data.candidates import Candidate
-from marecg.data.corpus import prepare
-from marecg.data.discovery import find
-from marecg.data.preparation import prepare_block
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepare_record import prepare_block
+from marecg.read.discovery import find
+from marecg.read.record import Candidate
 
 RECORDS = 512
 LONG, SHORT = 115_200, 10_000

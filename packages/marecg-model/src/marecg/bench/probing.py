@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from marecg.bench.ratio import Effort, Reach, Row, seconds
-from marecg.evaluate.logistic import Logistic
-from marecg.evaluate.probe import EXACT, Part, choose_logistic
+from marecg.evaluate.probe.linear import EXACT, Part, choose_logistic
+from marecg.evaluate.probe.logistic import Logistic
 
 EPOCHS, BATCH = 100, 16
 FRACTIONS = (0.01, 0.1, 1.0)

@@ -8,11 +8,11 @@ import torch
 import ecg_ontology
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, costs
-from marecg.concept_text import shipped
-from marecg.network import Network
 from marecg.objectives.total import total_loss
 from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.train.concept_text import shipped
+from marecg.train.network import Network
 
 RECORDS = 2
 """The fewest of which a view contrast has a negative."""

@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.encoders import encoder, random_encoder, weights_sha256
-from marecg.evaluate.external import read_features
-from marecg.evaluate.features import Features, Method, Watch, extract, unwatched
-from marecg.evaluate.handcrafted import handcrafted
 from marecg.evaluate.leak import leak
-from marecg.evaluate.merl import merl
-from marecg.evaluate.predictions import Predictions, predictions, save
-from marecg.evaluate.protocol import Trial, strict
+from marecg.evaluate.methods.encoder import encoder, random_encoder, weights_sha256
+from marecg.evaluate.methods.external import read_features
+from marecg.evaluate.methods.handcrafted import handcrafted
+from marecg.evaluate.methods.method import Features, Method, Watch, extract, unwatched
+from marecg.evaluate.methods.zeroshot import zero_shot
+from marecg.evaluate.probe.merl import merl
+from marecg.evaluate.probe.protocol import strict
 from marecg.evaluate.request import BASELINES, FRACTIONS, PROTOCOLS, Request
-from marecg.evaluate.results import Counts, Report
-from marecg.evaluate.summary import REFERENCE, ZERO_SHOT, summarise
-from marecg.evaluate.tasks import SPLITS, TEST, Recordings, Task
-from marecg.evaluate.zeroshot import zero_shot
-from marecg.model import MarEcg
+from marecg.evaluate.scores.predictions import Predictions, predictions, save
+from marecg.evaluate.scores.results import Counts, Report
+from marecg.evaluate.scores.summary import REFERENCE, ZERO_SHOT, summarise
+from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
+from marecg.model.mar_ecg import MarEcg
 
 Fitted = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by method, recordings, task and request."""
@@ -57,7 +58,7 @@ def evaluate(
 
     Args:
         run: a run folder; its `model/` is probed.
-        task: a name out of `catalogue.TASKS`.
+        task: a name out of `registry.TASKS`.
         root: the task's data.
         fractions, seeds, protocol, splits, baselines: see `Request`.
         features: other models' features by name, each an `.npz`; see `external.read_features`.

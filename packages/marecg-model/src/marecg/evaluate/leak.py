@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.data import trained_on
-from marecg.data.preparation import signal_hash
-from marecg.data.signal import to_microvolts, window
-from marecg.data.trained_on import TrainedOn
+from marecg.corpus import trained_on
+from marecg.corpus.prepare_record import signal_hash
+from marecg.corpus.trained_on import TrainedOn
+from marecg.ecg.signal import to_microvolts, window
 from marecg.errors import RecordError
-from marecg.evaluate.results import Leak
-from marecg.evaluate.tasks import FS, TRAIN, Recordings, Task
+from marecg.evaluate.scores.results import Leak
+from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 
 
 def leak(run: Path, task: Task) -> Leak | None:

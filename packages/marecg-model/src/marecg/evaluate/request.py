@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from marecg.errors import UsageError
-from marecg.evaluate.catalogue import open_task
-from marecg.evaluate.features import Method
-from marecg.evaluate.merl import BY_NAME, DIFFERENCES, merl_view
-from marecg.evaluate.minirocket import minirocket
-from marecg.evaluate.resnet import resnet
-from marecg.evaluate.tasks import Recordings, Task
+from marecg.evaluate.methods.method import Method
+from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.methods.resnet import resnet
+from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES, merl_view
+from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.task import Recordings, Task
 
 FRACTIONS = (0.01, 0.1, 1.0)
 BASELINES: dict[str, Callable[[Task], Method]] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import Fitted
-from marecg.evaluate.results import Report
+from marecg.evaluate.scores.results import Report
 
 
 class Ask(Protocol):

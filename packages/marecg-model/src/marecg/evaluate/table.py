@@ -12,8 +12,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.results import Cell, Report
-from marecg.evaluate.summary import REFERENCE, ZERO_SHOT
+from marecg.evaluate.scores.results import Cell, Report
+from marecg.evaluate.scores.summary import REFERENCE, ZERO_SHOT
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
 TITLES = {

@@ -1,5 +1,4 @@
-"""A run as one HTML page that opens without a network."""
+"""A run as one HTML page that opens without a network (`writing.write_report`).
 
-from marecg.report.writing import write_report
-
-__all__ = ["write_report"]
+`quarantine` is a page of its own: what a preparation left out.
+"""

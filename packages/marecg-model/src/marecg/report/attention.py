@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.model import MarEcg
-from marecg.windows import overlapped, recording, stacked, windows
+from marecg.ecg.windows import overlapped, recording, stacked, windows
+from marecg.model.mar_ecg import MarEcg
 
 
 def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -> NDArray[np.float32]:

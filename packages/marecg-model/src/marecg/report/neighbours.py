@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
 from marecg.config import LEADS
-from marecg.data.dataset import Corpus
+from marecg.corpus.prepared import Corpus
 from marecg.drawing.page import Figure, Section, paragraph
 from marecg.drawing.tracing import strip
-from marecg.inference import embed
-from marecg.model import MarEcg
+from marecg.model.mar_ecg import MarEcg
 from marecg.report import captions
+from marecg.use.embed import embed
 
 GALLERY = 256
 """Records of the corpus among which neighbours are looked for."""

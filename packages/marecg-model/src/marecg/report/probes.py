@@ -4,7 +4,7 @@ from pathlib import Path
 
 from marecg.drawing.charts import interval
 from marecg.drawing.page import Section, folded, heading, paragraph, table
-from marecg.evaluate.results import Cell, Leak, Report, Spread
+from marecg.evaluate.scores.results import Cell, Leak, Report, Spread
 from marecg.evaluate.table import OWN, read_report, share, title
 from marecg.report import captions
 

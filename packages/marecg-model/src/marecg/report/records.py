@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from ecg_ontology import Concept, Ontology
 from ecg_ontology.layout import families
 from marecg.config import LEADS
-from marecg.data.dataset import Corpus
-from marecg.data.diagnoses import diagnoses
-from marecg.data.headers import read_header
-from marecg.data.preparation import signal_hash
-from marecg.data.records import read_signal
-from marecg.data.signal import known_leads
-from marecg.data.trained_on import TrainedOn
+from marecg.corpus.prepare_record import signal_hash
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.trained_on import TrainedOn
 from marecg.drawing.attention import attention_map
 from marecg.drawing.concepts import concept_graph
 from marecg.drawing.page import Figure, Section, heading, paragraph, table
 from marecg.drawing.tracing import SECONDS, tracing, tracing_gain
-from marecg.inference import predict
-from marecg.model import MarEcg
+from marecg.ecg.signal import known_leads
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.dx import diagnoses
+from marecg.read.wfdb import read_signal
+from marecg.read.wfdb_header import read_header
 from marecg.report import captions
 from marecg.report.attention import attention
+from marecg.use.predict import predict
 
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""

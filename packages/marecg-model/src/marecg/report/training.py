@@ -17,7 +17,7 @@ from marecg.config import Config
 from marecg.drawing.charts import curve, matrix
 from marecg.drawing.page import Figure, Section, folded, table
 from marecg.errors import CheckpointError
-from marecg.model import MarEcg
+from marecg.model.mar_ecg import MarEcg
 from marecg.report import captions
 
 

@@ -8,12 +8,12 @@ from pydantic import ValidationError
 
 from ecg_ontology.files import replacing
 from marecg.config import Config
-from marecg.data import trained_on
-from marecg.data.dataset import Corpus
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
 from marecg.drawing.page import Section, page
 from marecg.drawing.svg import standalone
 from marecg.errors import CheckpointError
-from marecg.model import MarEcg
+from marecg.model.mar_ecg import MarEcg
 from marecg.report.neighbours import neighbours
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, from_wfdb, record_section

@@ -1,0 +1,276 @@
+"""Pretraining on a GPU: how much of the machine's matrix product a step of C1 and of C3 reaches.
+
+    marecg bench gpu [--out gpu.json] [--batch 8] [--steps 20] [--variant eager --variant compile …]
+
+Trains at full size in bf16 autocast on synthetic shards: plain, with torch.compile, with checkpointing, and
+with AdamW's loop in place of the fused one. Beside it stand the rate of an 8192³ bf16 product of the same
+run, and the attention across the twelve leads under each of SDPA's backends. docs/performance.md says what is
+to be reached.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.utils import clip_grad_norm_
+from torch.utils._pytree import tree_map_only
+
+import ecg_ontology
+from marecg.bench.corpora import prepared
+from marecg.bench.supervision import RECORDS as EPOCH
+from marecg.config import LEADS, Config, ModelConfig
+from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.supervision import Supervision
+from marecg.errors import UsageError
+from marecg.model.flops import step_flops
+from marecg.objectives.total import total_loss
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train.concept_text import shipped
+from marecg.train.network import Network
+from marecg.train.schedule import parameter_groups
+
+WARM_UP = 3
+TERA = 1e12
+ONTOLOGY = ecg_ontology.load()
+
+
+class Variant(NamedTuple):
+    """How a step is run; `compile` is a mode of torch.compile, or empty."""
+
+    compile: str = ""
+    checkpointing: bool = False
+    fused: bool = True
+
+
+VARIANTS = {
+    "eager": Variant(),
+    "compile": Variant(compile="default"),
+    "compile-autotune": Variant(compile="max-autotune-no-cudagraphs"),
+    "checkpoint": Variant(checkpointing=True),
+    "compile+checkpoint": Variant(compile="default", checkpointing=True),
+    "adamw-loop": Variant(fused=False),
+}
+RECIPES = ("c1", "c3")
+BACKENDS = (
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.MATH,
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A recipe under a variant: its speed, or what went wrong.
+
+    `of_product` is the share of the matrix product's rate; `data_share` that of the time in which the host
+    fetched and pinned batches, most of it while the GPU was busy with the step before.
+    """
+
+    recipe: str
+    variant: str
+    records_per_s: float = 0.0
+    tflops: float = 0.0
+    of_product: float = 0.0
+    data_share: float = 0.0
+    peak_gb: float = 0.0
+    epoch_minutes: float = 0.0
+    problem: str = ""
+
+
+def pretraining(
+    device: torch.device,
+    recipes: Sequence[str],
+    variants: Sequence[str],
+    batch: int,
+    steps: int,
+    say: Callable[[str], None],
+    *,
+    tiny: bool = False,
+) -> dict[str, Any]:
+    """Measure recipes under variants, and attention across the leads under each of SDPA's backends.
+
+    Args:
+        device: where to train; a CPU only shows that it runs.
+        recipes: out of c1 and c3.
+        variants: names out of `VARIANTS`.
+        batch: records per micro-batch.
+        steps: how many are timed.
+        say: takes the lines of a table as they come.
+        tiny: the tiny recipes and a small product.
+
+    Returns:
+        Everything measured, ready for JSON.
+
+    Raises:
+        UsageError: there is no such device, recipe or variant.
+    """
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError("no CUDA device", remedy="--device cpu --tiny shows that it runs")
+    for name, known in [(each, VARIANTS) for each in variants] + [(each, RECIPES) for each in recipes]:
+        if name not in known:
+            raise UsageError(f"there is no {name!r} to measure", remedy=f"Choose from {', '.join(known)}")
+    size, calls = (256, 2) if tiny else (8192, 200)
+    product = product_rate(device, size, calls)
+    told: dict[str, Any] = {"device": _name(device), "torch": torch.__version__, "batch": batch}
+    told |= {"fp32_products": torch.get_float32_matmul_precision(), "product_tflops": product / TERA}
+    told |= {"steps": [], "spatial": []}
+    say(
+        f"{told['device']}, torch {told['torch']}, product {product / TERA:.2f} TFLOP/s, "
+        f"what autocast leaves in fp32: {told['fp32_products']} (highest is without TF32)"
+    )
+    say(f"{'':<24}{'records/s':>10}{'TFLOP/s':>9}{'of product':>11}{'data':>7}{'GB':>7}{'min/epoch':>11}")
+    for recipe in recipes:
+        config = override(by_name(f"tiny-{recipe}" if tiny else recipe), [f"train.batch_size={batch}"])
+        for name in variants:
+            result = measured(config, name, device, steps, product)
+            told["steps"].append(asdict(result))
+            say(line(result))
+    for backend in BACKENDS:
+        timed = spatial(backend, device, 1 if tiny else batch, calls)
+        told["spatial"].append(timed)
+        say(f"12×12 attention, {backend.name:<20} {timed['problem'] or format(timed['ms'], '.3f') + ' ms'}")
+    return told
+
+
+def product_rate(device: torch.device, size: int, calls: int) -> float:
+    """FLOP/s of a square bf16 product; many calls bring the clocks to where long work has them."""
+    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    return 2 * size**3 / per_call(lambda: a @ b, device, calls)
+
+
+def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
+    """Train for some steps; running out of memory, or a compiler that fails, is a result too."""
+    try:
+        return _train(config, name, device, steps, product)
+    except RuntimeError as error:  # torch.OutOfMemoryError and the compiler's errors are such
+        return Result(config.name, name, problem=in_short(error))
+    finally:  # nothing of one variant may count as the next one's memory, or use up its recompilations
+        torch.compiler.reset()
+        gc.collect()
+        if device.type == "cuda":
+            torch.cuda.empty_cache()
+
+
+def _train(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
+    variant = VARIANTS[name]
+    network = Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY) if config.mpct else None)
+    network.model.encoder.checkpoint_activations = variant.checkpointing
+    network.to(device)
+    if variant.compile:
+        network.compile_encoders(variant.compile)
+    optimizer = torch.optim.AdamW(
+        parameter_groups(list(network.children()), config.train.weight_decay),
+        lr=config.train.lr,
+        fused=variant.fused,
+        foreach=False if not variant.fused else None,
+    )
+    batches = stream(config, WARM_UP + steps)
+    waited = started = 0.0
+    for number in range(WARM_UP + steps):
+        if number == WARM_UP:
+            synchronise(device)
+            if device.type == "cuda":
+                torch.cuda.reset_peak_memory_stats()
+            waited, started = 0.0, time.perf_counter()
+        before = time.perf_counter()
+        batch = next(batches)
+        batch = batch.pinned() if device.type == "cuda" else batch
+        waited += time.perf_counter() - before
+        batch = tree_map_only(Tensor, lambda value: value.to(device, non_blocking=True), batch)
+        generator = torch.Generator(device).manual_seed(number)
+        with torch.autocast(device.type, torch.bfloat16):
+            outcome = network(batch, generator, lambda z_BK: z_BK)
+            loss = total_loss(outcome.named, config, epoch=50)
+        loss.backward()  # type: ignore[no-untyped-call]
+        clip_grad_norm_(network.parameters(), config.train.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        if config.jepa:
+            network.ema.update(network.slow_part(), config.jepa.momentum)
+    synchronise(device)
+    seconds = time.perf_counter() - started
+    records = steps * config.train.batch_size
+    rate = records / seconds * step_flops(config)
+    return Result(
+        config.name,
+        name,
+        records_per_s=records / seconds,
+        tflops=rate / TERA,
+        of_product=rate / product,
+        data_share=waited / seconds,
+        peak_gb=torch.cuda.max_memory_allocated() / 1e9 if device.type == "cuda" else 0.0,
+        epoch_minutes=EPOCH / (records / seconds) / 60,
+    )
+
+
+def stream(config: Config, batches: int) -> Iterator[Batch]:
+    """Micro-batches from the shards of a synthetic corpus."""
+    corpus = prepared(4 * config.train.batch_size)
+    supervision = Supervision.of(corpus, ONTOLOGY, config)
+    return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
+
+
+def spatial(backend: SDPBackend, device: torch.device, records: int, calls: int) -> dict[str, Any]:
+    """Milliseconds of attention across the leads, forward and backward, under one backend."""
+    model = ModelConfig()
+    shape = (records * model.context_patches, len(LEADS), model.heads, model.width // model.heads)
+    parts = [torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+
+    def both_ways() -> None:
+        query, key, value = (part.transpose(1, 2) for part in parts)  # as the encoder hands them over
+        scaled_dot_product_attention(query, key, value).sum().backward()  # type: ignore[no-untyped-call]
+
+    told = {"backend": backend.name, "ms": 0.0, "problem": ""}
+    try:
+        with sdpa_kernel(backend):
+            told["ms"] = per_call(both_ways, device, calls) * 1e3
+    except RuntimeError as error:
+        told["problem"] = in_short(error)
+    return told
+
+
+def per_call(action: Callable[[], object], device: torch.device, calls: int) -> float:
+    """Seconds per call, after one that isn't counted."""
+    action()
+    synchronise(device)
+    start = time.perf_counter()
+    for _ in range(calls):
+        action()
+    synchronise(device)
+    return (time.perf_counter() - start) / calls
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until a GPU has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def in_short(error: RuntimeError) -> str:
+    """The first line of what went wrong."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return "out of memory"
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def line(result: Result) -> str:
+    """A row of the table."""
+    head = f"{result.recipe} {result.variant:<{23 - len(result.recipe)}}"
+    if result.problem:
+        return f"{head}{result.problem}"
+    return (
+        f"{head}{result.records_per_s:>10.1f}{result.tflops:>9.2f}{result.of_product:>11.3f}"
+        f"{result.data_share:>7.3f}{result.peak_gb:>7.1f}{result.epoch_minutes:>11.1f}"
+    )
+
+
+def _name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type

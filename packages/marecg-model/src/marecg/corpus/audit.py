@@ -1,0 +1,203 @@
+"""`marecg audit`: does a pretraining corpus hold records, patients or signals of an evaluation set?
+
+Paper, §Pretraining Corpus: PTB-XL is held out from pretraining throughout. The CinC Challenges ship PTB-XL
+under other names, so this has to be checked on the records themselves.
+
+Shapes: C leads, L samples, K evaluation records, M corpus records, F features of a fingerprint.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology
+from marecg.config import CorpusConfig
+from marecg.corpus import index
+from marecg.corpus.prepare_record import signal_hash, windowed
+from marecg.corpus.prepared import Corpus
+from marecg.errors import RecordError
+from marecg.read.datasets import cpsc2018, ptbxl
+from marecg.read.datasets.cinc2021 import COLLECTIONS
+from marecg.read.discovery import find
+from marecg.read.record import Candidate
+
+ALIKE = 0.98
+"""Correlation of two fingerprints from which on two windows are taken for one recording."""
+_ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
+_PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
+_STEP = 20
+_BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What is compared of the evaluation records: K names, identities, patients, hashes and fingerprints."""
+
+    names: list[str]
+    identities: list[str]
+    patients: list[str | None]
+    hashes: list[str]
+    codes: set[str]
+    prints_KF: NDArray[np.float32]
+
+
+def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
+    """Look for the records of evaluation sources in a prepared corpus.
+
+    Args:
+        folder: the corpus.
+        against: folders of evaluation records: PTB-XL releases or WFDB records in CinC style.
+
+    Returns:
+        JSON-ready: `records` and `evaluation_records` (how many there are), pairs (corpus record, evaluation
+        record) under `shared_ids`, `identical` and `similar` (with their correlation), corpus records under
+        `shared_patients` and `same_dataset` (of PTB-XL or CPSC2018, whether this copy of it has them or
+        not), `codes` and `leaves` (of either side, and their overlap), and `leaking`: every corpus record
+        that one of the lists names.
+
+    Raises:
+        CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
+    """
+    corpus = Corpus.open(folder)
+    rows = index.read(Path(folder) / "index.parquet", _ROWS).to_pylist()
+    evaluated = _evaluated(find([Path(source) for source in against]), corpus.config)
+    patients = _ptbxl_patients(Path(source) for source in against)
+    names = [f"{row['root']}/{row['path']}" for row in rows]
+    identities = [identity(row["id"], row["source"]) for row in rows]
+    datasets = {dataset_of(who) for who in evaluated.identities} - {""}
+    theirs = set(evaluated.patients) - {None}
+    found: dict[str, list[Any]] = {
+        "shared_ids": _pairs(names, identities, evaluated.names, evaluated.identities),
+        "shared_patients": [
+            name
+            for name, who, row in zip(names, identities, rows, strict=True)
+            if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
+        ],
+        "same_dataset": [
+            name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
+        ],
+        "identical": _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes),
+        "similar": _similar(corpus, names, evaluated),
+    }
+    leaking = {pair if isinstance(pair, str) else pair[0] for pairs in found.values() for pair in pairs}
+    ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
+    return {
+        "records": len(corpus),
+        "evaluation_records": len(evaluated.names),
+        **found,
+        "codes": _overlap(ours, evaluated.codes),
+        "leaves": _overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
+        "leaking": sorted(leaking),
+    }
+
+
+def identity(name: str, source: str) -> str:
+    """What a record is called across releases: HRnnnnn of the Challenges is PTB-XL's ecg_id nnnnn.
+
+    CPSC2018's Annnn keep their names in the Challenges' copy.
+
+    Example:
+        >>> identity("HR00034", "ptb-xl"), identity("00034", "ptbxl"), identity("A0001", "cpsc_2018")
+        ('ptbxl/00034', 'ptbxl/00034', 'cpsc2018/A0001')
+    """
+    in_cinc = _PTBXL_IN_CINC.fullmatch(name)
+    if in_cinc:
+        return f"ptbxl/{in_cinc[1]}"
+    if source in ("cpsc_2018", cpsc2018.SOURCE):
+        return f"{cpsc2018.SOURCE}/{name}"
+    return f"{ptbxl.SOURCE}/{name}" if source == ptbxl.SOURCE else name
+
+
+def published_as(name: str, source: str) -> str | None:
+    """What the world calls a record; None for one of no published collection, whose name says nothing.
+
+    Example:
+        >>> published_as("HR00034", "ptb-xl"), published_as("E00001", "georgia"), published_as("1", "mine")
+        ('ptbxl/00034', 'georgia/E00001', None)
+    """
+    who = identity(name, source)
+    if dataset_of(who):
+        return who
+    return f"{source}/{name}" if source in COLLECTIONS else None
+
+
+def dataset_of(who: str) -> str:
+    """The dataset that an identity names, if any."""
+    return who.rpartition("/")[0]
+
+
+def patient_of(source: str, patient: str | None) -> str | None:
+    """A patient's name across sources, if it is known."""
+    return f"{source}/{patient}" if patient else None
+
+
+def fingerprint(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A unit vector whose dot product with another's is the correlation of the two windows at 25 Hz."""
+    slow_CF = x_CL[:, : x_CL.shape[1] // _STEP * _STEP].reshape(x_CL.shape[0], -1, _STEP).mean(axis=2)
+    slow_CF -= slow_CF.mean(axis=1, keepdims=True)
+    return np.asarray(slow_CF / max(float(np.linalg.norm(slow_CF)), 1e-6), np.float32).reshape(-1)
+
+
+def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluated:
+    """Read the evaluation records; those that can't be read can't be in the corpus either."""
+    names, identities, patients, hashes, prints = [], [], [], [], []
+    codes = set[str]()
+    for candidate in candidates:
+        try:
+            record = candidate.read(seconds=config.window / config.fs + config.margin)
+        except RecordError:
+            continue
+        if not np.isfinite(record.x_CL).all():
+            continue
+        d_CL, _ = windowed(record, config)
+        names.append(f"{candidate.root.name}/{candidate.path}")
+        identities.append(identity(record.id, record.source))
+        patients.append(patient_of(record.source, record.patient))
+        codes.update(record.codes)
+        hashes.append(signal_hash(d_CL))
+        prints.append(fingerprint(d_CL.astype(np.float32)))
+    prints_KF = np.stack(prints) if prints else np.zeros((0, 1), np.float32)
+    return Evaluated(names, identities, patients, hashes, codes, prints_KF)
+
+
+def _ptbxl_patients(roots: Iterator[Path]) -> dict[str, str | None]:
+    """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
+    rows = [row for root in roots if ptbxl.is_root(root) for row in ptbxl.database(root)]
+    return {f"ptbxl/{row.ecg_id:05d}": patient_of(ptbxl.SOURCE, row.patient) for row in rows}
+
+
+def _pairs(ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]) -> list[list[str]]:
+    """Names whose keys are equal."""
+    known = dict(zip(their_keys, theirs, strict=True))
+    return [[name, known[key]] for name, key in zip(ours, our_keys, strict=True) if key in known]
+
+
+def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
+    """The leaves that codes stand for: SNOMED-CT and SCP-ECG have no code in common."""
+    return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
+
+
+def _overlap(ours: set[str], theirs: set[str]) -> dict[str, Any]:
+    return {
+        "corpus": len(ours),
+        "evaluation": len(theirs),
+        "shared": sorted(ours & theirs),
+        "only_in_evaluation": sorted(theirs - ours),
+    }
+
+
+def _similar(corpus: Corpus, names: list[str], evaluated: Evaluated) -> list[list[Any]]:
+    """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
+    found: list[list[Any]] = []
+    for first in range(0, len(corpus) if evaluated.names else 0, _BLOCK):
+        rows = np.arange(first, min(first + _BLOCK, len(corpus)))
+        prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
+        alike_MK = prints_MF @ evaluated.prints_KF.T
+        for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
+            found.append([names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)])
+    return found

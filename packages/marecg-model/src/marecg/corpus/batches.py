@@ -1,0 +1,126 @@
+"""Batches as one endless, restartable stream: which records micro-batch k holds follows from (seed, k, rank).
+
+Shapes: B batch, C leads, L samples.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils._pytree import tree_map_only
+
+from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus
+from marecg.corpus.supervision import Supervision
+
+
+class Batch(NamedTuple):
+    """What one rank sees in one micro-batch.
+
+    `number` is k; `rows_B` are the records' places in the corpus; `d_BCL` is int16 in µV, as it lies on disk:
+    half the bytes on the way to the device, which scales them.
+    """
+
+    number: int
+    rows_B: Tensor
+    d_BCL: Tensor
+    n_valid_B: Tensor
+    supervision: Supervision
+
+    @property
+    def x_BCL(self) -> Tensor:
+        """The signals in mV, float32, wherever the batch is."""
+        return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
+
+    def pinned(self) -> "Batch":
+        """The batch in page-locked memory: a GPU fetches it from there while the host goes on launching."""
+        pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
+        return pinned
+
+
+class BatchStream:
+    """An iterable over micro-batches that knows where it is.
+
+    Epochs are laid end to end, each in an order of its own, and cut into global batches of
+    `world · batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an
+    epoch, and no batch is short.
+
+    Args:
+        corpus: the prepared corpus.
+        supervision: of all its records.
+        batch_size: B, per rank.
+        length: how many micro-batches the run has.
+        seed, rank, world: what the draws depend on.
+
+    Attributes:
+        seconds: what fetching took so far.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        supervision: Supervision,
+        batch_size: int,
+        length: int,
+        seed: int,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.corpus = corpus
+        self.supervision = supervision
+        self.batch_size = batch_size
+        self.length = length
+        self.seed = seed
+        self.rank = rank
+        self.world = world
+        self.next = 0
+        self.seconds = 0.0
+        self._orders: dict[int, NDArray[np.int64]] = {}
+
+    def __len__(self) -> int:
+        """The number of micro-batches of the whole run."""
+        return self.length
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Go on from where the stream is."""
+        while self.next < self.length:
+            began = time.perf_counter()
+            batch = self.batch(self.next)
+            self.seconds += time.perf_counter() - began
+            self.next += 1
+            yield batch
+
+    def batch(self, number: int) -> Batch:
+        """Fetch micro-batch k."""
+        rows_B = self.rows(number)
+        return Batch(
+            number,
+            torch.from_numpy(rows_B),
+            torch.from_numpy(self.corpus.stored(rows_B)),
+            torch.from_numpy(self.corpus.n_valid[rows_B]),
+            self.supervision.rows(torch.from_numpy(rows_B)),
+        )
+
+    def rows(self, number: int) -> NDArray[np.int64]:
+        """Which records this rank sees in micro-batch k, int64 [B]."""
+        first = (number * self.world + self.rank) * self.batch_size
+        epoch_B, place_B = np.divmod(np.arange(first, first + self.batch_size), len(self.corpus))
+        self._orders = {epoch: self._order(epoch) for epoch in np.unique(epoch_B).tolist()}
+        return np.concatenate([order[place_B[epoch_B == epoch]] for epoch, order in self._orders.items()])
+
+    def _order(self, epoch: int) -> NDArray[np.int64]:
+        """The order of an epoch, drawn once for all the batches in it."""
+        if epoch in self._orders:
+            return self._orders[epoch]
+        return np.random.default_rng([self.seed, epoch]).permutation(len(self.corpus))
+
+    def state_dict(self) -> dict[str, int]:
+        """Where the stream is, for a checkpoint."""
+        return {"next": self.next}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go back to where a checkpoint was."""
+        self.next = state["next"]

@@ -1,0 +1,195 @@
+"""What a preparation will do, fixed before it begins, and where its files lie.
+
+corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
+index.parquet    one row per kept record (index.py)
+report.json      what was kept and what was quarantined, and why (account.py)
+shards/*.npy     int16 [records, 12, window], 1 µV per unit
+building/        only while it is being prepared: the plan, and each finished shard's part of index and report
+"""
+
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ecg_ontology import Ontology
+from ecg_ontology.files import replacing
+from marecg.config import LEADS, CorpusConfig
+from marecg.corpus.index import FORMAT
+from marecg.errors import CorpusError, OutputError
+from marecg.read.array_layout import Layout
+from marecg.read.discovery import fingerprint
+from marecg.read.record import Candidate
+
+_LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
+"""What `replacing` leaves behind where a process was killed while it wrote."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The candidates in their order, cut into shards, and what makes this corpus this corpus.
+
+    Attributes:
+        out: the corpus folder.
+        candidates: every record found.
+        config: how records are prepared.
+        about: what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
+    """
+
+    out: Path
+    candidates: Sequence[Candidate]
+    config: CorpusConfig
+    about: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        out: Path,
+        candidates: Sequence[Candidate],
+        config: CorpusConfig,
+        ontology: Ontology,
+        layout: Layout | None = None,
+    ) -> "Plan":
+        """Plan a corpus; `layout` is what its arrays were said to be."""
+        about = {
+            "format": FORMAT,
+            "config": config.model_dump(mode="json"),
+            "leads": list(LEADS),
+            "unit": "µV",
+            "profile": ontology.profile,
+            "ontology_sha256": ontology.sha256,
+            "routing_sha256": _routing_sha256(ontology),
+            "sources": sorted({candidate.root.name for candidate in candidates}),
+            "records_sha256": fingerprint(candidates),
+            "arrays": layout.as_dict() if layout else None,
+        }
+        return cls(out, candidates, config, about)
+
+    def __len__(self) -> int:
+        """The number of shards."""
+        return math.ceil(len(self.candidates) / self.config.shard)
+
+    def shard(self, number: int) -> Sequence[Candidate]:
+        """The candidates of one shard."""
+        first = number * self.config.shard
+        return self.candidates[first : first + self.config.shard]
+
+    @property
+    def building(self) -> Path:
+        """Where the parts lie until the corpus is complete."""
+        return self.out / "building"
+
+    def signals_file(self, number: int) -> Path:
+        """A shard's signals."""
+        return self.out / "shards" / f"{number:05d}.npy"
+
+    def rows_file(self, number: int) -> Path:
+        """A shard's index rows."""
+        return self.building / f"{number:05d}.parquet"
+
+    def quarantine_file(self, number: int) -> Path:
+        """A shard's quarantined records; written last, so a shard that has it is finished."""
+        return self.building / f"{number:05d}.json"
+
+    def begin(self) -> bool:
+        """Make the folder ready to go on in; True when the corpus is already complete.
+
+        Raises:
+            CorpusError: the folder holds something else, or a corpus of another plan.
+        """
+        known = next(
+            (path for path in (self.out / "corpus.json", self.building / "plan.json") if path.is_file()), None
+        )
+        if known is None:
+            others = [path.name for path in self.out.iterdir() if path != self.building]
+            others += [path.name for path in self.building.glob("*") if not _LEFT_OVER.fullmatch(path.name)]
+            if others:
+                problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
+                raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
+            write_json(self.about, self.building / "plan.json")
+            return False
+        differences = _differences(self.about, read_json(known))
+        if differences:
+            problem = f"holds a corpus of other {' and '.join(differences)}"
+            raise CorpusError(
+                problem, where=self.out, remedy="Choose another folder for --out, or remove this one"
+            )
+        for folder in (self.out, self.building, self.out / "shards"):
+            for path in folder.glob(".*"):
+                if _LEFT_OVER.fullmatch(path.name):
+                    path.unlink()
+        return known.name == "corpus.json"
+
+
+def _routing_sha256(ontology: Ontology) -> str:
+    """A hash of which leaves every code has; the enumeration's hash does not cover that."""
+    table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
+    return hashlib.sha256(table.encode()).hexdigest()
+
+
+def _differences(planned: dict[str, Any], found: Any) -> list[str]:
+    """Which parts of a plan differ, in words."""
+    words = {
+        "format": "format",
+        "config": "settings",
+        "profile": "routing profile",
+        "ontology_sha256": "ontology",
+        "routing_sha256": "routing table",
+        "sources": "sources",
+        "records_sha256": "records",
+        "arrays": "array layout",
+    }
+    return [
+        word for key, word in words.items() if not isinstance(found, dict) or found.get(key) != planned[key]
+    ]
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder, made if need be, against a second preparation; a killed process lets go by itself.
+
+    Raises:
+        CorpusError: another process holds it.
+        OutputError: it can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror})"
+        raise OutputError(
+            problem, where=folder, remedy="Choose a folder that is writable for --out"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        problem = "is being prepared by another process"
+        raise CorpusError(
+            problem, where=folder, remedy="Wait for it, or choose another folder for --out"
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write JSON whole or not at all. Raises `OutputError`."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON of ours. Raises `CorpusError`."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        problem = f"is damaged ({error})"
+        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error

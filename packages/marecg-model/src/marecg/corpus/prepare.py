@@ -1,0 +1,183 @@
+"""`marecg prepare`: from folders of records to a prepared corpus (its files: plan.py).
+
+The candidates, in their fixed order, are cut into shards, and a finished shard never changes. So an
+interrupted preparation goes on with the first shard that is missing, and ends with the same bytes as an
+unbroken one.
+
+Shapes: C leads, L samples, n records.
+"""
+
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+import ecg_ontology
+from ecg_ontology import Ontology
+from ecg_ontology.files import replacing
+from marecg.config import LEADS, CorpusConfig
+from marecg.corpus import index
+from marecg.corpus.account import report
+from marecg.corpus.plan import Plan, held, read_json, write_json
+from marecg.corpus.prepare_record import Block, prepare_block
+from marecg.corpus.workers import workers
+from marecg.errors import CorpusError
+from marecg.read.array_layout import Layout
+from marecg.read.discovery import find
+
+BLOCK = 16
+"""Records per task: large against the cost of handing a task over, small against a shard."""
+
+Watch = Callable[[int, int, int], None]
+"""Told how many records there are, how many are kept so far, and how many quarantined."""
+
+
+def prepare(
+    sources: Sequence[str | Path],
+    out: str | Path,
+    config: CorpusConfig | None = None,
+    profile: str = "paper",
+    only: Collection[str] = (),
+    jobs: int = -1,
+    cluster: str | None = None,
+    watch: Watch | None = None,
+    layout: Layout | None = None,
+) -> dict[str, Any]:
+    """Prepare a corpus; called again after an interruption, go on.
+
+    Args:
+        sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
+            or array files.
+        out: the corpus folder, new or begun by the same call.
+        config: how records are prepared.
+        profile: the routing profile of the labels.
+        only: the collections wanted, such as `georgia`; all of them by default.
+        jobs: processes; −1 for one per core, as far as there is work for them.
+        cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
+            under the same paths.
+        watch: called whenever some more records are done.
+        layout: what arrays among the sources are; without it, those in folders are passed over.
+
+    Returns:
+        The report, as in `report.json` (`account.report`).
+
+    Raises:
+        CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
+            cluster that can't be reached.
+        OutputError: the output can't be written.
+        UsageError: an array does not have the layout, or the layout has not the twelve leads.
+
+    Example:
+        >>> prepare(["/data/georgia", "/data/ptb"], "/data/corpus")["kept"]  # doctest: +SKIP
+        8715
+    """
+    config = config or CorpusConfig()
+    ontology = ecg_ontology.load(profile=profile)
+    layout = layout and layout.twelve()
+    roots = [Path(source).resolve() for source in sources]
+    candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
+    plan = Plan.of(Path(out), candidates, config, ontology, layout)
+    with held(plan.out):
+        if not plan.begin():
+            with workers(len(candidates), jobs, cluster):
+                _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
+            _complete(plan)
+        shutil.rmtree(plan.building, ignore_errors=True)
+        result: dict[str, Any] = read_json(plan.out / "report.json")
+        return result
+
+
+def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
+    """Write every shard that is still missing."""
+    numbers = range(len(plan))
+    missing = [number for number in numbers if not plan.quarantine_file(number).is_file()]
+    quarantined = sum(
+        len(read_json(plan.quarantine_file(number))) for number in numbers if number not in missing
+    )
+    kept = sum(len(plan.shard(number)) for number in numbers if number not in missing) - quarantined
+    tasks = [block for number in missing for block in _blocks(plan.shard(number))]
+
+    def counted(blocks: Iterable[Block]) -> Iterator[Block]:
+        nonlocal kept, quarantined
+        for block in blocks:
+            kept, quarantined = kept + len(block.rows), quarantined + len(block.quarantined)
+            watch(len(plan.candidates), kept, quarantined)
+            yield block
+
+    try:
+        # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
+        parallel = Parallel(return_as="generator", batch_size=1)
+        results = parallel(delayed(prepare_block)(task, plan.config) for task in tasks)
+        blocks = counted(results)
+        for number in missing:
+            _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))), ontology)
+    except TerminatedWorkerError as error:
+        problem = "a worker process was killed, perhaps for lack of memory"
+        raise CorpusError(
+            problem, where=plan.out, remedy="Run the same command again, with fewer --jobs"
+        ) from error
+
+
+def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
+    return [candidates[first : first + BLOCK] for first in range(0, len(candidates), BLOCK)]
+
+
+def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ontology) -> None:
+    """Write one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
+    rows: list[dict[str, Any]] = []
+    quarantined: list[dict[str, str]] = []
+    with replacing(plan.signals_file(number)) as temporary, temporary.open("wb") as file:
+        _head(file, len(plan.shard(number)), plan.config.window)
+        for block in blocks:
+            file.write(block.signals_nCL.data)
+            rows += block.rows
+            quarantined += block.quarantined
+        file.seek(0)
+        _head(file, len(rows), plan.config.window)
+    y = ontology.leaf_multi_hot([row["codes"] for row in rows])
+    for place, (row, leaves, primary) in enumerate(zip(rows, y, ontology.primary(y), strict=True)):
+        row |= {
+            "shard": number,
+            "row": place,
+            "leaves": np.flatnonzero(leaves).tolist(),
+            "primary": int(primary),
+        }
+    with replacing(plan.rows_file(number)) as temporary:
+        index.write(index.table(rows), temporary)
+    write_json(quarantined, plan.quarantine_file(number))
+
+
+def _head(file: BinaryIO, records: int, window: int) -> None:
+    """The head of a `.npy` file, which numpy makes as long for any number of records."""
+    described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), window)}
+    numpy: Any = np.lib.format  # it has no types
+    numpy.write_array_header_1_0(file, described)
+
+
+def _complete(plan: Plan) -> None:
+    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete."""
+    numbers = range(len(plan))
+    rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
+    quarantined = [entry for number in numbers for entry in read_json(plan.quarantine_file(number))]
+    names = [
+        f"{root}/{path}"
+        for root, path in zip(*(rows[name].to_pylist() for name in ("root", "path")), strict=True)
+    ]
+    account = report(
+        found=[candidate.source for candidate in plan.candidates],
+        kept=rows["source"].to_pylist(),
+        quarantined=quarantined,
+        hashes=dict(zip(names, rows["signal_hash"].to_pylist(), strict=True)),
+    )
+    with replacing(plan.out / "index.parquet") as temporary:
+        index.write(rows, temporary)
+    write_json(account, plan.out / "report.json")
+    sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
+    shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
+    write_json(plan.about | {"shards": shards}, plan.out / "corpus.json")

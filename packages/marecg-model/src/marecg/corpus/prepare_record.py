@@ -1,0 +1,99 @@
+"""One record's way into the corpus: read, judged, resampled, windowed, its beats found.
+
+Shapes: C leads, L samples, n records of a block.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import LEADS, CorpusConfig
+from marecg.ecg.quality import measure, notes, verdict
+from marecg.ecg.rpeaks import detect
+from marecg.ecg.signal import resample, to_microvolts, window
+from marecg.errors import RecordError
+from marecg.read.record import Candidate, Record
+
+
+@dataclass(frozen=True)
+class Block:
+    """What became of some candidates, in their order.
+
+    Attributes:
+        rows: index rows of the kept records, still without labels and places.
+        signals_nCL: int16, their windows in µV.
+        quarantined: source, root, path, reason and message of the others.
+    """
+
+    rows: list[dict[str, Any]]
+    signals_nCL: NDArray[np.int16]
+    quarantined: list[dict[str, str]]
+
+
+def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Block:
+    """Prepare a few candidates; each ends as a row or among the quarantined."""
+    rows: list[dict[str, Any]] = []
+    signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
+    quarantined = []
+    for candidate in candidates:
+        try:
+            record = candidate.read(seconds=config.window / config.fs + config.margin)
+            row, signals[len(rows)] = prepare_record(record, config)
+        except RecordError as error:
+            quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})
+        else:
+            rows.append(_place(candidate) | row)
+    return Block(rows, signals[: len(rows)], quarantined)
+
+
+def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
+    """Judge a record and bring it into the window: (its index row, int16 [12, window] in µV).
+
+    A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
+
+    Raises:
+        RecordError: it breaks rules of `quality.py`; `reason` is the first, the message names all.
+    """
+    used = min(record.x_CL.shape[1], round(config.window / config.fs * record.fs))
+    measures = measure(record.x_CL[:, :used], record.fs, config)
+    broken = verdict(measures, config)
+    if broken:
+        raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
+    d_CL, n_valid = windowed(record, config)
+    rpeaks = detect(
+        d_CL[0, :n_valid] / 1000, config.fs, config.rpeaks
+    )  # from the stored values: reproducible
+    row = {
+        "id": record.id,
+        "fs": record.fs,
+        "length": record.length,
+        "n_valid": n_valid,
+        "codes": list(record.codes),
+        "rpeaks": rpeaks.tolist(),
+        "age": record.age,
+        "sex": record.sex,
+        "patient": record.patient,
+        "signal_hash": signal_hash(d_CL),
+        "notes": [*record.notes, *notes(measures, config)],
+    }
+    return row | measures.worst(), d_CL
+
+
+def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
+    """Cut with a margin, resample and cut again: (int16 [12, window] in µV, number of valid samples)."""
+    used = round((config.window / config.fs + config.margin) * record.fs)
+    x_CL, n_valid = window(resample(record.x_CL[:, :used], record.fs, config.fs), config.window)
+    return to_microvolts(x_CL), n_valid
+
+
+def signal_hash(d_CL: NDArray[np.int16]) -> str:
+    """A name for a window's content: the same whatever the file's format, gain or lead order."""
+    return hashlib.sha256(d_CL.tobytes()).hexdigest()[:32]
+
+
+def _place(candidate: Candidate) -> dict[str, str]:
+    return {"source": candidate.source, "root": candidate.root.name, "path": candidate.path}

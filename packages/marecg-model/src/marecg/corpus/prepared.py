@@ -1,0 +1,187 @@
+"""A prepared corpus, opened for reading.
+
+Shapes: B batch, C leads, L samples, M records, N concepts.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from pydantic import ValidationError
+
+import ecg_ontology
+from ecg_ontology import Ontology
+from marecg.config import LEADS, CorpusConfig
+from marecg.corpus import index
+from marecg.errors import CorpusError
+
+CONCEPTS = 40
+MILLIVOLTS_PER_UNIT = np.float32(1e-3)
+ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A folder that `marecg prepare` has written; signals stay on disk until they are asked for.
+
+    Attributes:
+        folder: where it is.
+        config: how its records were prepared.
+        profile: the routing profile of its labels.
+        ontology_sha256: the concept enumeration of its labels.
+        ids: M record names.
+        sources: M collection names.
+        patients: M names within their collection, None where unknown.
+        y: uint8 [M, 40], the active leaves.
+        primary: int64 [M], c*; −1 where there is no leaf.
+        n_valid: int64 [M], samples before the zero-padding.
+        rpeaks: M arrays int64 [n], sample indices in the window.
+
+    Example:
+        >>> corpus = Corpus.open("/data/corpus")  # doctest: +SKIP
+        >>> corpus.signals(np.array([0, 7])).shape  # doctest: +SKIP
+        (2, 12, 4700)
+    """
+
+    folder: Path
+    config: CorpusConfig
+    profile: str
+    ontology_sha256: str
+    ids: list[str]
+    sources: list[str]
+    patients: list[str | None]
+    y: NDArray[np.uint8]
+    primary: NDArray[np.int64]
+    n_valid: NDArray[np.int64]
+    rpeaks: list[NDArray[np.int64]]
+    _shard: NDArray[np.int64] = field(repr=False)
+    _row: NDArray[np.int64] = field(repr=False)
+    _shards: list[NDArray[np.int16]] = field(repr=False)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Corpus":
+        """Open a prepared corpus.
+
+        Raises:
+            CorpusError: it is no corpus, is unfinished or damaged, or was written in another format.
+        """
+        folder = Path(folder)
+        about = read_about(folder)
+        try:
+            config = CorpusConfig.model_validate(about["config"])
+            rows = index.read(folder / "index.parquet", ROWS)
+            shards = [
+                _mapped(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
+            ]
+            profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
+            y = _multi_hot(rows["leaves"].combine_chunks())
+        except ValidationError as error:
+            names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+            problem = f"was prepared with settings that this version does not have ({names})"
+            raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
+        except (OSError, EOFError, KeyError, IndexError, AttributeError, ValueError) as error:
+            raise _damaged(folder, str(error)) from error
+        sizes = np.bincount(column(rows, "shard"), minlength=len(shards))
+        if sizes.tolist() != [len(shard) for shard in shards]:
+            raise _damaged(folder, "the index and the shards don't agree")
+        return cls(
+            folder=folder,
+            config=config,
+            profile=profile,
+            ontology_sha256=ontology,
+            ids=rows["id"].to_pylist(),
+            sources=rows["source"].to_pylist(),
+            patients=rows["patient"].to_pylist(),
+            y=y,
+            primary=column(rows, "primary"),
+            n_valid=column(rows, "n_valid"),
+            rpeaks=_lists(rows["rpeaks"].combine_chunks()),
+            _shard=column(rows, "shard"),
+            _row=column(rows, "row"),
+            _shards=shards,
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def ontology(self) -> Ontology:
+        """The installed ontology in the profile of the labels. Raises as `labelling_ontology` does."""
+        return labelling_ontology(self.folder, self.profile, self.ontology_sha256)
+
+    def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Fetch a batch in mV: B record numbers → float32 [B, 12, window]."""
+        return self.stored(rows) * MILLIVOLTS_PER_UNIT
+
+    def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
+        """Fetch a batch as it lies on disk, in µV: B record numbers → int16 [B, 12, window], copied once."""
+        rows = np.asarray(rows, np.int64)
+        d_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.int16)
+        places = zip(self._shard[rows].tolist(), self._row[rows].tolist(), strict=True)
+        for d_CL, (shard, row) in zip(d_BCL, places, strict=True):
+            d_CL[:] = self._shards[shard][row]
+        return d_BCL
+
+
+def labelling_ontology(folder: Path, profile: str, sha256: str) -> Ontology:
+    """Load the ontology that labelled a corpus.
+
+    Raises:
+        CorpusError: the installed one has another enumeration.
+    """
+    ontology = ecg_ontology.load(profile=profile)
+    if ontology.sha256 != sha256:
+        raise CorpusError(
+            f"follows another ontology: another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})",
+            where=folder,
+            remedy="Prepare the corpus again, or install the ecg-ontology that prepared it",
+        )
+    return ontology
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Read `corpus.json`. Raises `CorpusError` where there is none, or one of another format."""
+    path = folder / "corpus.json"
+    if not path.is_file():
+        state = "is no finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
+        raise CorpusError(state, where=folder, remedy="Run `marecg prepare SOURCE --out` on it")
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = about["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _damaged(folder, f"corpus.json: {error}") from error
+    if version != index.FORMAT:
+        problem = f"was written in format {version}, and this version reads format {index.FORMAT}"
+        raise CorpusError(problem, where=folder, remedy="Prepare it again")
+    return about
+
+
+def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
+    """A whole-number column as int64 [M]."""
+    return np.asarray(rows[name].to_numpy(), np.int64)
+
+
+def _mapped(path: Path, rows: int, window: int) -> NDArray[np.int16]:
+    shard: NDArray[np.int16] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
+        raise ValueError(f"{path.name} holds {shard.dtype} {shard.shape}")
+    return shard
+
+
+def _multi_hot(leaves: pa.ListArray) -> NDArray[np.uint8]:
+    y_MN = np.zeros((len(leaves), CONCEPTS), np.uint8)
+    counts = np.diff(leaves.offsets.to_numpy())
+    y_MN[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
+    return y_MN
+
+
+def _lists(values: pa.ListArray) -> list[NDArray[np.int64]]:
+    flat = values.flatten().to_numpy().astype(np.int64)
+    return np.split(flat, values.offsets.to_numpy()[1:-1] - values.offsets[0].as_py()) if len(values) else []
+
+
+def _damaged(folder: Path, problem: str) -> CorpusError:
+    return CorpusError(f"is damaged ({problem})", where=folder, remedy="Remove it and prepare it again")

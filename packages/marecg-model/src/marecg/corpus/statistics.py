@@ -1,0 +1,182 @@
+"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram, from a corpus."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import pyarrow as pa
+
+from ecg_ontology import Ontology
+from marecg.corpus import index
+from marecg.corpus.plan import read_json
+from marecg.corpus.prepared import labelling_ontology, read_about
+
+_PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
+COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
+
+
+def statistics(folder: str | Path) -> dict[str, Any]:
+    """Describe a prepared corpus.
+
+    Returns:
+        JSON-ready numbers: `found`, `kept`, `quarantined` {reason: n}, `sources` (each with its share and
+        native rates), `codes_per_record` (histogram, mean, median, …), `codes` by routing status,
+        `leaves` {abbr: n}, `records_without_leaf`, `rpeaks`, `seconds`, `duplicates`, and `notes` {note: n}.
+
+    Raises:
+        CorpusError: the folder is no finished corpus, is damaged, or has the labels of another ontology.
+    """
+    folder = Path(folder)
+    about, report = read_about(folder), read_json(folder / "report.json")
+    ontology = labelling_ontology(folder, about["profile"], about["ontology_sha256"])
+    rows = index.read(folder / "index.parquet", COLUMNS)
+    codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
+    return {
+        "found": report["found"],
+        "kept": report["kept"],
+        "quarantined": report["quarantined"],
+        "sources": _sources(rows, report),
+        "codes_per_record": _spread(map(len, codes)) | {"histogram": _histogram(map(len, codes))},
+        "codes": _codes(codes, ontology),
+        "leaves": _leaves(leaves, ontology),
+        "records_without_leaf": sum(not active for active in leaves),
+        "rpeaks": _rpeaks(rows["rpeaks"].to_pylist()),
+        "seconds": _seconds(rows, about["config"]),
+        "duplicates": len(report["duplicates"]),
+        "notes": _notes(rows["notes"].to_pylist()),
+    }
+
+
+def _sources(rows: pa.Table, report: dict[str, Any]) -> dict[str, Any]:
+    rates: dict[str, Counter[float]] = {name: Counter() for name in report["sources"]}
+    for source, fs in zip(rows["source"].to_pylist(), rows["fs"].to_pylist(), strict=True):
+        rates[source][fs] += 1
+    total = max(report["kept"], 1)
+    return {
+        name: account | {"share": account["kept"] / total, "fs": [f"{fs:g}" for fs in sorted(rates[name])]}
+        for name, account in report["sources"].items()
+    }
+
+
+def _codes(codes: Iterable[list[str]], ontology: Ontology) -> dict[str, Any]:
+    """Unique codes, how many of them each routing status has, and those that reach no node."""
+    counts = Counter(code for record in codes for code in record)
+    by_status: dict[str, dict[str, int]] = {}
+    for code, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        by_status.setdefault(str(ontology.route(code).status), {})[code] = n
+    return {
+        "unique": len(counts),
+        "by_status": {status: len(found) for status, found in sorted(by_status.items())},
+        "not_routed": {status: found for status, found in sorted(by_status.items()) if status != "routed"},
+    }
+
+
+def _leaves(leaves: Iterable[list[int]], ontology: Ontology) -> dict[str, int]:
+    """Records per leaf concept, all leaves named, in index order."""
+    counts = Counter(leaf for record in leaves for leaf in record)
+    return {ontology.nodes[leaf].abbr: counts[leaf] for leaf in ontology.leaves}
+
+
+def _rpeaks(rpeaks: list[list[int]]) -> dict[str, Any]:
+    beats = [len(peaks) for peaks in rpeaks]
+    return {
+        "records_with": sum(n > 0 for n in beats),
+        "records_without": beats.count(0),
+        "per_record": _spread(beats),
+    }
+
+
+def _seconds(rows: pa.Table, config: dict[str, Any]) -> dict[str, Any]:
+    seconds = [n / fs for n, fs in zip(rows["length"].to_pylist(), rows["fs"].to_pylist(), strict=True)]
+    padded = sum(n < config["window"] for n in rows["n_valid"].to_pylist())
+    return _spread(seconds) | {"window": config["window"] / config["fs"], "padded": padded}
+
+
+def _notes(notes: Iterable[list[str]]) -> dict[str, int]:
+    """Records per kind of note: codes and leads, which differ from record to record, become an ellipsis."""
+    kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in notes]
+    return dict(sorted(Counter(kind for record in kinds for kind in record).items()))
+
+
+def _histogram(values: Iterable[int]) -> dict[str, int]:
+    return {str(value): n for value, n in sorted(Counter(values).items())}
+
+
+def _spread(values: Iterable[float]) -> dict[str, float]:
+    """Mean, median, smallest and largest; nothing for no values."""
+    known = list(values)
+    measures: dict[str, Callable[[list[float]], float]] = {
+        "mean": fmean, "median": median, "min": min, "max": max
+    }  # fmt: skip
+    return {name: round(float(of(known)), 4) for name, of in measures.items()} if known else {}
+
+
+COLLECTIONS = ("ningbo", "georgia", "ptb")
+"""The three sources; all others, PTB-XL and CPSC2018 above all, are held out."""
+
+KEPT = {"ningbo": 32_006, "georgia": 8_296, "ptb": 419}
+"""Records in tab:pretrain-corpus."""
+PUBLISHED = {"ningbo": 34_905, "georgia": 10_344, "ptb": 516}
+"""Records in the CinC Challenge 2021's training set (v1.0.3)."""
+HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635, "7–12": 318}
+"""Records by number of codes, in tab:pretrain-code-histogram."""
+UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
+
+
+def reconcile(statistics: dict[str, Any]) -> list[dict[str, Any]]:
+    """Set a corpus beside the paper's, line by line.
+
+    Args:
+        statistics: from `statistics`.
+
+    Returns:
+        Rows of `what`, `paper`, `found` and `why` (empty where both agree or nothing is known).
+    """
+    sources = [_source(name, statistics["sources"].get(name)) for name in COLLECTIONS]
+    total = _row("records, total", sum(KEPT.values()), statistics["kept"], "")
+    per_record = statistics["codes_per_record"]
+    histogram = _grouped(per_record["histogram"])
+    return [
+        *sources,
+        total,
+        *(_row(_with_codes(n), count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
+        *(_row(_with_codes(n), 0, count, "the paper has none") for n, count in histogram.items()),
+        _row("unique codes", UNIQUE_CODES, statistics["codes"]["unique"], _UNIQUE),
+        _row("codes per record, mean", MEAN_CODES, round(per_record.get("mean", 0), 2), ""),
+        _row("codes per record, median", MEDIAN_CODES, per_record.get("median", 0), ""),
+    ]
+
+
+_UNIQUE = "the official Dx map has 133 codes, of which 110 occur in these three sources"
+
+
+def _source(name: str, account: dict[str, Any] | None) -> dict[str, Any]:
+    found, kept = (account["found"], account["kept"]) if account else (0, 0)
+    reasons = []
+    if found < PUBLISHED[name]:
+        reasons.append(f"{PUBLISHED[name] - found} of the {PUBLISHED[name]} published records are not here")
+    if account and account["quarantined"]:
+        counts = ", ".join(f"{n} {reason}" for reason, n in account["quarantined"].items())
+        reasons.append(f"quarantined: {counts}")
+    reasons.append(f"the paper kept {KEPT[name] / PUBLISHED[name]:.0%} by thresholds that it does not give")
+    return _row(f"records, {name}", KEPT[name], kept, "; ".join(reasons))
+
+
+def _with_codes(number: str) -> str:
+    return f"records with {number} {'code' if number == '1' else 'codes'}"
+
+
+def _row(what: str, paper: float, found: float, why: str) -> dict[str, Any]:
+    return {"what": what, "paper": paper, "found": found, "why": "" if paper == found else why}
+
+
+def _grouped(histogram: dict[str, int]) -> dict[str, int]:
+    """The paper's classes: 1 to 6, 7–12; whatever else there is keeps its number."""
+    grouped: dict[str, int] = {}
+    for codes, records in histogram.items():
+        name = "7–12" if 7 <= int(codes) <= 12 else codes
+        grouped[name] = grouped.get(name, 0) + records
+    return grouped

@@ -1,1 +1,0 @@
-"""From hospital records to batches."""

@@ -1,0 +1,128 @@
+"""Which recordings are too damaged to learn from: named rules over a few measures of each lead.
+
+Source: paper, §Signal preprocessing: recordings with extreme amplitudes, clipping saturation or excessive
+zero-fraction on any of the 12 leads are excluded. The thresholds are in `CorpusConfig`.
+
+Shapes: C leads, L samples.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import LEADS, CorpusConfig
+from marecg.errors import Reason
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What the rules look at, float64 [C] each except the number of seconds.
+
+    Attributes:
+        seconds: length of the recording that the window can use.
+        amplitude_C: largest |x| in mV.
+        range_C: largest minus smallest value in mV.
+        zero_C: share of samples that are exactly zero.
+        clipped_C: share of samples that rest on the lead's largest or smallest value.
+        nan_C: share of samples that are NaN or infinite.
+        montage: by how much the limb leads contradict Einthoven and Goldberger, relative to their own size.
+    """
+
+    seconds: float
+    amplitude_C: NDArray[np.float64]
+    range_C: NDArray[np.float64]
+    zero_C: NDArray[np.float64]
+    clipped_C: NDArray[np.float64]
+    nan_C: NDArray[np.float64]
+    montage: float
+
+    def worst(self) -> dict[str, float]:
+        """The measures of the worst lead, under the names of the corpus index."""
+        return {
+            "amplitude_mv": float(self.amplitude_C.max()),
+            "zero_fraction": float(self.zero_C.max()),
+            "clipped_fraction": float(self.clipped_C.max()),
+            "range_mv": float(self.range_C.min()),
+            "montage": self.montage,
+        }
+
+
+@np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
+def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
+    """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
+    finite_CL = np.isfinite(x_CL)
+    x_CL = np.where(finite_CL, x_CL, 0)
+    top_C, bottom_C, middle_C = x_CL.max(axis=1), x_CL.min(axis=1), np.median(x_CL, axis=1)
+    clipped_C = sum(
+        np.where(np.abs(rail_C - middle_C) > config.clip_level, _count(x_CL == rail_C[:, None]), 0)
+        for rail_C in (top_C, bottom_C)
+    )
+    length = x_CL.shape[1]
+    return Measures(
+        seconds=length / fs,
+        amplitude_C=np.maximum(top_C, -bottom_C).astype(np.float64),
+        range_C=(top_C - bottom_C).astype(np.float64),
+        zero_C=_count((x_CL == 0) & finite_CL) / length,
+        clipped_C=clipped_C / length,
+        nan_C=1 - _count(finite_CL) / length,
+        montage=_montage(x_CL),
+    )
+
+
+def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]]:
+    """The rules that a recording breaks, the most telling first, each with a message; none: it is good."""
+    broken: list[tuple[Reason, str]] = []
+    if measures.seconds < config.shortest:
+        problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
+        broken.append((Reason.too_short, problem))
+    for reason, bad_C, problem in (
+        (Reason.nan, measures.nan_C > 0, "samples that are no number"),
+        (
+            Reason.flat_lead,
+            measures.range_C < config.flat_range,
+            f"flat within {config.flat_range:g} mV",
+        ),
+        (
+            Reason.zero_fraction,
+            measures.zero_C > config.zero_limit,
+            f"zero for over {config.zero_limit:.0%} of the time",
+        ),
+        (
+            Reason.clipping,
+            measures.clipped_C > config.clip_limit,
+            f"on a rail for over {config.clip_limit:.0%} of the time",
+        ),
+        (
+            Reason.extreme_amplitude,
+            measures.amplitude_C > config.amplitude_limit,
+            f"beyond {config.amplitude_limit:g} mV",
+        ),
+    ):
+        if bad_C.any():
+            names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)
+            broken.append((reason, f"{names}: {problem}"))
+    return broken
+
+
+def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
+    """What is worth knowing of a good recording, though no rule of the paper excludes it for that."""
+    if measures.montage > config.montage_limit:
+        return ("limb leads contradict one another: a wrong name, sign or gain?",)
+    return ()
+
+
+def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """How many samples of each lead are marked."""
+    return np.asarray(np.count_nonzero(where_CL, axis=1), np.intp)
+
+
+def _montage(x_CL: NDArray[np.float32]) -> float:
+    """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
+    limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
+    one, two, three, right, left, foot = limb_CL
+    misfits = np.stack(
+        [three - two + one, right + (one + two) / 2, left - one + two / 2, foot - two + one / 2]
+    )
+    largest = np.sqrt(np.mean(np.square(misfits), axis=1)).max()
+    return float(largest / max(np.sqrt(np.mean(np.square(limb_CL))), 1e-6))

@@ -1,0 +1,126 @@
+"""From samples as recorded to the window that the model sees.
+
+Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import resample_poly
+
+from marecg.config import LEADS
+from marecg.errors import Reason, RecordError, UsageError
+
+SLOWEST, FASTEST = 50, 100_000
+"""Hz: what can be a sampling rate of an ECG."""
+
+_BY_NAME = {lead.lower(): lead for lead in LEADS}
+
+
+def lead_places(names: Sequence[str]) -> list[int]:
+    """Where named leads stand among the twelve, whatever their case.
+
+    Raises:
+        UsageError: a name is unknown or stands there twice, or there is none.
+    """
+    known = {name.lower(): index for index, name in enumerate(LEADS)}
+    asked = [name.strip().lower() for name in names]
+    unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]
+    if unknown or not asked or len(set(asked)) != len(asked):
+        fault = f"unknown {unknown}" if unknown else "one is named twice" if asked else "none is named"
+        raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
+    return [known[low] for low in asked]
+
+
+def known_leads(names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the twelve leads that `names` has, whatever their case, in the order of `LEADS`.
+
+    Raises:
+        RecordError: `missing-lead`, because there is none.
+    """
+    there = {name.strip().lower() for name in names}
+    found = tuple(lead for lead in LEADS if lead.lower() in there)
+    if not found:
+        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
+    return found
+
+
+def lead_rows(names: Sequence[str], wanted: Sequence[str] = LEADS) -> list[int]:
+    """Where each lead of `wanted` stands in `names`, whatever their case; other names are passed over.
+
+    Raises:
+        RecordError: `missing-lead` or `duplicated-lead`.
+    """
+    known = [_BY_NAME.get(name.strip().lower()) for name in names]
+    twice = [lead for lead in wanted if known.count(lead) > 1]
+    if twice:
+        raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
+    missing = [lead for lead in wanted if lead not in known]
+    if missing:
+        raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
+    return [known.index(lead) for lead in wanted]
+
+
+def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
+    """Pick and order the twelve leads by name: [K, L] and K names → [12, L]. Raises as `lead_rows` does."""
+    return x_KL[lead_rows(names)]
+
+
+def resample(x_CL: NDArray[np.float32], fs: float, to: float = 500) -> NDArray[np.float32]:
+    """Resample from `fs` to `to` Hz with scipy's polyphase filter: [C, L] → [C, ⌈L·to/fs⌉].
+
+    Beyond the edges the line through the first and last sample goes on, so a baseline offset does not ring.
+    """
+    if fs == to:
+        return x_CL
+    ratio = Fraction(to / fs).limit_denominator(1000)
+    y_CL = resample_poly(x_CL.astype(np.float64), ratio.numerator, ratio.denominator, axis=1, padtype="line")
+    return y_CL.astype(np.float32)
+
+
+def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32], int]:
+    """The first `length` samples, zero-padded behind: [C, L] → ([C, length], number of valid samples).
+
+    Source: paper, §Signal preprocessing (cropped or zero-padded along the time axis).
+    """
+    n_valid = min(x_CL.shape[1], length)
+    y_CL = np.zeros((x_CL.shape[0], length), np.float32)
+    y_CL[:, :n_valid] = x_CL[:, :n_valid]
+    return y_CL, n_valid
+
+
+def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Millivolts → whole microvolts, as shards hold them; beyond ±32.767 mV the value stays at that limit."""
+    limit = np.iinfo(np.int16).max
+    return np.asarray(np.clip(np.rint(x_CL * 1000.0), -limit, limit), np.int16)
+
+
+LARGEST_MV = 10.0
+"""mV: as `CorpusConfig.amplitude_limit`. 293 real records of seven collections lie between 0.07 and 4.7."""
+SMALLEST_MV = 0.01
+"""mV: two steps of a coarse converter, below the noise of an electrode."""
+
+_ENOUGH = 2000
+"""Samples per lead."""
+
+
+def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
+    """The leads' median of the 99th percentile of |x − median|, which no artefact moves much.
+
+    A long recording is looked at in steps: a few thousand samples tell as much.
+    """
+    x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _ENOUGH)]
+    away_KL = np.abs(x_KL - np.median(x_KL, axis=1, keepdims=True))
+    return float(np.median(np.percentile(away_KL, 99, axis=1)))
+
+
+def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
+    """Why the samples are hardly millivolts, or None; a flat record is no question of units."""
+    amplitude = typical_amplitude(x_KL)
+    if amplitude > LARGEST_MV:
+        return f"waves of {amplitude:.3g} mV are no heart's: are these microvolts, or a converter's integers?"
+    if 0 < amplitude < SMALLEST_MV:
+        return f"waves of {amplitude:.1g} mV are no heart's: are these volts?"
+    return None

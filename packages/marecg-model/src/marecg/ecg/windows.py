@@ -1,0 +1,137 @@
+"""From a recording to windows of the encoder's context, and from what it says of them back to the recording.
+
+Shapes: K leads as named, C the twelve leads, L samples, T patches, D width.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marecg.config import LEADS, ModelConfig
+from marecg.ecg.signal import FASTEST, SLOWEST, lead_places, resample
+from marecg.errors import UsageError
+
+
+class Recording(NamedTuple):
+    """A recording as the encoder takes it: x_CL in mV at its rate, zero where `absent_C` is True."""
+
+    x_CL: NDArray[np.float32]
+    absent_C: NDArray[np.bool_]
+
+
+class Window(NamedTuple):
+    """A stretch of a recording, zero-padded to the context; `last` ends a recording of `length` samples."""
+
+    x_CL: NDArray[np.float32]
+    absent_C: NDArray[np.bool_]
+    n_valid: int
+    start: int
+    last: bool
+    length: int
+
+
+class Said(NamedTuple):
+    """What the encoder says of the window that begins at `start`."""
+
+    start: int
+    rhythm_D: NDArray[np.float32]
+    patch_TD: NDArray[np.float32]
+
+
+def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
+    """Put a recording in mV into the encoder's lead order and sampling rate.
+
+    Raises:
+        UsageError: the leads, the rate or the shape can't be, a sample is NaN or infinite, or there are
+            fewer samples than make a patch.
+    """
+    places = lead_places(leads)
+    given_KL = np.asarray(x_KL, np.float32)
+    if not SLOWEST <= fs <= FASTEST:
+        raise UsageError(
+            f"{fs:g} Hz is no sampling rate of an ECG",
+            remedy=f"Give samples per second, {SLOWEST} to {FASTEST}",
+        )
+    if given_KL.ndim != 2 or len(given_KL) != len(places):
+        raise UsageError(
+            f"a record has shape {given_KL.shape}, and {len(places)} leads are named",
+            remedy="Give [leads, samples]",
+        )
+    if not np.isfinite(given_KL).all():
+        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
+    if given_KL.shape[1] * config.fs < config.patch * fs:
+        raise UsageError(
+            f"lasts {given_KL.shape[1] / fs:g} s, less than one patch",
+            remedy=f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one",
+        )
+    resampled_KL = resample(given_KL, fs, config.fs)
+    x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
+    x_CL[places] = resampled_KL
+    absent_C = np.ones(len(LEADS), bool)
+    absent_C[places] = False
+    return Recording(x_CL, absent_C)
+
+
+def windows(whole: Recording, config: ModelConfig) -> list[Window]:
+    """Cut a recording into windows: as few as cover it, evenly spread, on the patch grid."""
+    length, context = whole.x_CL.shape[1], config.context
+    padded_CL = np.pad(whole.x_CL, ((0, 0), (0, max(0, context - length))))
+    count = -(-padded_CL.shape[1] // context)
+    spread = np.linspace(0, padded_CL.shape[1] - context, count)
+    starts = sorted({int(start) // config.stride * config.stride for start in spread})
+    return [
+        Window(
+            padded_CL[:, start : start + context],
+            whole.absent_C,
+            min(length, context),
+            start,
+            start == starts[-1],
+            length,
+        )
+        for start in starts
+    ]
+
+
+def stacked(
+    cut: Sequence[Window],
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
+    """B windows as the encoder takes them: x [B, C, L], n_valid [B], absent leads [B, C]."""
+    return (
+        np.stack([window.x_CL for window in cut]),
+        np.array([window.n_valid for window in cut], np.int64),
+        np.stack([window.absent_C for window in cut]),
+    )
+
+
+def join(
+    said: Sequence[Said], length: int, config: ModelConfig
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """h_rhythm, the mean over the windows, and H̄ of the whole recording, their mean where they overlap.
+
+    H̄ has a row for every patch without padding.
+    """
+    rhythm_D = np.mean([part.rhythm_D for part in said], axis=0)
+    patch_TD = overlapped([part.start for part in said], [part.patch_TD for part in said], config)
+    return rhythm_D, patch_TD[: (length - config.patch) // config.stride + 1]
+
+
+def overlapped(
+    starts: Sequence[int], parts: Sequence[NDArray[np.float32]], config: ModelConfig
+) -> NDArray[np.float32]:
+    """A row for every patch of a recording: the mean over the windows that hold it.
+
+    Args:
+        starts: where each window begins, ascending, in samples on the patch grid.
+        parts: what each says of its patches, [context_patches, X].
+        config: the grid.
+    """
+    covered = starts[-1] // config.stride + config.context_patches
+    total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)
+    seen_T1 = np.zeros((covered, 1), np.float32)
+    for start, part_TX in zip(starts, parts, strict=True):
+        here = slice(start // config.stride, start // config.stride + config.context_patches)
+        total_TX[here] += part_TX
+        seen_T1[here] += 1
+    return total_TX / seen_T1

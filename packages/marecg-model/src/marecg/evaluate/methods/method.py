@@ -1,0 +1,151 @@
+"""Features of every recording, computed once per method and kept in the run folder.
+
+Shapes: R recordings, B batch, F features, C leads, L samples.
+"""
+
+import logging
+import re
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.files import replacing
+from marecg.errors import InputError, RecordError
+from marecg.evaluate.probe.linear import Choose, choose_logistic
+from marecg.evaluate.tasks.task import Recordings
+
+logger = logging.getLogger(__name__)
+
+BATCH = 32
+"""Recordings in memory at a time."""
+Signals = list[NDArray[np.float32]]
+Watch = Callable[[Iterable[Any], str], Iterable[Any]]
+"""Passes steps through, of which it is told what they are; a progress bar, say."""
+
+
+def unwatched(steps: Iterable[Any], _what: str) -> Iterable[Any]:
+    """Nobody looks."""
+    return steps
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way from signals to features.
+
+    Attributes:
+        name: such as `encoder`.
+        sha256: changes when the features would.
+        compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
+        choose: the classifier that protocol `strict` puts on the features.
+        verify: raises when the method is no longer what `sha256` says.
+    """
+
+    name: str
+    sha256: str
+    compute: Callable[[Signals], NDArray[np.floating]]
+    choose: Choose = choose_logistic
+    verify: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features float32 [R, F], NaN for the unreadable, and why each of those can't be read, by id."""
+
+    x_RF: NDArray[np.float32]
+    unreadable: dict[str, str]
+
+
+def extract(
+    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Watch = unwatched
+) -> dict[str, Features]:
+    """Features by every method, by its name; each recording is read at most once.
+
+    What `folder` holds under the same method and data is used, anything else is computed and put there.
+    """
+    found = {method: _load(_place(folder, recordings, method), recordings) for method in methods}
+    wanted = [method for method, features in found.items() if features is None]
+    if wanted:
+        found |= _compute(recordings, wanted, watch)
+        for method in wanted:
+            features = found[method]
+            assert features is not None
+            method.verify()
+            _save(_place(folder, recordings, method), recordings, features)
+    return {method.name: features for method, features in found.items() if features is not None}
+
+
+def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dict[Method, Features | None]:
+    blocks: dict[Method, list[NDArray[np.floating]]] = {method: [] for method in methods}
+    unreadable: dict[str, str] = {}
+    usable: list[int] = []
+    for first in watch(range(0, len(recordings.ids), BATCH), f"{recordings.name}: features"):
+        signals: Signals = []
+        for row in range(first, min(first + BATCH, len(recordings.ids))):
+            try:
+                signals.append(finite(recordings.read(row)))
+                usable.append(row)
+            except RecordError as error:
+                unreadable[recordings.ids[row]] = error.reason
+        for method in methods:
+            if signals:
+                blocks[method].append(_checked(method, method.compute(signals), len(signals)))
+    return {method: _scattered(blocks[method], usable, recordings, unreadable) for method in methods}
+
+
+def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The signal itself, if every sample has a value. Raises `RecordError` (`nan`) otherwise."""
+    if not np.isfinite(x_CL).all():
+        raise RecordError("nan", "has samples without a value")
+    return x_CL
+
+
+def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[np.floating]:
+    assert x_BF.shape[:-1] == (batch,), f"{method.name} gave {x_BF.shape} for {batch} recordings"
+    if not np.isfinite(x_BF).all():
+        raise InputError(f"the {method.name} gives NaN or infinite features", remedy="Train it again")
+    return x_BF
+
+
+def _scattered(
+    blocks: list[NDArray[np.floating]], usable: list[int], recordings: Recordings, unreadable: dict[str, str]
+) -> Features:
+    width = blocks[0].shape[1] if blocks else 0
+    x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
+    if blocks:
+        x_RF[usable] = np.concatenate(blocks)
+    return Features(x_RF, unreadable)
+
+
+def _place(folder: Path, recordings: Recordings, method: Method) -> Path:
+    name = re.sub(r"[^\w]+", "-", f"{recordings.name}-{method.name}")
+    return folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}.npz"
+
+
+def _save(path: Path, recordings: Recordings, features: Features) -> None:
+    with replacing(path) as temporary:
+        np.savez(
+            temporary,
+            ids=np.array(recordings.ids),
+            features=features.x_RF,
+            unreadable=np.array(list(features.unreadable.items()), str).reshape(-1, 2),
+        )
+
+
+def _load(path: Path, recordings: Recordings) -> Features | None:
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            ids, x_RF, unreadable = kept["ids"], kept["features"], kept["unreadable"]
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        logger.warning("%s is damaged (%s); computing its features again", path, error)
+        return None
+    if ids.tolist() != list(recordings.ids) or len(x_RF) != len(ids):
+        logger.warning("%s belongs to other recordings; computing its features again", path)
+        return None
+    return Features(np.asarray(x_RF, np.float32), {str(record): str(reason) for record, reason in unreadable})

@@ -1,0 +1,76 @@
+"""MiniRocket + ridge: what a user would try before any pretraining.
+
+Dempster et al. 2021, doi:10.1145/3447548.3467231.
+Ten thousand random convolutions whose biases come from training recordings, then a linear classifier. It is
+quick and strong, so it is the baseline to beat. Needs the extra `marecg-model[minirocket]`.
+"""
+
+import hashlib
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from marecg.errors import RecordError, UsageError
+from marecg.evaluate.methods.method import Method, Signals, finite
+from marecg.evaluate.methods.slow_signals import slow_signals
+from marecg.evaluate.probe.ridge import choose_ridge
+from marecg.evaluate.tasks.task import TRAIN, Task
+
+KERNELS = 10_000
+FITTED_ON = 256
+"""How many training recordings the biases are taken from."""
+SEED = 0
+
+
+def minirocket(task: Task) -> Method:
+    """The baseline as a method; its transform is fitted when features are first computed.
+
+    Raises:
+        UsageError: aeon is not installed.
+    """
+    try:
+        convolutions = import_module("aeon.transformations.collection.convolution_based")
+    except ImportError as error:
+        raise UsageError(
+            "the baseline minirocket needs aeon", remedy="Run pip install 'marecg-model[minirocket]'"
+        ) from error
+    rows = np.sort(np.random.default_rng(SEED).permutation(task.row_M[task.split_M == TRAIN])[:FITTED_ON])
+    ids = [task.recordings.ids[row] for row in rows]
+    description = f"aeon {version('aeon')} {KERNELS} kernels seed {SEED} fitted on {' '.join(ids)}"
+    transform = convolutions.MiniRocket(n_kernels=KERNELS, random_state=SEED)
+    return Method(
+        name="MiniRocket + ridge",
+        sha256=hashlib.sha256(description.encode()).hexdigest(),
+        compute=_lazily(transform, task, rows),
+        choose=choose_ridge,
+    )
+
+
+def _lazily(transform: Any, task: Task, rows: NDArray[np.int64]) -> Callable[[Signals], NDArray[np.floating]]:
+    fitted: list[Any] = []
+
+    def compute(signals: Signals) -> NDArray[np.floating]:
+        threads = torch.get_num_threads()
+        try:
+            if not fitted:
+                fitted.append(transform.fit(slow_signals(_readable(task, rows))))
+            return np.asarray(fitted[0].transform(slow_signals(signals)), np.float32)
+        finally:
+            torch.set_num_threads(threads)  # numba sets the number for OpenMP, which torch shares with it
+
+    return compute
+
+
+def _readable(task: Task, rows: NDArray[np.int64]) -> Signals:
+    signals: Signals = []
+    for row in rows:
+        try:
+            signals.append(finite(task.recordings.read(row)))
+        except RecordError:
+            continue  # the probe names it when it comes to it
+    return signals

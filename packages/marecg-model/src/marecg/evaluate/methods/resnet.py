@@ -1,0 +1,118 @@
+"""A small ResNet trained end to end on the labels: what supervision alone reaches.
+
+After Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), smaller and with strides. It stands where a linear
+probe stands: the same shares, the epoch chosen on val, test scored once.
+Shapes: M records, C leads, N samples, K classes, W width.
+"""
+
+import copy
+import hashlib
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from marecg.config import LEADS
+from marecg.evaluate.methods.method import Method, Signals
+from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
+from marecg.evaluate.probe.linear import Fitted, Part, check_labels
+from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
+
+WIDTHS = (16, 32, 64, 64)
+EPOCHS = 30
+BATCH = 32
+LEARNING_RATE = 3e-3
+WEIGHT_DECAY = 1e-2
+SEED = 0
+
+
+def resnet() -> Method:
+    """The baseline as a method: its "features" are the signals, its classifier is the network."""
+    sha256 = hashlib.sha256(Path(__file__).with_name("slow_signals.py").read_bytes()).hexdigest()
+    return Method("ResNet1d, supervised", sha256, _flat, choose_resnet)
+
+
+def _flat(signals: Signals) -> NDArray[np.floating]:
+    return slow_signals(signals).reshape(len(signals), -1)
+
+
+class Block(nn.Module):
+    """Two convolutions beside a shortcut; the first halves the time axis."""
+
+    def __init__(self, width_in: int, width: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv1d(width_in, width, 7, stride=2, padding=3, bias=False),
+            nn.BatchNorm1d(width),
+            nn.ReLU(),
+            nn.Conv1d(width, width, 7, padding=3, bias=False),
+            nn.BatchNorm1d(width),
+        )
+        self.shortcut = nn.Sequential(
+            nn.Conv1d(width_in, width, 1, stride=2, bias=False), nn.BatchNorm1d(width)
+        )
+
+    def forward(self, x_MWN: Tensor) -> Tensor:
+        """[M, W, N] → [M, W', N/2]."""
+        return torch.relu(self.body(x_MWN) + self.shortcut(x_MWN))
+
+
+class ResNet1d(nn.Sequential):
+    """[M, C, N] in mV → logits [M, K]."""
+
+    def __init__(self, classes: int) -> None:
+        stages = [Block(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
+        pool = [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(WIDTHS[-1], classes)]
+        super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Logits [M, K] of records whose signals [C, N] lie flat in x_MF."""
+        return _logits(self, _signals(x_MF))
+
+
+def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
+    """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept.
+
+    Raises:
+        InputError: no class has both positives and negatives in val.
+    """
+    check_labels(val.y_MK, "validation")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    x_MCN, y_MK = _signals(train.x_MF).to(device), torch.from_numpy(train.y_MK).float().to(device)
+    val_MCN = _signals(val.x_MF)
+    generator = torch.Generator().manual_seed(SEED)
+    with torch.random.fork_rng():
+        torch.manual_seed(SEED)
+        net = ResNet1d(y_MK.shape[1]).to(device)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    batches = -(-len(x_MCN) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * batches)
+    best, best_auc, kept = 0, -1.0, net
+    for epoch in range(1, epochs + 1):
+        net.train()
+        for rows in torch.randperm(len(x_MCN), generator=generator).chunk(batches):
+            optimizer.zero_grad()
+            loss = nn.functional.binary_cross_entropy_with_logits(net(x_MCN[rows]), y_MK[rows])
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+        auc = macro_auc(val.y_MK, _logits(net, val_MCN))
+        if auc > best_auc:
+            best, best_auc, kept = epoch, auc, copy.deepcopy(net)
+    untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
+    return Fitted(best, best_auc, untrained, kept)
+
+
+def _signals(x_MF: NDArray[np.floating]) -> Tensor:
+    return torch.from_numpy(x_MF).float().reshape(len(x_MF), len(LEADS), SAMPLES)
+
+
+@torch.no_grad()
+def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
+    net.eval()
+    device = next(net.parameters()).device
+    logits_MK = torch.cat([net(part.to(device)).cpu() for part in torch.split(x_MCN, 256)])
+    return np.asarray(logits_MK.double().numpy())

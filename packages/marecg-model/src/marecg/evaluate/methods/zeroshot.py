@@ -1,0 +1,71 @@
+"""A task's classes read off the concept prototypes, without a single labelled record (eq. gscl-pred).
+
+q = softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts; a class's score is the log of the mass on the concepts
+that `zeroshot.tsv` gives it. That table was written concept by concept: a class without an honest concept
+has none and its reason stands beside it. On a prepared corpus the classes are concepts already.
+Shapes: M records, K classes, N concepts, D width.
+"""
+
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+
+import ecg_ontology
+from marecg.evaluate.probe.linear import NEVER
+from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.tasks.task import Task
+from marecg.model.mar_ecg import MarEcg
+
+TABLE = Path(__file__).with_name("zeroshot.tsv")
+
+
+def concepts_of(task: Task) -> dict[str, tuple[str, ...]]:
+    """The concepts (abbreviations) that stand for each class of a task; () for a class without one."""
+    if task.recordings.name == "corpus":
+        return {name: (name,) for name in task.classes}
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t") if row["task"] == task.name]
+    table = {row["class"]: tuple(row["concepts"].split()) for row in rows}
+    return {name: table.get(name, ()) for name in task.classes}
+
+
+def zero_shot(
+    model: MarEcg, rhythm_MD: NDArray[np.floating], task: Task, onto: ecg_ontology.Ontology
+) -> Trial:
+    """Score every record for every class; a class without a concept scores all alike and counts as untrained.
+
+    Args:
+        model: one that was trained with GSCL.
+        rhythm_MD: h_rhythm of the records.
+        task: whose classes are asked for.
+        onto: the ontology that the model carries; abbreviations are looked up there.
+
+    Raises:
+        UsageError: the model was trained without GSCL and has no prototypes.
+    """
+    began = time.perf_counter()
+    device = model.prototypes.device
+    with torch.no_grad():
+        logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(device))
+    log_q_MN = log_softmax(logits_MN.cpu().double().numpy(), axis=1)
+    number = {node.abbr: node.index for node in onto.nodes}
+    concepts = concepts_of(task)
+    score_MK = np.full((len(rhythm_MD), len(concepts)), NEVER)
+    for k, names in enumerate(concepts.values()):
+        if names:
+            score_MK[:, k] = logsumexp(log_q_MN[:, [number[abbr] for abbr in names]], axis=1)
+    return Trial(
+        fraction=0.0,
+        seed=0,
+        train=np.zeros(0, np.int64),
+        chosen=None,
+        val_auc=None,
+        untrained=tuple(k for k, names in enumerate(concepts.values()) if not names),
+        logits_MK=score_MK,
+        seconds=time.perf_counter() - began,
+    )

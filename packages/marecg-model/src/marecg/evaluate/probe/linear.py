@@ -1,0 +1,161 @@
+"""The linear probe: one logistic regression per class on frozen features.
+
+Shapes: M records, K classes, F features, G principal axes and the intercept.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
+
+from marecg.errors import InputError
+from marecg.evaluate.probe.logistic import Logistic
+from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
+
+STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
+"""The candidates for C, the inverse of the L2 strength, strongest first."""
+PATIENCE = 3
+"""After so many strengths without a gain on val, weaker ones are not tried."""
+COARSE, EXACT = 1e-5, 1e-8
+"""Tolerances of `Logistic.fit`: while strengths are compared, and for the chosen one."""
+NEVER = -1e3
+"""The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The features (float) [M, F] and labels uint8 [M, K] of one part of a task."""
+
+    x_MF: NDArray[np.floating]
+    y_MK: NDArray[np.uint8]
+
+
+class Scorer(Protocol):
+    """Anything that gives logits for features."""
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Features [M, F] → logits [M, K]."""
+
+
+class Chosen(Scorer, Protocol):
+    """A scorer, what was chosen for it, how good that was on val, and what it never saw."""
+
+    @property
+    def chosen(self) -> float:
+        """The chosen value."""
+
+    @property
+    def val_auc(self) -> float:
+        """The macro AUC on val, by which it was chosen."""
+
+    @property
+    def untrained(self) -> tuple[int, ...]:
+        """The classes (by number) without positives or negatives in train."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Anything that scores, with what was chosen for it; see `Chosen`."""
+
+    chosen: float
+    val_auc: float
+    untrained: tuple[int, ...]
+    _scorer: Scorer
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Logits [M, K] of any records."""
+        return self._scorer.logits(x_MF)
+
+
+Choose = Callable[[Part, Part], Chosen]
+"""Fits on the first part and chooses on the second; the test part is out of its reach."""
+
+
+@dataclass
+class SealedTest:
+    """The test part, which is handed over once, to a probe that has been chosen."""
+
+    _part: Part
+    _open: bool = field(default=False, init=False)
+
+    def score(self, probe: "Scorer") -> Floats:
+        """The probe's logits [M, K] on the test records; a second call is a mistake in the protocol."""
+        assert not self._open, "the test part was already scored"
+        self._open = True
+        return probe.logits(self._part.x_MF)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A fitted probe.
+
+    Attributes:
+        chosen: C, or α for ridge.
+        val_auc: the macro AUC on val, by which it was chosen.
+        untrained: the classes (by number) without positives or negatives in train.
+    """
+
+    chosen: float
+    val_auc: float
+    untrained: tuple[int, ...]
+    _scaler: StandardScaler
+    _weight_FK: Floats
+    _bias_K: Floats
+
+    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
+        """Logits [M, K] of any records."""
+        return np.asarray(self._scaler.transform(x_MF.astype(np.float64)) @ self._weight_FK + self._bias_K)
+
+
+def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
+    """Standardise on train, fit at ever weaker strengths, and keep the one with the best macro AUC on val.
+
+    One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
+    strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact.
+
+    Raises:
+        InputError: no class has both positives and negatives in val, so nothing can be chosen there.
+    """
+    check_labels(val.y_MK, "validation")
+    scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
+    known = np.flatnonzero(scorable(train.y_MK))
+    regression = Logistic.of(scaler.transform(train.x_MF.astype(np.float64)), train.y_MK[:, known])
+    untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(known.tolist())))
+
+    def probe(theta_GK: Floats, strength: float) -> Probe:
+        weight_FK = np.zeros((train.x_MF.shape[1], train.y_MK.shape[1]))
+        bias_K = np.full(train.y_MK.shape[1], NEVER)
+        weight_FK[:, known], bias_K[known] = regression.weights(theta_GK)
+        fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
+        return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))
+
+    theta_GK = regression.start()
+    best_GK, best = theta_GK, None
+    behind = 0
+    for strength in strengths:
+        theta_GK = regression.fit(theta_GK, strength, COARSE)
+        found = probe(theta_GK, strength)
+        if best is None or found.val_auc > best.val_auc:
+            best_GK, best, behind = theta_GK, found, 0
+        else:
+            behind += 1
+        if behind == PATIENCE:
+            break
+    assert best is not None, "no strengths to choose from"
+    return probe(regression.fit(best_GK, best.chosen, EXACT), best.chosen)
+
+
+def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
+    """See that something can be told on a part.
+
+    Raises:
+        InputError: no class has both positives and negatives there.
+    """
+    if not scorable(y_MK).any():
+        raise InputError(
+            f"none of the {len(y_MK)} {part} records tells two classes apart",
+            remedy=f"Give more records of the {part} part",
+        )

@@ -1,0 +1,133 @@
+"""Every probe's logits on the test records, so that anything can be computed again, and two runs compared.
+
+Shapes: M test records, K classes, S seeds.
+"""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology.files import replacing
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.scores.delong import delong
+from marecg.evaluate.scores.metrics import Floats, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.summary import difference
+from marecg.evaluate.scores.trial import Trial
+
+FEW = 10
+"""Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a report's numbers were computed from.
+
+    Attributes:
+        ids: the M test records.
+        classes: K names.
+        y_MK: uint8, their labels.
+        logits: by method and fraction, [S, M, K].
+        reference: the method that the report is about.
+    """
+
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    y_MK: NDArray[np.uint8]
+    logits: dict[tuple[str, float], Floats]
+    reference: str
+
+
+def predictions(
+    ids: tuple[str, ...],
+    classes: tuple[str, ...],
+    y_MK: NDArray[np.uint8],
+    trials: Mapping[str, Sequence[Trial]],
+    reference: str,
+) -> Predictions:
+    """Collect every trial's logits; the seeds stand in the order in which they were drawn."""
+    logits: dict[tuple[str, float], list[Floats]] = {}
+    for method, drawn in trials.items():
+        for trial in drawn:
+            logits.setdefault((method, trial.fraction), []).append(trial.logits_MK)
+    stacked = {cell: np.stack(found) for cell, found in logits.items()}
+    return Predictions(ids, classes, y_MK, stacked, reference)
+
+
+def save(path: Path, found: Predictions) -> None:
+    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, and one array `METHOD @ FRACTION` per cell."""
+    arrays: dict[str, Any] = {
+        f"{method} @ {fraction:g}": logits for (method, fraction), logits in found.logits.items()
+    }
+    names = {"ids": found.ids, "classes": found.classes, "reference": found.reference}
+    arrays |= {name: np.array(value) for name, value in names.items()}
+    with replacing(path) as temporary:
+        np.savez_compressed(temporary, y=found.y_MK, **arrays)
+
+
+def load(path: Path) -> Predictions:
+    """Read what `save` wrote.
+
+    Raises:
+        InputError: the file is missing or damaged.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            cells = [name.rpartition(" @ ") for name in kept.files if " @ " in name]
+            return Predictions(
+                ids=tuple(kept["ids"].tolist()),
+                classes=tuple(kept["classes"].tolist()),
+                y_MK=kept["y"],
+                logits={(method, float(share)): kept[f"{method} @ {share}"] for method, _, share in cells},
+                reference=str(kept["reference"]),
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
+
+
+def compare(
+    one: Predictions, other: Predictions, test: Literal["bootstrap", "delong"] = "bootstrap"
+) -> dict[float, Difference]:
+    """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
+
+    Args:
+        one: the predictions of one run.
+        other: those of another one on the same records.
+        test: by paired resamples of the records, or after DeLong, which asks for no draws.
+
+    Raises:
+        UsageError: the two were not measured on the same records, classes and labels, or share no fraction.
+    """
+    same = one.ids == other.ids and one.classes == other.classes and np.array_equal(one.y_MK, other.y_MK)
+    shares = [share for name, share in one.logits if name == one.reference]
+    pairs = {
+        share: (one.logits[one.reference, share], other.logits.get((other.reference, share)))
+        for share in shares
+    }
+    found = {share: (ours, theirs) for share, (ours, theirs) in pairs.items() if theirs is not None}
+    if not same or not found:
+        problem = (
+            "have no fraction in common" if same else "were measured on different test records or labels"
+        )
+        raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
+    paired = {"bootstrap": bootstrap, "delong": delong}[test]
+    return {share: paired(one.y_MK, ours, theirs) for share, (ours, theirs) in found.items()}
+
+
+def scarce(found: Predictions) -> dict[str, int]:
+    """The scored classes with few positives (or negatives) in test, and how many of them."""
+    positives_K = found.y_MK.sum(axis=0, dtype=np.int64)
+    fewer_K = np.minimum(positives_K, len(found.y_MK) - positives_K)
+    return {name: int(fewer) for name, fewer in zip(found.classes, fewer_K, strict=True) if 0 < fewer < FEW}
+
+
+def bootstrap(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
+    """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
+    one, other = (np.mean([macro_auc(y_MK, logits_MK) for logits_MK in run]) for run in (one_SMK, other_SMK))
+    resampled = (resampled_macro_auc(y_MK, run) for run in (one_SMK, other_SMK))
+    return difference(float(one - other), *resampled)

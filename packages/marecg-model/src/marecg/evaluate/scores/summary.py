@@ -1,0 +1,116 @@
+"""From trials to the cells of a report.
+
+Shapes: M test records, K classes, S seeds, R resamples.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.evaluate.scores.metrics import (
+    Floats,
+    Interval,
+    class_ap,
+    class_auc,
+    interval,
+    macro_auc,
+    resampled_macro_auc,
+    scorable,
+)
+from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Range, Spread
+from marecg.evaluate.scores.trial import Trial
+
+REFERENCE = "encoder"
+"""A run's own encoder, with which the others are compared."""
+ZERO_SHOT = "zero-shot"
+"""A run's own prototypes, read without labels."""
+
+
+def summarise(
+    trials: Mapping[str, Sequence[Trial]],
+    dimensions: Mapping[str, int],
+    y_MK: NDArray[np.uint8],
+    classes: tuple[str, ...],
+    reference: str = REFERENCE,
+) -> tuple[Cell, ...]:
+    """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
+
+    The reference comes first.
+    """
+    cells: list[Cell] = []
+    resampled: dict[float, tuple[float, Floats]] = {}
+    for method in sorted(trials, key=lambda name: name != reference):
+        for fraction, group in groupby(trials[method], key=lambda trial: trial.fraction):
+            drawn = list(group)
+            auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]))
+            if method == reference:
+                resampled[fraction] = (_mean_auc(y_MK, drawn), auc_R)
+            versus = None
+            if method != reference and fraction in resampled:
+                mean, reference_R = resampled[fraction]
+                versus = difference(_mean_auc(y_MK, drawn) - mean, auc_R, reference_R)
+            cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, interval(auc_R), versus))
+    return tuple(cells)
+
+
+def _cell(
+    method: str,
+    dimension: int,
+    trials: list[Trial],
+    y_MK: NDArray[np.uint8],
+    classes: tuple[str, ...],
+    within: Interval,
+    versus: Difference | None,
+) -> Cell:
+    has_auc_K = scorable(y_MK)
+    auc_SK = np.array([class_auc(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
+    ap_SK = np.array([class_ap(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
+    scored = [name for name, has_auc in zip(classes, has_auc_K, strict=True) if has_auc]
+    support_K = y_MK[:, has_auc_K].sum(axis=0, dtype=np.int64)
+    val_auc = [trial.val_auc for trial in trials if trial.val_auc is not None]
+    return Cell(
+        method=method,
+        dimension=dimension,
+        fraction=trials[0].fraction,
+        records=len(trials[0].train),
+        seeds=len(trials),
+        macro_auc=spread(auc_SK.mean(axis=1)),
+        interval=Range(low=within.low, high=within.high),
+        versus_encoder=versus,
+        val_macro_auc=spread(np.array(val_auc)) if val_auc else None,
+        chosen=tuple(trial.chosen for trial in trials if trial.chosen is not None),
+        classes=tuple(
+            ClassScore(name=name, support=int(support), auc=spread(auc_S), ap=spread(ap_S))
+            for name, support, auc_S, ap_S in zip(scored, support_K, auc_SK.T, ap_SK.T, strict=True)
+        ),
+        left_out=tuple(name for name in classes if name not in scored),
+        untrained=tuple(tuple(classes[k] for k in trial.untrained) for trial in trials),
+        seconds=sum(trial.seconds for trial in trials),
+    )
+
+
+def _mean_auc(y_MK: NDArray[np.uint8], trials: Sequence[Trial]) -> float:
+    return float(np.mean([macro_auc(y_MK, trial.logits_MK) for trial in trials]))
+
+
+def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:
+    """A difference of two macro AUCs, with its interval and p from the same resamples of both.
+
+    p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
+    """
+    difference_R = auc_R - reference_R
+    low, high = interval(difference_R)
+    rarer = min((difference_R <= 0).sum(), (difference_R >= 0).sum())
+    return Difference(mean=mean, low=low, high=high, p=min(1.0, 2 * (1 + rarer) / (1 + len(difference_R))))
+
+
+def spread(values_S: Floats) -> Spread:
+    """Mean and sample standard deviation of one value per seed.
+
+    Example:
+        >>> spread(np.array([0.0, 0.5, 1.0]))
+        Spread(mean=0.5, sd=0.5)
+    """
+    return Spread(mean=float(values_S.mean()), sd=float(values_S.std(ddof=1)) if len(values_S) > 1 else None)

@@ -1,0 +1,90 @@
+"""The leaves of the concept graph on a prepared corpus: a task wherever there is no official one."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.corpus.audit import patient_of, published_as
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
+from marecg.evaluate.tasks.task import (
+    FS,
+    SPLITS,
+    TEST,
+    TRAIN,
+    VAL,
+    LabelTable,
+    Recordings,
+    Task,
+    assemble,
+    files_sha256,
+    split_of,
+)
+
+FOLDS = (
+    "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
+)
+ENOUGH = {TRAIN: 10, VAL: 3, TEST: 3}
+"""How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
+
+
+def corpus_task(name: str, root: Path) -> Task:
+    """Ask for every leaf with enough support; the split follows from a hash of each record's patient.
+
+    A record whose patient is unknown goes by its own id.
+
+    Raises:
+        CorpusError: `root` is no corpus, follows another ontology, is not at 500 Hz, or has no leaf with
+            enough support.
+    """
+    corpus = Corpus.open(root)
+    if corpus.config.fs != FS:
+        raise CorpusError(
+            f"is at {corpus.config.fs} Hz", where=root, remedy=f"Prepare the corpus again at {FS} Hz"
+        )
+    onto = corpus.ontology()
+    ids = tuple(f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True))
+    patients = tuple(map(patient_of, corpus.sources, corpus.patients))
+    split_R = np.array([split_of(patient or record) for patient, record in zip(patients, ids, strict=True)])
+    asked = np.flatnonzero(_supported(corpus.y, split_R))
+    if not len(asked):
+        least = ", ".join(f"{least} {part}" for part, least in ENOUGH.items())
+        raise CorpusError(
+            "no leaf has enough records with and without it in every part",
+            where=root,
+            remedy=f"Prepare more records; a leaf needs {least}",
+        )
+    labelled = np.flatnonzero(corpus.y.any(axis=1))
+    table = LabelTable(
+        classes=tuple(onto.nodes[leaf].abbr for leaf in asked),
+        ids=tuple(ids[row] for row in labelled),
+        y_MK=corpus.y[np.ix_(labelled, asked)],
+        split_M=split_R[labelled],
+    )
+    return assemble(name, _recordings(corpus, ids, patients), table, FOLDS)
+
+
+def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
+    labelled_R = y_RN.any(axis=1)
+    enough_N = np.ones(y_RN.shape[1], bool)
+    for part in SPLITS:
+        y_N = y_RN[labelled_R & (split_R == part)]
+        positives = y_N.sum(axis=0, dtype=np.int64)
+        enough_N &= np.minimum(positives, len(y_N) - positives) >= ENOUGH[part]
+    return enough_N
+
+
+def _recordings(corpus: Corpus, ids: tuple[str, ...], patients: tuple[str | None, ...]) -> Recordings:
+    def read(row: int) -> NDArray[np.float32]:
+        return corpus.signals([row])[0, :, : corpus.n_valid[row]]
+
+    return Recordings(
+        name="corpus",
+        ids=ids,
+        sha256=files_sha256(corpus.folder, sorted(corpus.folder.rglob("*.*"))),
+        window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
+        read=read,
+        identities=tuple(map(published_as, corpus.ids, corpus.sources)),
+        patients=patients,
+    )

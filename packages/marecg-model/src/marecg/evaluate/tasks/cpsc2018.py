@@ -1,0 +1,111 @@
+"""CPSC2018: nine classes, of which a record may have several.
+
+Liu et al. 2018, doi:10.1166/jmihi.2018.2442, in the WFDB form of the CinC Challenges (folder `cpsc_2018`,
+records A0001–A6877). Its hidden test set was never published, so there is no official split: MERL's tables
+give one, and without them a record's part follows from a hash of its name.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.corpus.audit import published_as
+from marecg.ecg.signal import resample
+from marecg.errors import CorpusError, RecordError
+from marecg.evaluate.tasks.merl_splits import described, read_split_tables
+from marecg.evaluate.tasks.task import (
+    FS,
+    LabelTable,
+    Recordings,
+    Task,
+    assemble,
+    files_sha256,
+    multi_hot,
+    split_of,
+)
+from marecg.read.datasets import cpsc2018
+from marecg.read.dx import CPSC_LABELS, diagnoses
+from marecg.read.wfdb import read_record
+from marecg.read.wfdb_header import read_header
+
+SECONDS = 10
+FOLDS = "by a hash of the record's name: train 60 %, val 20 %, test 20 %"
+NAMES = {
+    "Normal": "NORM",
+    "AF": "AFIB",
+    "I-AVB": "1AVB",
+    "LBBB": "CLBBB",
+    "RBBB": "CRBBB",
+    "PAC": "PAC",
+    "PVC": "VPC",
+    "STD": "STD",
+    "STE": "STE",
+}
+"""CPSC2018's labels → the names that MERL's tables and the benchmark before them use."""
+CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
+"""SNOMED-CT code → class."""
+
+
+def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
+    """Build the task on the records under `root`.
+
+    Args:
+        name: `cpsc2018`.
+        root: a folder with the records, at any depth.
+        splits: MERL's tables, to take labels and split from.
+        by_position: see `read_split_tables`.
+
+    Raises:
+        CorpusError: a table is missing or damaged, or there is no record with one of the classes.
+    """
+    headers = sorted(root.rglob("A[0-9][0-9][0-9][0-9].hea"))
+    recordings = _recordings(root, headers)
+    if splits is None:
+        task = assemble(name, recordings, _by_codes(root, headers), FOLDS)
+    else:
+        table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
+        task = assemble(name, recordings, table, described("icbeb", by_position))
+    if not len(task.row_M):
+        raise CorpusError(
+            "holds no record of CPSC2018",
+            where=root,
+            remedy="Name the folder cpsc_2018 of the CinC 2021 data",
+        )
+    return task
+
+
+def _by_codes(root: Path, headers: list[Path]) -> LabelTable:
+    classes = tuple(sorted(CLASS_OF.values()))
+    labels = {header.stem: _classes(header, root) for header in headers}
+    ids = tuple(record for record, present in labels.items() if present)
+    return LabelTable(
+        classes=classes,
+        ids=ids,
+        y_MK=multi_hot((labels[record] for record in ids), classes),
+        split_M=np.array([split_of(record) for record in ids]),
+    )
+
+
+def _classes(header: Path, root: Path) -> set[str]:
+    try:
+        codes = diagnoses(read_header(header, root).comments.get("dx", "")).codes
+    except RecordError:
+        return set()
+    return {CLASS_OF[code] for code in codes if code in CLASS_OF}
+
+
+def _recordings(root: Path, headers: list[Path]) -> Recordings:
+    def read(row: int) -> NDArray[np.float32]:
+        record = read_record(headers[row], root, SECONDS)
+        return resample(record.x_CL, record.fs, FS)
+
+    signals = [header.with_suffix(".mat") for header in headers]
+    return Recordings(
+        name="cpsc2018",
+        ids=tuple(header.stem for header in headers),
+        sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
+        window=f"up to the first {SECONDS} s at {FS} Hz",
+        read=read,
+        identities=tuple(published_as(header.stem, cpsc2018.SOURCE) for header in headers),
+    )

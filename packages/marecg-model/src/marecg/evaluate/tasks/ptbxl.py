@@ -1,0 +1,119 @@
+"""The PTB-XL tasks by the rules of its benchmark, with its official folds.
+
+Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class when one of its SCP statements,
+at whatever likelihood, is of the task's kind and belongs to that class; records without a class take no
+part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `scp_statements.csv` (`NST_` is
+`NST`), as in MERL's tables, which say the same.
+"""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.corpus.audit import patient_of, published_as
+from marecg.ecg.signal import resample
+from marecg.errors import CorpusError
+from marecg.evaluate.tasks.merl_splits import described, read_split_tables
+from marecg.evaluate.tasks.task import (
+    FS,
+    TEST,
+    TRAIN,
+    VAL,
+    LabelTable,
+    Recordings,
+    Task,
+    assemble,
+    files_sha256,
+    multi_hot,
+)
+from marecg.read.datasets import ptbxl
+from marecg.read.datasets.ptbxl import Entry, Statement
+
+SECONDS = 10
+FOLDS = "PTB-XL strat_fold: train 1–8, val 9, test 10"
+CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
+    "ptbxl-super": lambda statement: statement.superclass if statement.diagnostic else None,
+    "ptbxl-sub": lambda statement: statement.subclass if statement.diagnostic else None,
+    "ptbxl-form": lambda statement: statement.name if statement.form else None,
+    "ptbxl-rhythm": lambda statement: statement.name if statement.rhythm else None,
+}
+"""Per task, the class that a statement belongs to, if any."""
+TABLES = {
+    "ptbxl-super": "super_class",
+    "ptbxl-sub": "sub_class",
+    "ptbxl-form": "form",
+    "ptbxl-rhythm": "rhythm",
+}
+"""Per task, its name in MERL's tables."""
+
+
+def ptbxl_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
+    """Build one of the four tasks on the records under `root`.
+
+    Args:
+        name: a key of `CLASS_OF`.
+        root: the folder of `ptbxl_database.csv` and `scp_statements.csv`, whose rules make the labels.
+        splits: MERL's tables, to take labels and split from instead.
+        by_position: see `read_split_tables`.
+
+    Raises:
+        CorpusError: a table is missing or damaged, or no record of the task is on disk.
+    """
+    entries = ptbxl.entries(root)
+    recordings = _recordings(root, entries)
+    if splits is None:
+        task = assemble(name, recordings, _by_rule(name, root, entries), FOLDS, _missing(root, entries))
+    else:
+        stem = f"ptbxl_{TABLES[name]}"
+        folder = splits / "ptbxl" / TABLES[name]
+        table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
+        task = assemble(name, recordings, table, described(stem, by_position))
+    if not len(task.row_M):
+        raise CorpusError(
+            f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
+        )
+    return task
+
+
+def _by_rule(name: str, root: Path, entries: list[Entry]) -> LabelTable:
+    class_of = {
+        statement.name: found.strip("_")
+        for statement in ptbxl.statements(root).values()
+        if (found := CLASS_OF[name](statement))
+    }
+    classes = tuple(sorted(set(class_of.values())))
+    labels = [{class_of[code] for code in entry.scp if code in class_of} for entry in entries]
+    labelled = [(entry, present) for entry, present in zip(entries, labels, strict=True) if present]
+    return LabelTable(
+        classes=classes,
+        ids=tuple(str(entry.ecg_id) for entry, _ in labelled),
+        y_MK=multi_hot((present for _, present in labelled), classes),
+        split_M=np.array([{9: VAL, 10: TEST}.get(entry.fold, TRAIN) for entry, _ in labelled]),
+    )
+
+
+def _recordings(root: Path, entries: list[Entry]) -> Recordings:
+    def read(row: int) -> NDArray[np.float32]:
+        record = ptbxl.read(root, entries[row], SECONDS)
+        return resample(record.x_CL, record.fs, FS)
+
+    headers = [ptbxl.header_of(root, entry) for entry in entries]
+    signals = [header.with_suffix(".dat") for header in headers]
+    return Recordings(
+        name="ptbxl",
+        ids=tuple(str(entry.ecg_id) for entry in entries),
+        sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
+        window=f"the first {SECONDS} s at {FS} Hz",
+        read=read,
+        identities=tuple(published_as(f"{entry.ecg_id:05d}", ptbxl.SOURCE) for entry in entries),
+        patients=tuple(patient_of(ptbxl.SOURCE, entry.patient) for entry in entries),
+    )
+
+
+def _missing(root: Path, entries: list[Entry]) -> tuple[str, ...]:
+    with (root / ptbxl.DATABASE).open(newline="", encoding="utf-8") as file:
+        listed = {int(row["ecg_id"]) for row in csv.DictReader(file)}
+    return tuple(str(ecg_id) for ecg_id in sorted(listed - {entry.ecg_id for entry in entries}))

@@ -1,0 +1,238 @@
+"""How a model is kept: a folder of config.json, model.safetensors and ontology.json with a model card.
+
+The folder is what a run leaves under `model/` and what a repository on the Hugging Face hub holds. Only JSON
+and safetensors are read, and only whole: nothing that is missing, extra or in another order is loaded.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+import ecg_ontology
+from ecg_ontology import Ontology
+from ecg_ontology.files import refuse_others, replacing
+from marecg.config import LEADS, ModelConfig, Settings
+from marecg.errors import CheckpointError, EcgError, UsageError
+from marecg.model.card import Provenance, model_card
+
+FILES = ("config.json", "model.safetensors", "ontology.json")
+OURS = {*FILES, "README.md", ".gitattributes"}
+"""What a folder may hold that `save_pretrained` replaces; anything else would be lost."""
+
+_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+
+
+class Description(Settings):
+    """What config.json says; `ontology` is the SHA-256 of the enumeration that the prototypes follow."""
+
+    format: Literal[2] = 2
+    leads: tuple[str, ...] = LEADS
+    ontology: str
+    model: ModelConfig
+    provenance: Provenance | None = None
+
+
+class Pretrained(nn.Module, ModelHubMixin):
+    """A module that is saved to and loaded from a folder or the Hugging Face hub.
+
+    Args:
+        config: its shape.
+        ontology: whose enumeration its prototypes follow; the packaged one if None.
+    """
+
+    prototypes: Tensor
+
+    def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.ontology = ontology or ecg_ontology.load()
+        self.provenance: Provenance | None = None
+
+    def save_pretrained(
+        self,
+        save_directory: str | Path,
+        *,
+        repo_id: str | None = None,
+        push_to_hub: bool = False,
+        **push_to_hub_kwargs: Any,
+    ) -> str | None:
+        """Write the model and its card into a folder, all or nothing; then upload it if that is asked for.
+
+        Args:
+            save_directory: created, or replaced if it holds a model.
+            repo_id: where on the hub; the folder's name if None.
+            push_to_hub: whether to upload.
+            push_to_hub_kwargs: as for `push_to_hub`: `private`, `token`, `branch`, …
+
+        Returns:
+            The address of the upload, if there was one.
+
+        Raises:
+            OutputError: the folder can't be written.
+            UsageError: the folder holds other files, which would be lost.
+        """
+        folder = Path(save_directory)
+        refuse_others(folder, OURS.__contains__)
+        with replacing(folder) as temporary:
+            super().save_pretrained(temporary)
+        return self.push_to_hub(repo_id or folder.name, **push_to_hub_kwargs) if push_to_hub else None
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        description = Description(
+            ontology=self.ontology.sha256, model=self.config, provenance=self.provenance
+        )
+        config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
+        config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
+        self.ontology.save(save_directory / "ontology.json")
+        save_file(self.state_dict(), tensors)
+        tensors.chmod(config.stat().st_mode)  # safetensors lets nobody but its owner read it
+
+    def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
+        """The card that `save_pretrained` writes as README.md."""
+        return model_card(self.config, self.ontology, self.provenance, gscl=bool(self.prototypes.any()))
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        pretrained_model_name_or_path: str | Path,
+        *,
+        ontology: Ontology | None = None,
+        force_download: bool = False,
+        token: str | bool | None = None,
+        cache_dir: str | Path | None = None,
+        local_files_only: bool = False,
+        revision: str | None = None,
+        **model_kwargs: Any,
+    ) -> Self:
+        """Load a model in eval mode.
+
+        Args:
+            pretrained_model_name_or_path: a folder that `save_pretrained` wrote, a run folder, or the id
+                (owner/name) of a repository on the Hugging Face hub. What is here is never asked for there.
+            ontology: refuse a model of another enumeration than this one.
+            force_download: fetch again what was fetched before.
+            token: for a private repository; the one of `hf auth login` if None.
+            cache_dir: where downloads are kept.
+            local_files_only: use what was fetched before, without network.
+            revision: a branch, tag or commit on the hub.
+            model_kwargs: none; the hub's interface has them.
+
+        Raises:
+            CheckpointError: a file is missing or damaged, a tensor missing, extra or of another shape, the
+                leads stand in another order, the enumeration is another, or the hub can't give it.
+        """
+        if model_kwargs:
+            raise UsageError(
+                f"unknown {', '.join(model_kwargs)}", remedy="A model's shape is in its config.json"
+            )
+        folder = _local(pretrained_model_name_or_path) or _fetched(
+            str(pretrained_model_name_or_path),
+            force_download=force_download,
+            token=token,
+            cache_dir=cache_dir,
+            local_files_only=local_files_only,
+            revision=revision,
+        )
+        description, tensors, carried = _read(folder)
+        if ontology is not None:
+            _refuse_another(ontology, carried, folder)
+        model = cls(description.model, carried)
+        model.provenance = description.provenance
+        try:
+            model.load_state_dict(tensors, strict=True)
+        except RuntimeError as error:
+            raise CheckpointError(
+                " ".join(str(error).split()),
+                where=folder / "model.safetensors",
+                remedy="Export the run again",
+            ) from error
+        return model.eval()
+
+
+def _local(given: str | Path) -> Path | None:
+    """The model's folder, or None for what only the hub can have.
+
+    A path into a folder that is here is meant as a path, so a slip of the pen asks no server.
+    """
+    path = Path(given).expanduser()
+    if (path / "model").is_dir():
+        return path / "model"
+    if path.is_dir():
+        return path
+    if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
+        return None
+    raise CheckpointError(
+        "is not a folder",
+        where=given,
+        remedy="Name a run, its folder 'model', or the id owner/name of a model on the Hugging Face hub",
+    )
+
+
+def _fetched(hub_id: str, **how: Any) -> Path:
+    try:
+        return Path(snapshot_download(hub_id, allow_patterns=list(FILES), **how))
+    except Exception as error:  # the hub's, its HTTP library's and its proxy's own
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        raise CheckpointError(
+            f"is no folder here, and the Hugging Face hub can't give it ({reason[0]})",
+            where=hub_id,
+            remedy="Check the name and the network, or name a folder",
+        ) from error
+
+
+def _read(folder: Path) -> tuple[Description, dict[str, Tensor], Ontology]:
+    """What the three files say, each held against the others."""
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise CheckpointError(
+            f"has no {missing[0]}",
+            where=folder,
+            remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
+        )
+    try:
+        description = Description.model_validate_json((folder / "config.json").read_bytes())
+        tensors = load_file(folder / "model.safetensors")
+        ontology = ecg_ontology.load(folder / "ontology.json")
+    except (ValidationError, SafetensorError, EcgError, OSError) as error:
+        raise CheckpointError(
+            f"is no exported model ({' '.join(str(error).split())})",
+            where=folder,
+            remedy="Export the run again",
+        ) from error
+    if description.leads != LEADS:
+        raise CheckpointError(
+            f"has leads {list(description.leads)}, this package has {list(LEADS)}",
+            where=folder,
+            remedy="Use the version that wrote it",
+        )
+    if description.model.concepts != len(ontology):
+        raise CheckpointError(
+            f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}",
+            where=folder,
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    if description.ontology != ontology.sha256:
+        packaged = ecg_ontology.load()
+        if description.ontology == packaged.sha256:
+            _refuse_another(packaged, ontology, folder)
+        raise CheckpointError(
+            f"config.json names the enumeration {description.ontology}, ontology.json has {ontology.sha256}",
+            where=folder,
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    return description, tensors, ontology
+
+
+def _refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:
+    if found.sha256 != wanted.sha256:
+        raise CheckpointError(
+            f"follows another enumeration: {'; '.join(wanted.difference(found))}",
+            where=folder / "ontology.json",
+            remedy="Use the ontology that it was trained with",
+        )

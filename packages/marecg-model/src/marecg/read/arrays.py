@@ -1,0 +1,186 @@
+"""Records out of plain arrays, whose sampling rate, leads and units the user says.
+
+`.npy`, `.npz`, HDF5, Parquet and MATLAB files hold [records, leads, samples], [records, samples, leads], or
+one record [leads, samples] or [samples, leads]; which axis the leads are on is known by their number. Arrays
+carry no codes: their records are for pretraining.
+
+Shapes: K leads as named, L samples.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.ecg.signal import order_leads
+from marecg.errors import EcgError, InputError, Reason, RecordError, UsageError
+from marecg.read.array_layout import Layout
+from marecg.read.containers import OPENERS, Lazy, arrays_in
+from marecg.read.record import Candidate, Record, inside
+
+ENDINGS = tuple(OPENERS)
+SLAB = 16 << 20
+"""Bytes fetched at a time: the neighbours of a record are asked for next."""
+MOST_PACKED = 10_000
+"""Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
+
+
+class ArrayFile:
+    """The records of one array in a file.
+
+    Attributes:
+        leads: the names of the leads in the order of its records; the file's own where its columns say them.
+        one: whether the whole array is one record.
+    """
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        """Find the array. Raises `InputError` for a file, `UsageError` for a shape that does not fit."""
+        self._path, self._layout = path, layout
+        self._array = _chosen(arrays_in(path), layout, path)
+        if math.prod(self._array.shape) > MOST_PACKED * path.stat().st_size:
+            problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
+            raise InputError(problem, where=path, remedy="Check that the file is whole")
+        self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
+        self.one = len(self._array.shape) == 2
+        self._held = range(0)
+        self._slab: Sequence[NDArray[Any]] = ()
+
+    def __len__(self) -> int:
+        return 1 if self.one else self._array.shape[0]
+
+    def signal(self, row: int = 0, samples: int | None = None) -> tuple[NDArray[np.float32], int]:
+        """One record in mV, or its first samples: (x_KL, samples per lead in the file).
+
+        Raises:
+            RecordError: the row can't be read, or its shape is not that of the others.
+        """
+        try:
+            x = np.asarray(self._array[:] if self.one else self._row(row))
+        except Exception as error:  # five libraries, each with errors of its own
+            raise RecordError(Reason.unreadable, f"can't be read ({error})", where=self._path) from error
+        axis = lead_axis(x.shape, len(self.leads))
+        if axis is None:
+            problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
+            raise RecordError(Reason.shape, problem, where=self._path)
+        x_KL = x if axis == 0 else x.T
+        with np.errstate(invalid="ignore", over="ignore"):  # what is no number is found by the quality rules
+            cut_KL = x_KL[:, :samples].astype(np.float64) / self._layout.per_mv
+            return np.ascontiguousarray(cut_KL, np.float32), x_KL.shape[1]
+
+    def _row(self, row: int) -> NDArray[Any]:
+        if row not in self._held:
+            row_bytes = 8 * math.prod(self._array.shape[1:])
+            count = max(1, SLAB // max(row_bytes, 1))
+            first = row // count * count
+            self._held = range(0)  # should the file break off, nothing is held
+            self._slab = self._array[first : min(first + count, len(self))]
+            self._held = range(first, first + len(self._slab))
+        return self._slab[row - self._held.start]
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file is an array by its ending, and not the signal file of a WFDB record."""
+    return path.suffix.lower() in ENDINGS and not path.with_suffix(".hea").is_file()
+
+
+def candidates(root: Path, file: Path, layout: Layout, source: str) -> Iterator[Candidate]:
+    """Every record of a file below `root`. Raises as `ArrayFile` does."""
+    array = ArrayFile(file, layout)
+    for row in range(len(array)):
+        place = -1 if array.one else row
+        yield Candidate(root, file, source, partial(read, root, file, layout, source, place), row=place)
+
+
+def in_folder(root: Path, file: Path, layout: Layout) -> Iterator[Candidate]:
+    """The same for a file that was come across: one that can't be used is a record to be quarantined."""
+    source = file.parent.name
+    try:
+        yield from candidates(root, file, layout, source)
+    except EcgError:
+        yield Candidate(root, file, source, partial(read, root, file, layout, source, -1))
+
+
+def read(
+    root: Path, file: Path, layout: Layout, source: str, row: int, seconds: float | None = None
+) -> Record:
+    """Read one record; `row` −1: the file is one. Raises `RecordError` as `read_signal` does."""
+    x_CL, length = read_signal(root, file, layout, row, seconds)
+    return Record(
+        id=file.stem if row < 0 else f"{file.stem}/{row}",
+        source=source,
+        path=file,
+        x_CL=x_CL,
+        fs=layout.fs,
+        codes=(),
+        age=None,
+        sex=None,
+        patient=None,
+        notes=("no diagnosis",),
+        length=length,
+    )
+
+
+def read_signal(
+    root: Path, file: Path, layout: Layout, row: int, seconds: float | None = None
+) -> tuple[NDArray[np.float32], int]:
+    """Read the twelve leads of a record, or its first seconds: (x_CL in mV, samples per lead in the file).
+
+    Raises:
+        RecordError: the file is outside the folder, unreadable, or its shape or leads don't fit.
+    """
+    if not inside(file, root):
+        raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
+    try:
+        array = _opened(file, layout, file.stat().st_mtime_ns)
+    except UsageError as error:
+        raise RecordError(Reason.shape, error.problem, where=file) from error
+    except InputError as error:
+        raise RecordError(Reason.unreadable, error.problem, where=file) from error
+    except OSError as error:
+        raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})", where=file) from error
+    x_KL, length = array.signal(max(row, 0), None if seconds is None else math.ceil(seconds * layout.fs))
+    if not length:
+        raise RecordError(Reason.truncated, "has no samples", where=file)
+    return order_leads(x_KL, array.leads), length
+
+
+@lru_cache(maxsize=2)
+def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
+    """Keep a file at hand from one record to the next; `changed` tells a new file of the same name."""
+    return ArrayFile(file, layout)
+
+
+def lead_axis(shape: Sequence[int], leads: int) -> int | None:
+    """Which of a record's two axes the leads are on; None where neither or both could be."""
+    fits = [axis for axis, size in enumerate(shape) if size == leads]
+    return fits[0] if len(shape) == 2 and len(fits) == 1 else None
+
+
+def _chosen(arrays: dict[str, Lazy], layout: Layout, path: Path) -> Lazy:
+    """The array named by the key, or the only one with an axis for the leads."""
+    inside = ", ".join(f"{name} ({_shape(array.shape)})" for name, array in arrays.items()) or "no numbers"
+    if layout.key and layout.key not in arrays:
+        raise UsageError(f"holds no array {layout.key!r}", where=path, remedy=f"It holds {inside}")
+    asked = {layout.key: arrays[layout.key]} if layout.key else arrays
+    fitting = [
+        array
+        for array in asked.values()
+        if len(array.shape) in (2, 3)
+        and lead_axis(array.shape[-2:], len(getattr(array, "leads", ()) or layout.leads)) is not None
+    ]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        problem, remedy = f"holds several arrays that could be signals: {inside}", "Choose one with --key"
+    else:
+        problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
+        remedy = "Name its leads with --leads; records are [leads, samples] or [samples, leads]"
+    raise UsageError(problem, where=path, remedy=remedy)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))

@@ -1,0 +1,59 @@
+"""The CinC Challenges 2020/2021, and any folder of WFDB records in their style.
+
+Eight collections, each a folder of headers that carry age, sex and SNOMED-CT codes as comments
+(Reyna et al. 2021, doi:10.23919/CinC53138.2021.9662687); on PhysioNet with a further level of folders. The
+Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same headers in a tree of its own.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+
+from marecg.read.record import Candidate, Record
+from marecg.read.wfdb import read_record
+
+COLLECTIONS = (
+    "chapman_shaoxing",
+    "cpsc_2018",
+    "cpsc_2018_extra",
+    "georgia",
+    "ningbo",
+    "ptb",
+    "ptb-xl",
+    "st_petersburg_incart",
+)
+_JS = re.compile(r"JS(\d{5})")
+
+
+CHAPMAN = 10_646
+"""The Chapman-Shaoxing and Ningbo database numbers its records through; Ningbo's come after this one."""
+
+
+def candidates(root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
+    """The records of some headers below `root`."""
+    for header in headers:
+        yield Candidate(root, header, collection(header, root), partial(read, root, header))
+
+
+def collection(header: Path, root: Path) -> str:
+    """Which collection a header belongs to: a known one that its path names, or the folder below `root`."""
+    known, folder = _folder(header.parent, root)
+    number = None if known else _JS.fullmatch(header.stem)
+    if number:
+        return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
+    return folder
+
+
+@lru_cache(maxsize=16)
+def _folder(folder: Path, root: Path) -> tuple[bool, str]:
+    """Whether a folder's path names a known collection, and the name that its headers go by."""
+    names = (root.name, *folder.relative_to(root).parts)
+    known = [name for name in names if name in COLLECTIONS]
+    return bool(known), known[-1] if known else names[min(1, len(names) - 1)]
+
+
+def read(root: Path, header: Path, seconds: float | None = None) -> Record:
+    """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+    return replace(read_record(header, root, seconds), source=collection(header, root))

@@ -1,0 +1,187 @@
+"""PTB-XL in the layout in which PhysioNet publishes it.
+
+`ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean), and the recordings
+twice: `records500/` as recorded, `records100/` at 100 Hz.
+Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
+"""
+
+import ast
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from marecg.errors import CorpusError
+from marecg.read.record import Candidate, Record, age_in_years, inside, on_disk
+from marecg.read.wfdb import read_signal
+from marecg.read.wfdb_header import read_header
+
+DATABASE = "ptbxl_database.csv"
+STATEMENTS = "scp_statements.csv"
+SOURCE = "ptbxl"
+FS = 500
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the database: `scp` maps each statement to its likelihood in percent (0: not given).
+
+    `file` is the recording at 500 Hz, `slow_file` the one at 100 Hz, or empty.
+    """
+
+    ecg_id: int
+    patient: str | None
+    age: float | None
+    sex: str | None
+    scp: dict[str, float]
+    fold: int
+    file: str
+    slow_file: str = ""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One row of the statements: what kind of finding it is, and its diagnostic class and subclass if any."""
+
+    name: str
+    description: str
+    diagnostic: bool
+    form: bool
+    rhythm: bool
+    superclass: str | None
+    subclass: str | None
+
+
+def is_root(folder: Path) -> bool:
+    """Whether `folder` is the root of a PTB-XL release."""
+    return (folder / DATABASE).is_file()
+
+
+def database(root: Path) -> list[Entry]:
+    """Every row of the database, by ecg_id, whether its record is on disk or not.
+
+    Raises:
+        CorpusError: the database is missing or is not PTB-XL's.
+    """
+    table = _table(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
+    return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
+
+
+def entries(root: Path, rate: int = FS) -> list[Entry]:
+    """The rows whose header is on disk at either rate, by ecg_id. Raises as `database` does."""
+    return [row for row in database(root) if on_disk(header_of(root, row, rate))]
+
+
+def statements(root: Path) -> dict[str, Statement]:
+    """The SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
+    table = _table(root / STATEMENTS, "", "description", "diagnostic_class", "diagnostic_subclass")
+    return {
+        row[""]: Statement(
+            name=row[""],
+            description=row["description"],
+            diagnostic=_is_one(row["diagnostic"]),
+            form=_is_one(row["form"]),
+            rhythm=_is_one(row["rhythm"]),
+            superclass=row["diagnostic_class"] or None,
+            subclass=row["diagnostic_subclass"] or None,
+        )
+        for row in table
+    }
+
+
+def candidates(root: Path, rate: int = FS) -> Iterator[Candidate]:
+    """Every entry on disk, at the rate wanted if it is there. Raises `CorpusError` as `database` does."""
+    for entry in entries(root, rate):
+        header = header_of(root, entry, rate)
+        yield Candidate(root, header, SOURCE, partial(read, root, entry, rate=rate), entry.fold)
+
+
+def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
+    """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
+    files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
+    wanted, other = (root / f"{file}.hea" for file in files)
+    return other if on_disk(other) and not on_disk(wanted) else wanted
+
+
+def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS) -> Record:
+    """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
+
+    Raises:
+        RecordError: the record can't be used; `reason` is one of `errors.Reason`.
+    """
+    header = header_of(root, entry, rate)
+    parsed = read_header(header, root)
+    x_CL, length, notes = read_signal(parsed, root, seconds)
+    if parsed.fs != FS:
+        notes = (*notes, f"recorded at {FS} Hz, read at {parsed.fs:g} Hz")
+    return Record(
+        id=f"{entry.ecg_id:05d}",
+        source=SOURCE,
+        path=header,
+        x_CL=x_CL,
+        fs=parsed.fs,
+        codes=tuple(f"scp:{statement}" for statement in entry.scp),
+        age=entry.age,
+        sex=entry.sex,
+        patient=entry.patient,
+        notes=notes if entry.scp else (*notes, "no diagnosis"),
+        length=length,
+    )
+
+
+def records(root: Path) -> Iterator[Record]:
+    """Read every entry on disk, by ecg_id. Raises as `entries` and `read` do."""
+    return (read(root, entry) for entry in entries(root))
+
+
+def _table(path: Path, *columns: str) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            table = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CorpusError(f"can't be read ({error})", where=path, remedy="Download PTB-XL again") from error
+    missing = [column for column in columns if not table or column not in table[0]]
+    if missing:
+        raise CorpusError(f"has no column {missing[0]!r}", where=path, remedy="Download PTB-XL again")
+    return table
+
+
+def _entry(row: dict[str, str], root: Path) -> Entry:
+    try:
+        files = row["filename_hr"], row.get("filename_lr") or ""
+        for file in files:
+            if not inside(root / file, root):
+                raise ValueError(f"{file} lies outside the release")
+        return Entry(
+            ecg_id=int(row["ecg_id"]),
+            patient=str(int(float(row["patient_id"]))) if row.get("patient_id") else None,
+            age=_age(row.get("age")),
+            sex={"0": "M", "1": "F"}.get(row.get("sex") or ""),
+            scp={
+                str(name): float(likelihood)
+                for name, likelihood in ast.literal_eval(row["scp_codes"]).items()
+            },
+            fold=int(float(row["strat_fold"])),
+            file=files[0],
+            slow_file=files[1],
+        )
+    except _NO_VALUES as error:
+        problem = f"row {row['ecg_id']!r} can't be understood ({error})"
+        raise CorpusError(problem, where=root / DATABASE, remedy="Download PTB-XL again") from error
+
+
+_NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
+"""What `float`, `int` and `literal_eval` raise for text that is no value."""
+
+
+def _age(text: str | None) -> float | None:
+    """Ages above 89 are published as 300 to protect the patients; they are read as 90."""
+    try:
+        return 90.0 if float(text or "nan") >= 300 else age_in_years(text)
+    except ValueError:
+        return None
+
+
+def _is_one(text: str) -> bool:
+    return text in ("1", "1.0")

@@ -1,0 +1,227 @@
+"""`marecg data get`: a dataset from its publisher, resumed where it was interrupted, every file verified.
+
+A file under its final name has had the publisher's checksum; one that is on its way ends in `.part`.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from shutil import copyfileobj
+from urllib.parse import quote
+
+import requests
+from joblib import Parallel, delayed
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+from ecg_ontology.files import replacing
+from marecg.errors import InputError, OutputError
+from marecg.read.published import Dataset
+
+CONNECTIONS = 4
+"""Files fetched at a time: the small files of PhysioNet wait for the network, not for the disk."""
+ATTEMPTS = 3
+"""How often a file is tried before the download ends."""
+TIMEOUT = (10, 60)
+"""Seconds to wait for a connection, and between two pieces of an answer."""
+PIECE = 1 << 16
+"""Bytes kept at a time: as much is lost of a file that breaks off."""
+
+Watch = Callable[[int, int, int], None]
+"""Told how many files there are, how many are done, and how many bytes have come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A file to fetch: its path below the dataset's folder, its address, and its checksum."""
+
+    path: str
+    url: str
+    algorithm: str
+    digest: str
+
+
+def get(
+    dataset: Dataset,
+    out: str | Path,
+    *,
+    base: str | None = None,
+    verify: bool = False,
+    watch: Watch | None = None,
+) -> Path:
+    """Fetch a dataset into the folder of its name below `out`; called again, go on.
+
+    Args:
+        dataset: which.
+        out: the folder for datasets.
+        base: another address of its files, such as a mirror's.
+        verify: read the files that are there already, and fetch anew what has another checksum.
+        watch: called whenever a file is done.
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        InputError: it can't be fetched by a program, the publisher can't be reached or answers otherwise, a
+            file has another checksum, or the list of files leads out of the folder.
+        OutputError: a file can't be written.
+    """
+    if dataset.host == "hand":
+        problem = "is not offered for download by programs"
+        raise InputError(problem, where=dataset.name, remedy=f"Get it by hand from {dataset.home}")
+    folder = Path(out) / dataset.name
+    with _session() as session:
+        listing = {"physionet": _sums, "zenodo": _zenodo}[dataset.host]
+        remotes = list(listing(session, base or dataset.files, dataset))
+        if not remotes:
+            raise InputError("lists no files", where=base or dataset.files, remedy=f"See {dataset.home}")
+        targets = [_inside(folder, remote.path) for remote in remotes]
+        missing = [
+            (remote, target)
+            for remote, target in zip(remotes, targets, strict=True)
+            if not target.is_file() or (verify and _digest(target, remote.algorithm) != remote.digest)
+        ]
+        done, received = len(remotes) - len(missing), 0
+        fetching = (delayed(_fetch)(session, remote, target) for remote, target in missing)
+        for size in Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching):
+            done, received = done + 1, received + size
+            if watch:
+                watch(len(remotes), done, received)
+    for target in targets:
+        if target.suffix == ".zip":
+            _unpack(target, folder)
+    return folder
+
+
+def _session() -> requests.Session:
+    session = requests.Session()
+    retry = Retry(ATTEMPTS - 1, backoff_factor=0.3, status_forcelist=(429, 500, 502, 503, 504))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=retry))
+    session.headers["Accept-Encoding"] = "identity"  # so that a range is one of the file's own bytes
+    return session
+
+
+def _sums(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Remote]:
+    """PhysioNet's list: a SHA-256 and a path per line."""
+    base = base.rstrip("/")
+    for line in _content(session, f"{base}/SHA256SUMS.txt").decode(errors="replace").splitlines():
+        digest, _, path = line.strip().partition(" ")
+        path = path.lstrip(" *")
+        if path.startswith(dataset.below) and path != "SHA256SUMS.txt":
+            yield Remote(path.removeprefix(dataset.below), f"{base}/{quote(path)}", "sha256", digest)
+
+
+def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[Remote]:
+    """Zenodo's description of a record: files with their addresses and checksums."""
+    try:
+        for file in json.loads(_content(session, base))["files"]:
+            algorithm, _, digest = file["checksum"].partition(":")
+            hashlib.new(algorithm)
+            yield Remote(file["key"], file["links"]["self"], algorithm, digest)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"describes no files ({error})", where=base, remedy=f"See {dataset.home}") from error
+
+
+def _content(session: requests.Session, url: str) -> bytes:
+    """A whole answer. Raises `InputError`."""
+    try:
+        with _answer(session, url) as answer:
+            return answer.content
+    except requests.RequestException as error:
+        remedy = "Check the network, and try again"
+        raise InputError(f"broke off ({_first(error)})", where=url, remedy=remedy) from error
+
+
+def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Response:
+    """The beginning of an answer, or of the rest of one. Raises `InputError`."""
+    ranged = {"Range": f"bytes={have}-"} if have else {}
+    try:
+        answer = session.get(url, headers=ranged, stream=True, timeout=TIMEOUT)
+    except requests.RequestException as error:
+        remedy = "Check the network; what is fetched stays, and the same command goes on"
+        raise InputError(f"can't be reached ({_first(error)})", where=url, remedy=remedy) from error
+    if answer.status_code not in (200, 206, 416):
+        problem = f"answers {answer.status_code} {answer.reason}"
+        raise InputError(problem, where=url, remedy="Try again later; the same command goes on")
+    return answer
+
+
+def _fetch(session: requests.Session, remote: Remote, target: Path) -> int:
+    """Fetch one file, going on with what is there of it; the bytes that came."""
+    part = target.with_name(f"{target.name}.part")
+    received = 0
+    for _ in range(ATTEMPTS):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            received += _append(session, remote.url, part)
+            if _digest(part, remote.algorithm) == remote.digest:
+                part.replace(target)
+                return received
+            part.unlink()
+        except requests.RequestException:
+            continue  # broken off half-way: what has come stays
+        except OSError as error:
+            remedy = "Check that the folder is writable and the disk has room; the same command goes on"
+            raise OutputError(f"cannot be written ({error.strerror})", where=target, remedy=remedy) from error
+    if part.is_file():
+        raise InputError("broke off again and again", where=remote.url, remedy="Run the same command later")
+    problem = f"has another {remote.algorithm} than its publisher states"
+    raise InputError(problem, where=remote.url, remedy="Try again later, or tell the publisher")
+
+
+def _append(session: requests.Session, url: str, part: Path) -> int:
+    have = part.stat().st_size if part.is_file() else 0
+    with _answer(session, url, have) as answer:
+        if answer.status_code == 416:  # nothing is left to send
+            return 0
+        received = 0
+        with part.open("ab" if answer.status_code == 206 else "wb") as file:
+            for piece in answer.iter_content(PIECE):
+                received += file.write(piece)
+    return received
+
+
+def _digest(path: Path, algorithm: str) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, algorithm).hexdigest()
+
+
+def _inside(folder: Path, path: str) -> Path:
+    """Where a listed file goes. Raises `InputError` for one that would lie elsewhere."""
+    parts = PurePosixPath(path).parts
+    target = folder / path
+    if "\\" in path or ".." in parts or not parts or not target.resolve().is_relative_to(folder.resolve()):
+        problem = f"the list of files names {path[:80]!r}, which lies outside the folder"
+        raise InputError(problem, where=folder, remedy="Do not trust this copy")
+    return target
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack what is not there yet. Raises `InputError` for a damaged archive."""
+    try:
+        with zipfile.ZipFile(archive) as content:
+            for member in content.infolist():
+                target = _inside(folder, member.filename)
+                if member.is_dir() or (target.is_file() and target.stat().st_size == member.file_size):
+                    continue
+                with (
+                    replacing(target) as temporary,
+                    content.open(member) as source,
+                    temporary.open("wb") as file,
+                ):
+                    copyfileobj(source, file, PIECE)
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"is damaged ({error})", where=archive, remedy="Remove it and get it again"
+        ) from error
+
+
+def _first(error: BaseException) -> str:
+    """The innermost reason of an error that wraps others."""
+    while error.__context__ is not None and error.__context__ is not error:
+        error = error.__context__
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

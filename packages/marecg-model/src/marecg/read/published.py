@@ -1,0 +1,56 @@
+"""The datasets that are read by name: what they are, where they come from, and what of them is on disk."""
+
+import tomllib
+from collections import Counter
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from marecg.errors import UsageError
+from marecg.read.discovery import sources_below
+
+
+class Dataset(BaseModel):
+    """One dataset of `datasets/catalogue.toml`, which explains the fields; None: not known for certain."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    records: int
+    licence: str | None = None
+    size: float | None = None
+    codes: str = ""
+    sources: tuple[str, ...]
+    home: str
+    host: Literal["physionet", "zenodo", "hand"]
+    files: str = ""
+    below: str = ""
+
+
+@cache
+def catalogue() -> dict[str, Dataset]:
+    """Every dataset by its name."""
+    text = (files("marecg.read") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text)
+    return {
+        name: Dataset.model_validate({"name": name, "sources": [name]} | table)
+        for name, table in tables.items()
+    }
+
+
+def dataset(name: str) -> Dataset:
+    """The dataset of a name. Raises `UsageError` where there is none."""
+    if name not in catalogue():
+        remedy = f"Choose from {', '.join(catalogue())}"
+        raise UsageError(f"no dataset is called {name!r}", remedy=remedy)
+    return catalogue()[name]
+
+
+def on_disk(root: str | Path) -> dict[str, int]:
+    """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
+    found: Counter[str] = sources_below(Path(root))
+    return {each.name: sum(found[source] for source in each.sources) for each in catalogue().values()}

@@ -1,0 +1,155 @@
+"""WFDB headers as they are found in the wild, read without touching the files.
+
+Reads what the corpora of the CinC Challenges 2020/2021, PTB and PTB-XL really hold: dates before times,
+record names with an ending, `mV` and `mv`, CRLF, comments with and without a blank. A gain that is missing or
+zero is an error, because WFDB's default of 200 per mV would silently rescale the signal.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from marecg.ecg.signal import FASTEST, SLOWEST
+from marecg.errors import Reason, RecordError
+from marecg.read.record import inside
+
+LARGEST = 1 << 20
+"""Bytes; a header is a few hundred, so a longer file is something else."""
+MOST_SIGNALS = 64
+
+_RECORD = re.compile(
+    r"(?P<name>[^\s/]+)(?P<segments>/\d+)?\s+(?P<signals>\d+)(\s+(?P<fs>[\d.]+)\S*(\s+(?P<length>\d+))?)?"
+)
+_FORMAT = re.compile(r"(?P<format>\d+)(x(?P<per_frame>\d+))?(:(?P<skew>\d+))?(\+(?P<offset>\d+))?")
+_GAIN = re.compile(
+    r"(?P<gain>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)(\((?P<baseline>-?\d+)\))?(/(?P<units>\S+))?", re.I
+)
+_COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
+_MILLIVOLTS = {"mv": 1.0, "uv": 1e-3, "µv": 1e-3, "μv": 1e-3, "v": 1e3, "nv": 1e-6}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One signal line: where the samples are, and how integers become millivolts."""
+
+    name: str
+    file: str
+    format: int
+    offset: int
+    per_mv: float
+    baseline: int
+    checksum: int | None
+
+
+@dataclass(frozen=True)
+class Header:
+    """A parsed header: `length` in samples (None: not said), `comments` by lower-case key."""
+
+    path: Path
+    fs: float
+    length: int | None
+    channels: tuple[Channel, ...]
+    comments: dict[str, str]
+
+
+def read_header(path: Path, root: Path) -> Header:
+    """Read and parse a header file that lies below `root`, also when links are followed.
+
+    Raises:
+        RecordError: `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or `units`.
+    """
+    if not inside(path, root):
+        raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise RecordError(
+            Reason.unreadable, f"the header can't be read ({error.strerror})", where=path
+        ) from error
+    if len(content) > LARGEST or b"\0" in content:
+        raise RecordError(Reason.unreadable, "is not a text file of a header's size", where=path)
+    return parse_header(content.decode("utf-8", errors="replace"), path)
+
+
+def parse_header(text: str, path: Path) -> Header:
+    """Parse a header's text; `path` only names it in errors. Raises as `read_header` does."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    body = [line for line in lines if not line.startswith("#")]
+    record = _RECORD.match(body[0]) if body else None
+    if record is None:
+        raise RecordError(
+            Reason.header, "has no record line (name, number of signals, sampling rate, length)", where=path
+        )
+    if record["segments"]:
+        raise RecordError(Reason.multi_segment, "is the header of several segments", where=path)
+    stated, given = int(record["signals"]), len(body) - 1
+    if stated != given or not 0 < stated <= MOST_SIGNALS:
+        raise RecordError(Reason.header, f"announces {stated} signals and describes {given}", where=path)
+    return Header(
+        path=path,
+        fs=_sampling_rate(record["fs"], path),
+        length=int(record["length"]) if record["length"] else None,
+        channels=tuple(_channel(line, path) for line in body[1:]),
+        comments=_comments(lines),
+    )
+
+
+def _sampling_rate(text: str | None, path: Path) -> float:
+    try:
+        fs = float(text or "nan")
+    except ValueError:
+        fs = math.nan
+    if not SLOWEST <= fs <= FASTEST:
+        raise RecordError(
+            Reason.sampling_rate, f"states no usable sampling rate ({text or 'none'})", where=path
+        )
+    return fs
+
+
+def _channel(line: str, path: Path) -> Channel:
+    fields = line.split(None, 8)
+    layout = _FORMAT.fullmatch(fields[1]) if len(fields) > 1 else None
+    if layout is None:
+        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}", where=path)
+    if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
+        raise RecordError(
+            Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}", where=path
+        )
+    name = fields[8].strip() if len(fields) == 9 else ""
+    scale = _GAIN.fullmatch(fields[2]) if len(fields) > 2 else None
+    if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
+        problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
+        raise RecordError(
+            Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit", where=path
+        )
+    units = (scale["units"] or "mV").lower()
+    if units not in _MILLIVOLTS:
+        raise RecordError(
+            Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts", where=path
+        )
+    integers = [_integer(field) for field in fields[3:8]] + [None] * 5
+    baseline = scale["baseline"] if scale["baseline"] is not None else integers[1]
+    return Channel(
+        name=name,
+        file=fields[0],
+        format=int(layout["format"]),
+        offset=int(layout["offset"] or 0),
+        per_mv=float(scale["gain"]) / _MILLIVOLTS[units],
+        baseline=int(baseline or 0),
+        checksum=integers[3],
+    )
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else None
+
+
+def _comments(lines: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        comment = _COMMENT.fullmatch(line)
+        if comment:
+            found.setdefault(comment["key"].lower(), comment["value"].strip())
+    return found

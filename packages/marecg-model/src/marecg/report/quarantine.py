@@ -1,0 +1,71 @@
+"""`marecg gallery`: what was quarantined, with pictures, so that a person can judge the rules.
+
+One HTML file without scripts or network: for each reason, how many records it took and some examples.
+
+Shapes: C leads, L samples.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from ecg_ontology.files import replacing
+from marecg.corpus.plan import read_json
+from marecg.corpus.prepared import read_about
+from marecg.drawing.page import Figure, Section, page
+from marecg.drawing.tracing import rows
+from marecg.errors import RecordError
+from marecg.read.array_layout import Layout
+from marecg.read.discovery import find
+from marecg.read.record import Candidate
+
+EXAMPLES = 3
+"""Pictures per reason."""
+
+
+def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) -> int:
+    """Write the page; returns how many pictures it has.
+
+    Args:
+        folder: the corpus, for its report.
+        sources: the folders it was prepared from, for the signals.
+        out: the HTML file.
+
+    Raises:
+        CorpusError: no corpus, or no records in the sources.
+        OutputError: the page can't be written.
+    """
+    about, report = read_about(Path(folder)), read_json(Path(folder) / "report.json")
+    window = about["config"]["window"] / about["config"]["fs"]
+    layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
+    found = find([Path(each).resolve() for each in sources], layout=layout)
+    candidates = {(each.root.name, each.path): each for each in found}
+    examples: dict[str, list[Figure]] = defaultdict(list)
+    for entry in report["records"]:
+        if len(examples[entry["reason"]]) < EXAMPLES:
+            candidate = candidates.get((entry["root"], entry["path"]))
+            examples[entry["reason"]].append(_example(entry, candidate, window))
+    sections = [
+        Section(f"{reason}: {report['quarantined'][reason]}", shown)
+        for reason, shown in sorted(examples.items())
+    ]
+    counts = (
+        f"{report['found']} records found, {report['kept']} kept, {len(report['records'])} quarantined. "
+        f"At most {EXAMPLES} of each reason are shown, each at the largest gain at which it fits its rows; "
+        "the gain is written at its foot."
+    )
+    with replacing(out) as temporary:
+        temporary.write_text(page("Quarantined records", counts, sections), encoding="utf-8")
+    return sum(len(example.pictures) for shown in examples.values() for example in shown)
+
+
+def _example(entry: dict[str, str], candidate: Candidate | None, seconds: float) -> Figure:
+    """The record's name and message, and its picture where it can be read at all."""
+    name = f"{entry['root']}/{entry['path']}"
+    pictures = []
+    if candidate is not None:
+        with suppress(RecordError):
+            record = candidate.read(seconds=seconds)
+            pictures = [rows(record.x_CL, record.fs, label=f"12 leads of {name}")]
+    return Figure(entry["path"], pictures, f"{name}: {entry['message']}")

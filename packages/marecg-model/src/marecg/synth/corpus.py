@@ -1,0 +1,173 @@
+"""A whole synthetic corpus on disk: headers, signals and, beside each record, the truth about it."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ecg_ontology.files import refuse_others, replacing
+from marecg.config import LEADS
+from marecg.errors import UsageError
+from marecg.synth import challenge, findings
+from marecg.synth.diagnoses import DIAGNOSES
+from marecg.synth.noise import Noise
+from marecg.synth.quirks import FRANK, QUIRKS, Quirk
+from marecg.synth.record import SyntheticRecord, drawn_record
+from marecg.synth.truth import truth
+
+_OURS = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
+_LABELS, _QUIRKS = 1, 2
+"""Streams of randomness beside the records' own: neither labels nor quirks change another record's signal."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `write_corpus` wrote: the record names, and how many good records have each diagnosis."""
+
+    names: tuple[str, ...]
+    diagnoses: dict[str, int]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Everything that decides the bytes of a corpus."""
+
+    records: int
+    seed: int
+    diagnoses: tuple[str, ...]
+    noise: float
+    label_noise: float
+    quirks: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what can't be made."""
+        if self.records < 0 or not (self.records or self.quirks):
+            raise UsageError(f"can't make {self.records} records", remedy="Ask for at least one")
+        if self.seed < 0:
+            raise UsageError(f"a seed of {self.seed} is negative", remedy="Choose a whole number from 0")
+        if not self.noise >= 0:
+            raise UsageError(
+                f"a noise of {self.noise} is negative", remedy="Choose 0 for clean records, 1 for usual ones"
+            )
+        if not 0 <= self.label_noise <= 1:
+            raise UsageError(
+                f"a label noise of {self.label_noise} is no probability", remedy="Choose from 0 to 1"
+            )
+        unknown = [name for name in self.quirks if name not in QUIRKS]
+        if unknown:
+            raise UsageError(
+                f"no such quirk: {', '.join(unknown)}", remedy=f"Choose from {', '.join(QUIRKS)}"
+            )
+
+
+class _Draft(NamedTuple):
+    """A record that is about to be written."""
+
+    name: str
+    made: SyntheticRecord
+    codes: tuple[str, ...]
+    quirk: str | None
+
+
+def write_corpus(
+    out: str | Path,
+    records: int,
+    seed: int,
+    *,
+    diagnoses: Sequence[str] = (),
+    noise: float = 1.0,
+    label_noise: float = 0.0,
+    quirks: Sequence[str] = (),
+    watch: Callable[[int, int], None] = lambda done, wanted: None,
+) -> Written:
+    """Write a WFDB corpus in the Challenges' style; the same arguments give the same bytes.
+
+    Record i depends on (seed, i) alone, so a larger corpus begins with the smaller one. Each record has a
+    header, a `.mat` signal (500 Hz, 10 s, 12 leads, 1000/mV) and a `.truth.json`. The folder appears whole or
+    not at all.
+
+    Args:
+        out: a folder that is new, empty, or holds an older synthetic corpus, which is replaced.
+        records: how many good records.
+        seed: a whole number from 0.
+        diagnoses: leading findings to draw from, equally often; empty: all, by their weights.
+        noise: a factor on `Noise()`; 0 is clean.
+        label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
+        ones. quirks: bad records to add, keys of `QUIRKS`. watch: called after each record with how many are
+        done and how many are wanted.
+
+    Raises:
+        UsageError: an impossible number, an unknown name, or a folder that holds something else.
+        OutputError: the folder can't be written.
+    """
+    plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
+    out = Path(out)
+    refuse_others(out, _OURS.fullmatch)  # an older synthetic corpus may be replaced
+    names: list[str] = []
+    counts: Counter[str] = Counter()
+    with replacing(out) as folder:
+        folder.mkdir()
+        for done, draft in enumerate(chain(_good(plan), _bad(plan)), start=1):
+            names += _write(folder, draft)
+            counts.update(draft.made.diagnoses if draft.quirk is None else ())
+            watch(done, plan.records + len(plan.quirks))
+        (folder / "RECORDS").write_text("".join(f"{name}\n" for name in names))
+        (folder / "synth.json").write_text(_json({**asdict(plan), "counts": dict(sorted(counts.items()))}))
+    return Written(tuple(names), dict(counts.most_common()))
+
+
+def _good(plan: _Plan) -> Iterator[_Draft]:
+    shares = {name: 1.0 if plan.diagnoses else DIAGNOSES[name].weight for name in plan.diagnoses or DIAGNOSES}
+    mixture = Noise().times(plan.noise)
+    for index in range(plan.records):
+        made = drawn_record(shares, np.random.default_rng((plan.seed, index)), noise=mixture)
+        labels = np.random.default_rng((plan.seed, index, _LABELS))
+        codes = _mislabelled(made.codes, labels) if labels.random() < plan.label_noise else made.codes
+        yield _Draft(f"S{index + 1:05d}", made, codes, None)
+
+
+def _bad(plan: _Plan) -> Iterator[_Draft]:
+    for name in plan.quirks:
+        quirk = QUIRKS[name]
+        rng = np.random.default_rng((plan.seed, list(QUIRKS).index(name), _QUIRKS))
+        made = drawn_record({"NSR": 1.0}, rng, quirk.fs, quirk.seconds, Noise().times(plan.noise))
+        yield _Draft(f"Q_{name.replace('-', '_')}", made, made.codes, name)
+
+
+def _write(folder: Path, draft: _Draft) -> list[str]:
+    """Write a record's files; the names it has, two for a twin."""
+    quirk = QUIRKS[draft.quirk] if draft.quirk else Quirk("none")
+    made = draft.made
+    signals = dict(zip(LEADS, challenge.quantised(made.leads_mv), strict=True))
+    signals |= dict(zip(FRANK, np.rint(made.vcg_mv * challenge.PER_MV).astype(np.int16), strict=True))
+    samples = quirk.samples(np.stack([signals[lead] for lead in quirk.leads]))
+    matrix = quirk.matrix(challenge.matrix(samples))
+    names = [draft.name, f"{draft.name}_twin"] if quirk.twin else [draft.name]
+    for name in names:
+        header = challenge.header(
+            name, quirk.leads, samples, made.fs, made.patient.age, made.patient.sex, draft.codes
+        )
+        known = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
+        if matrix is not None:
+            (folder / f"{name}.mat").write_bytes(matrix)
+        (folder / f"{name}.truth.json").write_text(_json(known))
+        (folder / f"{name}.hea").write_bytes(quirk.header(header).encode())
+    return names
+
+
+def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
+    """The codes with one missing, one too many, or one wrong."""
+    others = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
+    gone, added = int(rng.integers(len(codes))), str(rng.choice(others))
+    kept = codes[:gone] + codes[gone + 1 :]
+    return (kept or (added,), (*codes, added), (*kept, added))[int(rng.integers(3))]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"

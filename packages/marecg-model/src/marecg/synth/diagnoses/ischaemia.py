@@ -1,0 +1,86 @@
+"""Infarction by territory and age, and changes of ST and T.
+
+No code of the Challenges names an inferior infarction: ours carries acute infarction with inferior ischaemia.
+"""
+
+from collections.abc import Mapping
+
+from marecg.synth import morphology as m
+from marecg.synth.diagnosis import Diagnosis, Range
+
+ISCHAEMIA: Mapping[str, Diagnosis] = {
+    "AntMI": Diagnosis(
+        "anterior myocardial infarction",
+        ("54329005",),
+        (
+            {
+                "qrs": m.Q_ANTERIOR,
+                "st": (0.1, -0.15, -0.28),
+                "st_gain": Range(0.7, 1.4),
+                "t": (0.3, 0.08, -0.35),
+            },
+        ),
+        per_decade=1.3,
+        male=2.2,
+        companions={"PVC": 0.12},
+    ),
+    "InfMI": Diagnosis(
+        "inferior myocardial infarction",
+        ("57054005",),
+        (
+            {
+                "qrs": m.Q_INFERIOR,
+                "st": (-0.12, 0.3, 0.06),
+                "st_gain": Range(0.6, 1.2),
+                "t": (0.12, 0.34, 0.02),
+            },
+        ),
+        also=("425419005",),
+        per_decade=1.3,
+        male=2.2,
+        companions={"1AVB": 0.12, "PVC": 0.08},
+    ),
+    "OMI": Diagnosis(
+        "old myocardial infarction",
+        ("164867002",),
+        (
+            {"qrs": m.Q_ANTERIOR, "t": (-0.02, 0.1, 0.2), "t_gain": Range(0.8, 1.2)},
+            {"qrs": m.Q_INFERIOR, "t": (0.3, -0.14, -0.1), "t_gain": Range(0.8, 1.2)},
+        ),
+        per_decade=1.5,
+        male=2.0,
+        companions={"PVC": 0.08, "1AVB": 0.06},
+    ),
+    "STE": Diagnosis(
+        "ST elevation",
+        ("164931005",),
+        ({"st": (0.14, 0.17, -0.12), "st_gain": Range(1.1, 1.7)},),
+        per_decade=0.9,
+        male=2.0,
+    ),
+    "STD": Diagnosis(
+        "ST depression",
+        ("429622005",),
+        ({"st": (-0.16, -0.13, 0.05), "st_gain": Range(0.7, 1.3), "t_gain": 0.7},),
+        per_decade=1.4,
+    ),
+    "TWI": Diagnosis(
+        "T-wave inversion",
+        ("59931005",),
+        ({"t": (-0.30, -0.16, 0.06), "t_gain": Range(0.7, 1.2)},),
+        per_decade=1.3,
+    ),
+    "MyIsch": Diagnosis(
+        "myocardial ischaemia",
+        ("164861001",),
+        ({"st": (-0.13, -0.10, 0.04), "st_gain": Range(0.7, 1.2), "t": (-0.16, -0.10, 0.08)},),
+        per_decade=1.4,
+        male=1.2,
+    ),
+    "NSSTC": Diagnosis(
+        "nonspecific ST-T changes",
+        ("428750005",),
+        ({"t": (0.05, 0.04, -0.03), "st": (-0.04, -0.03, 0.02)},),
+        per_decade=1.2,
+    ),
+}

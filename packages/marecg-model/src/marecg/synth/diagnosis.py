@@ -1,0 +1,58 @@
+"""What a diagnosis is: its codes, what it does to beat and rhythm, whom it strikes, what it comes with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from marecg.synth.rhythm import Atrium, Conduction, Ectopy
+
+
+class Range(NamedTuple):
+    """A number drawn evenly between two."""
+
+    low: float
+    high: float
+
+
+Change = Mapping[str, object]
+"""Fields of `morphology.Shape`, each with its new value or the `Range` it is drawn from."""
+
+ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
+"""All that can't be seen where there are no P-waves."""
+VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})
+"""All that is not the patient's own where beats arise in the ventricles."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One finding.
+
+    Args:
+        codes: SNOMED CT codes that mean it; one is drawn.
+        also: codes that stand beside it in the header.
+        shapes: alternative changes to the beat; one is drawn.
+        atrium, conduction, ectopy: the part of the rhythm that it takes over.
+        hides: what can't be seen beside it, and so can't be combined with it.
+        weight: how often it leads a record of a corpus.
+        per_decade, male: odds ratios for ten more years of age and for men.
+        companions: other findings that come with it, with their probability at 60 years.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    shapes: tuple[Change, ...] = ({},)
+    atrium: Atrium | None = None
+    conduction: Conduction | None = None
+    ectopy: Ectopy | None = None
+    hides: frozenset[str] = frozenset()
+    also: tuple[str, ...] = ()
+    weight: float = 1.0
+    per_decade: float = 1.0
+    male: float = 1.0
+    companions: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> frozenset[str]:
+        """All that it decides or hides: two findings whose claims meet can't be in one record."""
+        parts = {part for part in ("atrium", "conduction", "ectopy") if getattr(self, part) is not None}
+        return self.hides.union(parts, *self.shapes)

@@ -1,0 +1,111 @@
+"""One synthetic record: diagnoses in, twelve leads and the truth about every beat out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from marecg.errors import UsageError
+from marecg.synth import findings, heart, patient
+from marecg.synth.dipole import Array, project, twelve, vectorcardiogram
+from marecg.synth.heart import Beats
+from marecg.synth.noise import Noise, lead_noise
+from marecg.synth.patient import Patient
+
+_AXIS_SPREAD = 0.16
+"""How far hearts lie turned in their chests, rad around each axis (standard deviation)."""
+
+
+@dataclass(frozen=True)
+class SyntheticRecord:
+    """A record and its truth.
+
+    `leads_mv` is float64[12, n] in the order of `LEADS`; `vcg_mv` the heart's dipole without noise,
+    float64[3, n]; `p_onsets` (s) every P-wave in the record, conducted or not (fibrillatory and flutter waves
+    are none).
+    """
+
+    leads_mv: Array
+    vcg_mv: Array
+    fs: int
+    patient: Patient
+    diagnoses: tuple[str, ...]
+    codes: tuple[str, ...]
+    beats: Beats
+    p_onsets: Array
+
+
+def record(
+    *diagnoses: str,
+    rng: np.random.Generator,
+    fs: int = 500,
+    seconds: float = 10.0,
+    noise: Noise | None = None,
+) -> SyntheticRecord:
+    """Make a record with these findings, on top of normal sinus rhythm unless one of them is a rhythm.
+
+    Args:
+        diagnoses: abbreviations, keys of `DIAGNOSES`.
+        rng: every draw comes from it.
+        fs: Hz.
+        seconds: the record's length.
+        noise: `Noise()` by default; `Noise().times(0)` for a clean record.
+
+    Raises:
+        UsageError: an unknown abbreviation, two findings that can't be seen in one record, or no length.
+
+    Example:
+        >>> block = record("LBBB", "1AVB", rng=np.random.default_rng(0))
+        >>> block.leads_mv.shape, block.diagnoses
+        ((12, 5000), ('LBBB', '1AVB', 'NSR'))
+    """
+    names = findings.completed(diagnoses)
+    return _recorded(names, patient.drawn(*findings.odds(names), rng), rng, fs, seconds, noise or Noise())
+
+
+def drawn_record(
+    shares: Mapping[str, float],
+    rng: np.random.Generator,
+    fs: int = 500,
+    seconds: float = 10.0,
+    noise: Noise | None = None,
+) -> SyntheticRecord:
+    """Draw a leading finding by its share, a patient who has it, what comes with it, and make that record."""
+    leading = findings.weighted(shares, rng)
+    person = patient.drawn(*findings.odds([leading]), rng)
+    return _recorded(
+        findings.with_companions(leading, person, rng), person, rng, fs, seconds, noise or Noise()
+    )
+
+
+def _recorded(
+    names: tuple[str, ...], person: Patient, rng: np.random.Generator, fs: int, seconds: float, noise: Noise
+) -> SyntheticRecord:
+    n = round(fs * seconds)
+    if n < 1:
+        raise UsageError(f"{seconds} s at {fs} Hz is no record", remedy="Ask for a positive length and rate")
+    found = findings.of(names)
+    own = heart.drawn_shape(found, person, rng)
+    plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)
+    shapes = heart.shapes_by_kind(own, rng)
+    beats = heart.timed(plan, shapes)
+    vcg = _turn(rng) @ vectorcardiogram(heart.bumps(plan, beats, shapes, person), fs, n)
+    leads = project(vcg) + lead_noise(noise, fs, n, person.breath_hz, rng)
+    codes = [code for one in found for code in (str(rng.choice(one.codes)), *one.also)]
+    return SyntheticRecord(
+        leads_mv=twelve(leads),
+        vcg_mv=vcg,
+        fs=fs,
+        patient=person,
+        diagnoses=names,
+        codes=tuple(dict.fromkeys(codes)),
+        beats=beats.between(0, seconds),
+        p_onsets=heart.p_onsets(plan, 0, seconds),
+    )
+
+
+def _turn(rng: np.random.Generator) -> Array:
+    """A small random rotation of the heart: [3, 3] (Cayley's map of a skew matrix)."""
+    x, y, z = rng.normal(0, _AXIS_SPREAD / 2, 3)
+    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.asarray(np.linalg.solve(np.eye(3) - skew, np.eye(3) + skew))

@@ -1,0 +1,214 @@
+"""What a run writes while it goes on: metrics.csv, monitors.csv, checkpoints, and a progress bar."""
+
+import csv
+import sys
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Checkpoint
+from torch import Tensor
+from tqdm import tqdm
+
+from ecg_ontology.files import replacing
+from marecg.corpus.batches import Batch, BatchStream
+from marecg.train.lightning_module import Pretraining
+
+KEPT_CHECKPOINTS = 2
+
+
+class AfterStep(lightning.Callback):
+    """Does something once per optimiser step, after its last micro-batch."""
+
+    def on_train_batch_end(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        outputs: Any,
+        batch: Batch,
+        batch_idx: int,
+    ) -> None:
+        """Look whether the micro-batch was the step's last."""
+        assert isinstance(pl_module, Pretraining)
+        self.after_batch(trainer, outputs)
+        if (batch.number + 1) % trainer.accumulate_grad_batches == 0:
+            self.after_step(trainer, pl_module, batch)
+
+    def after_batch(self, trainer: lightning.Trainer, outputs: Mapping[str, Tensor]) -> None:
+        """Take note of a micro-batch; most callbacks need not."""
+
+    @abstractmethod
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """React to a step; `batch` is its last micro-batch."""
+
+
+class Rows(AfterStep):
+    """Adds rows to a CSV file; on resuming, those of steps that the checkpoint doesn't know go."""
+
+    path: Path
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Forget what came after the checkpoint."""
+        if trainer.is_global_zero:
+            _forget_after(self.path, trainer.global_step)
+
+
+class Metrics(Rows):
+    """metrics.csv: one row per optimiser step, `step,epoch,loss,lr,<named losses…>`.
+
+    A loss is the mean over the step's micro-batches and ranks. On resuming, rows after the checkpoint go.
+
+    Args:
+        path: the file.
+        batches_per_epoch: micro-batches that make an epoch, over all ranks; a fraction perhaps.
+    """
+
+    def __init__(self, path: Path, batches_per_epoch: float) -> None:
+        self.path = path
+        self.batches_per_epoch = batches_per_epoch
+        self.latest: dict[str, float] = {}
+        self._batches: list[dict[str, Tensor]] = []
+        self._lr = 0.0
+
+    def on_before_optimizer_step(
+        self,
+        trainer: lightning.Trainer,
+        pl_module: lightning.LightningModule,
+        optimizer: torch.optim.Optimizer,
+    ) -> None:
+        """Note the learning rate that this step is taken with."""
+        self._lr = optimizer.param_groups[0]["lr"]
+
+    def after_batch(self, trainer: lightning.Trainer, outputs: Mapping[str, Tensor]) -> None:
+        """Keep the losses; Lightning hands `loss` back divided by the number of micro-batches."""
+        whole = outputs["loss"] * trainer.accumulate_grad_batches
+        self._batches.append({**outputs, "loss": whole.detach()})
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Write the step's row."""
+        # One tensor for all losses: one exchange between ranks, and one wait for the GPU.
+        values = torch.stack([torch.stack(list(losses.values())) for losses in self._batches])
+        reduced = trainer.strategy.reduce(values.double().mean(0), reduce_op="mean")
+        assert isinstance(reduced, Tensor)
+        means = dict(zip(self._batches[0], reduced.tolist(), strict=True))
+        self._batches = []
+        self.latest = {
+            "step": trainer.global_step,
+            "epoch": (batch.number + 1) * trainer.world_size / self.batches_per_epoch,
+            "loss": means.pop("loss"),
+            "lr": self._lr,
+            **means,
+        }
+        if trainer.is_global_zero:
+            _append(self.path, self.latest)
+
+
+class Monitors(Rows):
+    """monitors.csv: the signs of collapse, one row per look at them (`marecg.train.monitors`)."""
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = every
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Write the row of a step that was looked at."""
+        if trainer.is_global_zero and trainer.global_step % self.every == 0:
+            _append(self.path, {"step": trainer.global_step, **module.monitored})
+
+
+class Checkpoints(AfterStep, Checkpoint):
+    """A checkpoint every so many optimiser steps and after the last; the newest two stay.
+
+    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
+    """
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.folder = folder
+        self.every = every
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Save after the step that is due."""
+        step = trainer.global_step
+        if step % self.every and step != module.total_steps:
+            return
+        target = self.folder / f"step-{step:08d}.ckpt"
+        # Every rank takes part in collecting the state; rank 0 alone writes.
+        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
+            trainer.save_checkpoint(path, weights_only=False)  # all of it, not the weights alone
+        if trainer.is_global_zero:
+            for old in checkpoints(self.folder)[:-KEPT_CHECKPOINTS]:
+                old.unlink()
+
+
+class Progress(AfterStep):
+    """A bar on stderr that counts optimiser steps and shows the speed and the latest row of metrics.csv.
+
+    `records/s` is over all ranks since this process began to train, `data` the share of the time in which
+    rank 0 fetched batches.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.bar: tqdm[Any] | None = None
+        self._began = 0.0
+        self._records = 0
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Begin at the step that the run is at."""
+        assert isinstance(pl_module, Pretraining)
+        self._began = time.perf_counter()
+        if trainer.is_global_zero:
+            self.bar = tqdm(
+                total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
+            )
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Advance; name the losses, and the skipped steps if there are any."""
+        if self.bar is None:
+            return
+        seconds, stream = time.perf_counter() - self._began, trainer.train_dataloader
+        assert isinstance(stream, BatchStream)
+        self._records += stream.batch_size * stream.world * trainer.accumulate_grad_batches
+        shown = {"records/s": f"{self._records / seconds:.1f}", "data": f"{stream.seconds / seconds:.1%}"}
+        shown |= {
+            name: f"{value:.3f}" for name, value in self.metrics.latest.items() if name not in {"step", "lr"}
+        }
+        if module.skipped_steps:
+            shown["skipped"] = str(module.skipped_steps)
+        self.bar.set_postfix(shown, refresh=False)
+        self.bar.update()
+
+    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        """Leave the bar as it is, finished or not."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The complete checkpoints of a run, oldest first."""
+    return sorted(folder.glob("step-*.ckpt"))
+
+
+def _append(path: Path, row: Mapping[str, float]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def _forget_after(path: Path, step: int) -> None:
+    """Keep the rows up to a step; one that a crash cut short goes too, being later than any checkpoint."""
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        kept = [row for row in rows if row and row[0].isdigit() and int(row[0]) <= step]
+        csv.writer(file).writerows([head, *kept])

@@ -1,0 +1,139 @@
+"""How the network is trained: one optimiser step after the other (§subsec:implementation).
+
+What a step computes is in `marecg.train.network`.
+"""
+
+import logging
+from typing import Any
+
+import lightning
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from marecg.config import Config
+from marecg.corpus.batches import Batch
+from marecg.errors import DivergedError
+from marecg.nn.ema import momentum_at
+from marecg.objectives.total import total_loss
+from marecg.train.monitors import monitor
+from marecg.train.network import Network
+from marecg.train.schedule import lr_factor, parameter_groups
+
+logger = logging.getLogger(__name__)
+
+NON_FINITE_IN_A_ROW = 10
+"""So many steps without finite gradients, one after the other, end the run."""
+
+
+class Pretraining(lightning.LightningModule):
+    """The network under its optimiser, schedule, EMA and guard against steps that aren't finite.
+
+    Args:
+        config: the recipe.
+        network: what is trained.
+        total_steps: optimiser steps of the whole run; schedules and ramps span them.
+    """
+
+    def __init__(self, config: Config, network: Network, total_steps: int) -> None:
+        super().__init__()
+        self.config = config
+        self.network = network
+        self.total_steps = total_steps
+        self.skipped_steps = 0
+        self.non_finite_in_a_row = 0
+        self.monitored: dict[str, float] = {}
+        self._last: tuple[Batch, dict[str, Tensor]] | None = None
+
+    def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
+        """Return the total under `loss` and every named loss beside it."""
+        outcome = self.network(batch, self._generator(batch.number), self._all_ranks)
+        train = self.config.train
+        epoch = train.max_epochs * self.global_step / self.total_steps
+        last = (batch.number + 1) % train.accumulate == 0
+        if last and (self.global_step + 1) % train.monitor_every == 0:
+            self.monitored = monitor(outcome)
+        named = {name: value.detach() for name, value in outcome.named.items()}
+        self._last = (batch, named)
+        return {"loss": total_loss(outcome.named, self.config, epoch), **named}
+
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.
+
+        One norm answers both. Lightning's own clipping refuses the fused AdamW.
+
+        Raises:
+            DivergedError: that is the tenth such step in a row.
+        """
+        finite = bool(clip_grad_norm_(self.parameters(), self.config.train.clip).isfinite())
+        if self.trainer.strategy.reduce_boolean_decision(finite, all=True):
+            self.non_finite_in_a_row = 0
+            return
+        self.zero_grad(set_to_none=True)
+        self.skipped_steps += 1
+        self.non_finite_in_a_row += 1
+        logger.warning("step %d skipped: its gradients are not finite", self.global_step + 1)
+        if self.non_finite_in_a_row == NON_FINITE_IN_A_ROW:
+            raise self._diverged()
+
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        """Step, then let the EMA follow."""
+        super().optimizer_step(*args, **kwargs)
+        if self.config.jepa:
+            momentum = momentum_at(self.global_step, self.total_steps, self.config.jepa.momentum)
+            self.network.ema.update(self.network.slow_part(), momentum)
+
+    def configure_optimizers(self) -> Any:
+        """AdamW over the encoder and its heads; MSPS's heads are groups of their own on the same schedule."""
+        train, network = self.config.train, self.network
+        msps = [network.rhythm_head, network.position_head] if self.config.msps else []
+        others = [module for module in network.children() if module not in msps]
+        optimizer = torch.optim.AdamW(
+            parameter_groups([*others, *msps], train.weight_decay),
+            lr=train.lr,
+            betas=train.betas,
+            fused=True,
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, lambda step: lr_factor(step, self.total_steps, train)
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep the count of skipped steps."""
+        checkpoint["skipped_steps"] = [self.skipped_steps, self.non_finite_in_a_row]
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Go on counting skipped steps."""
+        self.skipped_steps, self.non_finite_in_a_row = checkpoint["skipped_steps"]
+
+    def _generator(self, number: int) -> torch.Generator:
+        """What a rank draws for micro-batch k, however the run came to it.
+
+        Micro-batch k of rank r out of W draws what micro-batch k·W + r of a single process draws, so that
+        ranks and accumulation give the same run.
+        """
+        place = number * self.trainer.world_size + self.global_rank
+        seed = np.random.SeedSequence([self.config.train.seed, place]).generate_state(1)
+        return torch.Generator(self.device).manual_seed(int(seed[0]))
+
+    def _all_ranks(self, z_BK: Tensor) -> Tensor:
+        if self.trainer.world_size == 1:
+            return z_BK
+        gathered = self.all_gather(z_BK, sync_grads=True)
+        assert isinstance(gathered, Tensor)
+        return gathered.flatten(0, 1)
+
+    def _diverged(self) -> DivergedError:
+        assert self._last is not None
+        batch, named = self._last
+        culprits = [name for name, value in named.items() if not value.isfinite()]
+        ids = self.trainer.datamodule.corpus.ids  # type: ignore[attr-defined]
+        records = ", ".join(ids[row] for row in batch.rows_B.tolist())
+        return DivergedError(
+            f"{NON_FINITE_IN_A_ROW} steps in a row had gradients that are not finite "
+            f"({'loss ' + ', '.join(culprits) if culprits else 'every loss is finite'}; records {records})",
+            where=f"step {self.global_step + 1}",
+            remedy="Look at those records, or resume with a lower train.lr in a new run",
+        )

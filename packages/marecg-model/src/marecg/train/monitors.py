@@ -1,0 +1,39 @@
+"""Signs of collapse, read off a step: is h_rhythm still spread out, is q still undecided, who pulls how hard.
+
+Shapes: B batch, D width, N concepts.
+"""
+
+import torch
+from torch import Tensor
+
+from marecg.train.network import Outcome
+
+
+def monitor(outcome: Outcome) -> dict[str, float]:
+    """The monitors of one micro-batch.
+
+    Returns:
+        `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss
+        `grad_…`, the norm of the gradient that it alone sends into H, before any weight.
+    """
+    rhythm_BD = outcome.rhythm_BD.detach().float()
+    found = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
+    if outcome.logits_BN is not None:
+        found["entropy"] = entropy(outcome.logits_BN.detach().float())
+    for name, loss in outcome.named.items():
+        (gradient,) = torch.autograd.grad(loss, outcome.h_BTCD, retain_graph=True, allow_unused=True)
+        found[f"grad_{name}"] = 0.0 if gradient is None else float(gradient.norm())
+    return found
+
+
+def effective_rank(h_BD: Tensor) -> float:
+    """Exponential of the entropy of the centred singular values: 1 is a line, min(B − 1, D) everywhere."""
+    singular = torch.linalg.svdvals(h_BD - h_BD.mean(0))
+    share = singular / singular.sum().clamp(min=1e-12)
+    return float(torch.exp(-(share * share.clamp(min=1e-12).log()).sum()))
+
+
+def entropy(logits_BN: Tensor) -> float:
+    """Mean entropy of softmax(logits), in nats: log N where nothing is told apart."""
+    log_q_BN = logits_BN.log_softmax(-1)
+    return float(-(log_q_BN.exp() * log_q_BN).sum(-1).mean())

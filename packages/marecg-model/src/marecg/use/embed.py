@@ -1,0 +1,126 @@
+"""From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
+
+Shapes: B records, K leads given, L samples, T patches, D width, N concepts.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from marecg.config import LEADS
+from marecg.ecg.signal import amplitude_doubt, lead_places
+from marecg.ecg.windows import Recording, Said, join, recording, stacked, windows
+from marecg.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
+
+logger = logging.getLogger(__name__)
+
+BATCH = 32
+"""Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
+
+
+class Embeddings(NamedTuple):
+    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+
+    `encode` gives them for one record: [D] and [T, D].
+    """
+
+    rhythm: NDArray[np.float32]
+    patch: NDArray[np.float32]
+
+
+def embed(
+    model: MarEcg,
+    signals: ArrayLike,
+    *,
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+) -> Embeddings:
+    """Encode records with a frozen model: eval mode, nothing masked.
+
+    A record longer than the encoder's context is read in windows of that length, evenly spread over it;
+    h_rhythm is their mean, and H̄ their mean where they overlap. A shorter one is padded, and the padding
+    is hidden from the encoder. A lead that is not given is hidden as masked tokens are in training.
+
+    Logs a warning where the amplitude is no heart's in mV.
+
+    Args:
+        model: left as it is but for eval mode.
+        signals: [B, K, L] in mV.
+        fs: their sampling rate in Hz.
+        leads: the names of the K leads, in any order and of any case.
+        batch_size: windows per forward pass.
+
+    Raises:
+        UsageError: the array has another shape or no records, a lead is unknown or named twice, the rate
+            can't be, a value isn't finite, or a record is shorter than a patch.
+    """
+    x_BKL = _records(signals, lead_places(leads))
+    doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
+    if doubt:
+        logger.warning("signals: %s", doubt)
+    recordings = (recording(x_KL, fs, leads, model.config) for x_KL in x_BKL)
+    rhythms, patches = zip(*encode(model, recordings, batch_size), strict=True)
+    return Embeddings(np.stack(rhythms), np.stack(patches))
+
+
+def encode(model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH) -> Iterator[Embeddings]:
+    """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
+
+    No more is held than a batch and the recording that it ends in.
+    """
+    model.eval()
+    config, device = model.config, model.prototypes.device
+    cut = (window for whole in recordings for window in windows(whole, config))
+    said: list[Said] = []
+    while batch := list(islice(cut, batch_size)):
+        with torch.no_grad():
+            features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch)))
+        rhythm_BD = features.rhythm_BD.float().cpu().numpy()
+        patch_BTD = features.patch_BTD.float().cpu().numpy()
+        for window, rhythm_D, patch_TD in zip(batch, rhythm_BD, patch_BTD, strict=True):
+            said.append(Said(window.start, rhythm_D, patch_TD))
+            if window.last:
+                yield Embeddings(*join(said, window.length, config))
+                said = []
+
+
+def best_device() -> torch.device:
+    """A GPU if there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
+    """The array [B, K, L], if it is one."""
+    try:
+        x = np.asarray(signals)
+    except ValueError as error:
+        raise UsageError(
+            f"signals are no array ({error})", remedy="Embed records of other lengths in calls of their own"
+        ) from error
+    leads = len(places)
+    if x.dtype.kind not in "iuf":
+        raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
+    if x.ndim != 3 or x.shape[1] != leads:
+        remedy = "Give an array [records, leads, samples]"
+        if x.ndim == 3 and x.shape[2] == leads:
+            remedy = "The leads stand last; give [records, leads, samples]: signals.swapaxes(1, 2)"
+        elif x.ndim == 2 and x.shape[0] == leads:
+            remedy = "For one record give signals[None]"
+        raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
+    if len(x) == 0:
+        raise UsageError("signals hold no records", remedy="Give at least one")
+    x_BKL = x.astype(np.float32, copy=False)
+    broken = np.flatnonzero(~np.isfinite(x_BKL).all(axis=(1, 2)))
+    if len(broken):
+        raise UsageError(
+            f"signals hold NaN or infinite values in {len(broken)} of {len(x)} records, first in {broken[0]}",
+            remedy="Mend or leave out those records",
+        )
+    return x_BKL

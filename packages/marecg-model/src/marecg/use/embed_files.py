@@ -1,0 +1,168 @@
+"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology
+from marecg.ecg.signal import amplitude_doubt
+from marecg.ecg.windows import Recording, recording
+from marecg.errors import InputError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.any_leads import Entry, Signal, entries
+from marecg.read.array_layout import Layout
+from marecg.use.embed import BATCH, best_device, encode
+from marecg.use.predict import concepts
+from marecg.use.vectors import writing
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """What was embedded.
+
+    Attributes:
+        ids: the records, in the order of the file.
+        failed: what could not be read, with the reason.
+        doubtful: what was embedded but is hardly in mV, with the reason.
+    """
+
+    ids: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A concept beside another in the graph: what it is to that one, and its own share of q."""
+
+    index: int
+    abbr: str
+    label: str
+    relation: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One concept of a record: its share of q, and its neighbours, the most probable first."""
+
+    index: int
+    abbr: str
+    label: str
+    probability: float
+    neighbours: list[Neighbour]
+
+
+Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
+"""Passes the records through; a progress bar, say."""
+
+
+def embed_files(
+    run: str | Path,
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    *,
+    layout: Layout | None = None,
+    patches: bool = False,
+    batch_size: int = BATCH,
+    watch: Watch = iter,
+) -> Embedded:
+    """Embed WFDB headers, folders of records and array files into one `.npz` or `.parquet` file.
+
+    The file holds what `vectors.writing` says. A record that can't be read is left out and named.
+
+    Args:
+        run: a run or a model, as for `MarEcg.from_pretrained`.
+        inputs: headers, folders, or array files.
+        out: where to write; its ending says how.
+        layout: what the arrays are; without it, those in folders are passed over.
+        patches: write H̄ as well.
+        batch_size: windows per forward pass.
+        watch: sees each record go by.
+
+    Raises:
+        UsageError: another ending, an array without a layout, or an unknown lead.
+        InputError: not one record can be read.
+    """
+    model = MarEcg.from_pretrained(run).to(best_device())
+    done = Embedded()
+    with writing(out, model.config.width, patches=patches) as add:
+        found = _recordings(model, watch(entries(inputs, layout)), done)
+        for row, embedded in enumerate(encode(model, found, batch_size)):
+            add(done.ids[row], embedded)
+        if not done.ids:
+            first = next(iter(done.failed.values()))
+            raise InputError(f"not one record could be read, the first because: {first}")
+    return done
+
+
+def predict_file(
+    run: str | Path, record: str | Path, top: int = 5, layout: Layout | None = None
+) -> list[Prediction]:
+    """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
+
+    Logs a warning where the amplitude is no heart's in mV.
+
+    Raises:
+        InputError: the record can't be read.
+        UsageError: the run was trained without GSCL, or the file or folder holds several records.
+    """
+    model = MarEcg.from_pretrained(run).to(best_device())
+    found = entries([record], layout)
+    if len(found) != 1:
+        raise UsageError(f"holds {len(found)} records", where=record, remedy="Name one record")
+    signal, whole = _taken(found[0], model)
+    doubt = amplitude_doubt(signal.x_KL)
+    if doubt:
+        logger.warning("check the units: %s", doubt)
+    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
+    nodes = model.ontology.nodes
+    return [
+        Prediction(
+            index,
+            nodes[index].abbr,
+            nodes[index].label,
+            float(q_N[index]),
+            _around(model.ontology, index, q_N),
+        )
+        for index in np.argsort(-q_N, kind="stable")[:top].tolist()
+    ]
+
+
+def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighbour]:
+    """The neighbours of a concept, the most probable first."""
+    near = sorted(onto.neighbours(index), key=lambda pair: -q_N[pair[0].index])
+    return [
+        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
+        for other, relation in near
+    ]
+
+
+def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterator[Recording]:
+    """What the encoder takes; what it can't take is noted in `done`."""
+    for entry in found:
+        try:
+            signal, whole = _taken(entry, model)
+        except InputError as error:
+            done.failed[entry.place] = str(error)
+            continue
+        doubt = amplitude_doubt(signal.x_KL)
+        if doubt:
+            done.doubtful[signal.name] = doubt
+        done.ids.append(signal.name)
+        yield whole
+
+
+def _taken(entry: Entry, model: MarEcg) -> tuple[Signal, Recording]:
+    """A record as it was found and as the encoder takes it. Raises `InputError` where either can't be."""
+    signal = entry.read()
+    try:
+        return signal, recording(signal.x_KL, signal.fs, signal.leads, model.config)
+    except UsageError as error:
+        raise InputError(error.problem, where=entry.place, remedy=error.remedy) from error

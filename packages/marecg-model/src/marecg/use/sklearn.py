@@ -1,0 +1,101 @@
+"""A frozen encoder as a step of a scikit-learn pipeline.
+
+Shapes: B records, K leads given, L samples, D width.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from marecg.config import LEADS
+from marecg.ecg.signal import lead_places
+from marecg.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.use.embed import BATCH, best_device, embed
+
+
+class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turn ECGs into h_rhythm, [B, D]: a frozen encoder, so `fit` learns nothing and labels can't leak.
+
+    Args:
+        model: a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub. It is loaded
+            by this name wherever it is needed: clones and pickles carry the name, not the weights.
+        fs: sampling rate of the records in Hz.
+        leads: the names of their K leads, in their order.
+        batch_size: windows per forward pass.
+
+    Attributes:
+        n_features_in_: K for records [B, K, L], K·L for flat ones.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from sklearn.pipeline import make_pipeline
+        >>> make_pipeline(EcgEmbedder("run", fs=500), LogisticRegression()).fit(x, y)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, model: str | Path, *, fs: float = 500, leads: Sequence[str] = LEADS, batch_size: int = BATCH
+    ) -> None:
+        self.model = model
+        self.fs = fs
+        self.leads = leads
+        self.batch_size = batch_size
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Load the encoder and note the shape of the records; nothing is learnt.
+
+        Args:
+            X: mV, [B, K, L] or flattened to [B, K·L], lead after lead.
+            y: passed over.
+
+        Raises:
+            UsageError: the leads don't fit the array.
+            CheckpointError: the encoder can't be loaded.
+        """
+        self._records(X, reset=True)
+        self._n_features_out = self._encoder().config.width
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Return h_rhythm [B, D] of records in the shape that `fit` saw. Raises as `marecg.embed` does."""
+        check_is_fitted(self, "n_features_in_")
+        x_BKL = self._records(X, reset=False)
+        return embed(self._encoder(), x_BKL, fs=self.fs, leads=self.leads, batch_size=self.batch_size).rhythm
+
+    def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
+        x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)
+        leads = len(lead_places(self.leads))
+        if x.ndim == 2 and x.shape[1] % leads == 0:
+            return x.reshape(len(x), leads, -1)  # type: ignore[no-any-return]
+        if x.ndim == 2:
+            raise UsageError(
+                f"records have {x.shape[1]} values, no multiple of the {leads} leads named",
+                remedy="Flatten [records, leads, samples], lead after lead",
+            )
+        return x  # type: ignore[no-any-return]
+
+    def _encoder(self) -> MarEcg:
+        """The encoder of the present `model`, loaded once per process and object."""
+        name, encoder = getattr(self, "_loaded", (None, None))
+        if encoder is None or name != self.model:
+            encoder = MarEcg.from_pretrained(self.model).to(best_device())
+            self._loaded = (self.model, encoder)
+        return encoder
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the weights out."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_loaded"}
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn may expect: records in three dimensions, float32 out."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

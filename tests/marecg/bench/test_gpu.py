@@ -1,0 +1,42 @@
+"""The GPU bench runs from end to end where there is no GPU; its figures are not looked at."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from marecg_cli.marecg import main
+
+
+def gpu_bench(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "gpu", *arguments])
+    return int(end.value.code or 0)
+
+
+def test_it_trains_and_tells_speed_and_problems_as_json(tmp_path: Path) -> None:
+    out = tmp_path / "gpu.json"
+    size = ("--device", "cpu", "--tiny", "--batch", "2", "--steps", "1", "--recipe", "c3")
+    assert gpu_bench(*size, "--variant", "checkpoint", "--out", str(out)) == 0
+    told = json.loads(out.read_text(encoding="utf-8"))
+    (step,) = told["steps"]
+    assert (step["recipe"], step["variant"], step["problem"]) == ("tiny-c3", "checkpoint", "")
+    assert min(step["records_per_s"], step["of_product"], step["data_share"], step["epoch_minutes"]) > 0
+    problems = {each["backend"]: each["problem"] for each in told["spatial"]}
+    assert problems["MATH"] == ""
+    assert "backend" in problems["CUDNN_ATTENTION"]
+
+
+def test_without_a_gpu_it_says_so_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert gpu_bench() == 2
+    assert "no CUDA device" in capsys.readouterr().err
+
+
+def test_an_unknown_variant_is_refused_beforehand(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert gpu_bench("--device", "cpu", "--tiny", "--variant", "slow") == 2
+    assert "'slow'" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+"""Evaluation records inside a pretraining corpus are found under any name."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from marecg.corpus.audit import audit, identity
+from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError
+
+Write = Callable[..., Path]
+
+
+def heart(seed: int) -> np.ndarray:
+    """Beats at random times on twelve leads, in whole microvolts; every seed is another recording."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(5000) / 500
+    beats = np.cumsum(rng.uniform(0.5, 1.2, 15))
+    wave = np.exp(-(((time[:, None] - beats) / 0.03) ** 2)).sum(axis=1)
+    return np.round(rng.normal(0, 1, (12, 1)) * wave + rng.normal(0, 0.01, (12, 5000)), 3)
+
+
+@pytest.fixture
+def found(tmp_path: Path, write_record: Write) -> dict[str, Any]:
+    """PTB-XL has ids 7 and 8 of patient 1, and 9 (not on disk) too; the corpus has copies and strangers."""
+    release, pretraining = tmp_path / "ptbxl", tmp_path / "cinc" / "ptb-xl"
+    write_record(release / "records500", "00007_hr", heart(7))
+    write_record(release / "records500", "00008_hr", heart(8))
+    rows = [f"{n},1.0,50.0,1,{{'NORM': 80.0}},3,records500/{n:05d}_hr" for n in (7, 8, 9)]
+    head = "ecg_id,patient_id,age,sex,scp_codes,strat_fold,filename_hr"
+    (release / "ptbxl_database.csv").write_text(
+        "\n".join([head, *rows, "10,2.0,50.0,1,{},3,records500/10", ""])
+    )
+    write_record(pretraining, "HR00007", heart(7), gain=2000, scale="2000/mV")
+    write_record(pretraining, "HR00009", heart(9))
+    write_record(pretraining, "HR00010", heart(10))
+    copy = heart(8) * 1.1 + np.random.default_rng(0).normal(0, 0.01, (12, 5000))
+    write_record(tmp_path / "cinc" / "georgia", "E00001", copy)
+    write_record(tmp_path / "cinc" / "georgia", "E00002", heart(11))
+    prepare([tmp_path / "cinc"], tmp_path / "corpus", jobs=1)
+    return audit(tmp_path / "corpus", [release])
+
+
+def test_the_same_record_is_found_under_the_name_the_challenge_gave_it(found: dict[str, Any]) -> None:
+    assert found["shared_ids"] == [["cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"]]
+
+
+def test_a_bit_identical_signal_is_found_whatever_its_gain_and_format(found: dict[str, Any]) -> None:
+    assert found["identical"] == found["shared_ids"]
+
+
+def test_another_recording_of_the_same_patient_is_found(found: dict[str, Any]) -> None:
+    assert found["shared_patients"] == ["cinc/ptb-xl/HR00007.hea", "cinc/ptb-xl/HR00009.hea"]
+
+
+def test_a_rescaled_and_noisy_copy_is_found_as_similar(found: dict[str, Any]) -> None:
+    assert [pair[:2] for pair in found["similar"]] == [
+        ["cinc/georgia/E00001.hea", "ptbxl/records500/00008_hr.hea"],
+        ["cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"],
+    ]
+
+
+def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(
+    found: dict[str, Any],
+) -> None:
+    assert "cinc/ptb-xl/HR00010.hea" in found["same_dataset"]
+    assert "cinc/ptb-xl/HR00010.hea" in found["leaking"]
+
+
+def test_a_stranger_does_not_leak(found: dict[str, Any]) -> None:
+    assert "cinc/georgia/E00002.hea" not in found["leaking"]
+    assert len(found["leaking"]) == 4
+
+
+def test_the_vocabularies_are_compared(found: dict[str, Any]) -> None:
+    assert found["codes"] == {"corpus": 1, "evaluation": 1, "shared": [], "only_in_evaluation": ["scp:NORM"]}
+    assert found["leaves"] == {"corpus": 1, "evaluation": 1, "shared": ["NSR"], "only_in_evaluation": []}
+
+
+def test_identities_hold_across_releases() -> None:
+    assert identity("HR00034", "ptb-xl") == identity("00034", "ptbxl")
+    assert identity("A0001", "cpsc_2018") != identity("00001", "ptbxl")
+
+
+def test_a_folder_without_evaluation_records_is_refused(tmp_path: Path, source: Path) -> None:
+    prepare([source], tmp_path / "corpus", jobs=1)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match="no WFDB header"):
+        audit(tmp_path / "corpus", [tmp_path / "empty"])

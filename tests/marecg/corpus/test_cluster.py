@@ -1,0 +1,34 @@
+"""The same preparation on a cluster: joblib's Dask backend."""
+
+import filecmp
+from pathlib import Path
+
+import pytest
+
+from marecg.config import CorpusConfig
+from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError
+
+distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # dask's own
+
+
+def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source: Path, tmp_path: Path) -> None:
+    small = CorpusConfig(shard=2)
+    prepare([source], tmp_path / "here", small, jobs=1)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        prepare([source], tmp_path / "there", small, cluster=cluster.scheduler_address)
+    files = sorted(str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*.*"))
+    assert len(files) == 7
+    same, different, missing = filecmp.cmpfiles(tmp_path / "here", tmp_path / "there", files, shallow=False)
+    assert (sorted(same), different, missing) == (files, [], [])
+
+
+def test_a_scheduler_that_does_not_answer_is_one_clear_error(source: Path, tmp_path: Path) -> None:
+    import dask
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}),
+        pytest.raises(CorpusError, match="no Dask scheduler"),
+    ):
+        prepare([source], tmp_path / "out", cluster="tcp://127.0.0.1:1")

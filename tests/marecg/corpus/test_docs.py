@@ -1,0 +1,21 @@
+"""The corpus page tells of everything that can happen to a record."""
+
+import re
+from pathlib import Path
+
+import marecg
+from marecg.errors import Reason
+
+PAGE = (Path(__file__).parents[3] / "docs" / "corpus" / "index.md").read_text(encoding="utf-8")
+
+
+def test_every_reason_of_a_quarantine_is_explained() -> None:
+    table = PAGE.split("## Why a record is quarantined")[1].split("##")[0]
+    assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == [str(reason) for reason in Reason]
+
+
+def test_every_module_that_the_page_names_exists() -> None:
+    folder = Path(marecg.__file__).parent
+    named = re.findall(r"`([\w/]+\.py)`", PAGE)
+    assert named
+    assert all((folder / name).is_file() for name in named)

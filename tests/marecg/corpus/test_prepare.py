@@ -1,0 +1,285 @@
+"""`marecg prepare`: everything accounted for, nothing half-written, the same bytes whatever happens."""
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from marecg.config import CorpusConfig
+from marecg.corpus.plan import held
+from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError, OutputError
+from marecg.read.array_layout import Layout
+
+SMALL = CorpusConfig(shard=2)
+Write = Callable[..., Path]
+
+
+def digest(folder: Path) -> dict[str, str]:
+    """Every file of a folder, hidden ones too, with a hash of its bytes."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_every_record_is_kept_or_quarantined_with_its_reason(source: Path, tmp_path: Path) -> None:
+    report = prepare([source], tmp_path / "out", jobs=1)
+    assert (report["found"], report["kept"]) == (8, 5)
+    assert report["quarantined"] == {"flat-lead": 1, "gain": 1, "no-signal-file": 1}
+    assert report["sources"]["ptb"] == {"found": 2, "kept": 2, "quarantined": {}}
+    assert report["records"][0] == {
+        "source": "georgia",
+        "root": "records",
+        "path": "georgia/E00003.hea",
+        "reason": "flat-lead",
+        "message": report["records"][0]["message"],
+    }
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report
+
+
+def test_the_index_says_what_each_record_was_and_is(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", SMALL, jobs=1)
+    rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
+    assert [row["id"] for row in rows] == ["E00000", "E00001", "E00002", "S0001", "S0002"]
+    assert [(row["shard"], row["row"]) for row in rows] == [(0, 0), (0, 1), (1, 0), (3, 0), (3, 1)]
+    at_1000, short = rows[3], rows[4]
+    assert (at_1000["fs"], at_1000["length"], at_1000["n_valid"]) == (1000, 12000, 4700)
+    assert (short["length"], short["n_valid"]) == (3000, 3000)
+    assert (short["codes"], short["leaves"], short["primary"]) == (["54329005"], [19, 25], 25)
+    assert short["notes"] == ["code 54329005 given twice"]
+    np.testing.assert_allclose(at_1000["rpeaks"], np.arange(200, 4700, 400), atol=2)
+
+
+def test_shards_hold_microvolts_and_zeros_behind_the_end(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", SMALL, jobs=1)
+    shard = np.load(tmp_path / "out" / "shards" / "00003.npy", mmap_mode="r")
+    assert (shard.dtype, shard.shape) == (np.int16, (2, 12, 4700))
+    assert 950 < shard[1, 0, :3000].max() < 1050
+    assert not shard[1, :, 3000:].any()
+
+
+def test_a_shard_is_the_file_that_numpy_would_save(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "corpus", jobs=1)
+    (shard,) = (tmp_path / "corpus" / "shards").iterdir()
+    np.save(tmp_path / "again.npy", np.load(shard))
+    assert shard.read_bytes() == (tmp_path / "again.npy").read_bytes()
+
+
+def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(
+    source: Path, tmp_path: Path
+) -> None:
+    prepare([source], tmp_path / "one", SMALL, jobs=1)
+    prepare([source], tmp_path / "two", SMALL, jobs=2)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    prepare([source], tmp_path / "one", SMALL, jobs=1)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+def test_the_order_of_the_sources_and_where_they_are_mounted_do_not_matter(
+    source: Path, tmp_path: Path
+) -> None:
+    parts = [source / "ptb", source / "georgia"]
+    prepare(parts, tmp_path / "one", jobs=1)
+    prepare([*parts[::-1], source / "ptb"], tmp_path / "two", jobs=1)
+    moved = tmp_path / "elsewhere" / "records"
+    shutil.copytree(source, moved)
+    prepare([moved / "georgia", moved / "ptb"], tmp_path / "three", jobs=1)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two") == digest(tmp_path / "three")
+
+
+def in_child(action: Callable[[], None]) -> int:
+    """Run `action` in a forked process; its exit code, or minus the signal that ended it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+        except OutputError:
+            os._exit(7)
+        finally:
+            os._exit(int(sys.exc_info()[0] is not None))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at_rename(number: int, run: Callable[[], object]) -> Callable[[], None]:
+    """Run, but end the process by SIGKILL just before its n-th file takes its final name."""
+
+    def action() -> None:
+        rename, left = Path.replace, iter(range(number))
+
+        def replace(self: Path, target: Path) -> Path:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return rename(self, target)
+
+        Path.replace = replace  # type: ignore[method-assign]
+        run()
+
+    return action
+
+
+def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbroken_run(
+    source: Path, tmp_path: Path
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    prepare([source], whole, SMALL, jobs=1)
+    deaths = 0
+    while in_child(killed_at_rename(deaths % 4 + 1, lambda: prepare([source], broken, SMALL, jobs=1))) != 0:
+        deaths += 1
+        assert deaths < 40, "every run gets a little further"
+    assert deaths > 4
+    assert digest(broken) == digest(whole)
+
+
+def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert in_child(killed_at_rename(7, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
+    assert len(finished) == 2
+    seen: list[tuple[int, int, int]] = []
+    first_shard = (out / "shards" / "00000.npy").stat().st_mtime_ns
+    prepare([source], out, SMALL, jobs=1, watch=lambda *counts: seen.append(counts))
+    assert seen[0][1] + seen[0][2] == 6, "four were done before, the first step does two more"
+    assert seen[-1] == (8, 5, 3)
+    assert (out / "shards" / "00000.npy").stat().st_mtime_ns == first_shard
+
+
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        prepare([source], out, jobs=1)
+
+    assert in_child(full) == 7, "an OutputError"
+    assert set(digest(out)) == {"building/plan.json"}
+    assert prepare([source], out, jobs=1)["kept"] == 5
+
+
+def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OutputError, match="file"):
+            prepare([source], out, jobs=1)
+
+
+def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
+    with held(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
+        prepare([source], tmp_path / "out", jobs=1)
+    assert prepare([source], tmp_path / "out", jobs=1)["kept"] == 5
+
+
+def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    prepare([source], out, jobs=1)
+    before = digest(out)
+    with pytest.raises(CorpusError, match="other sources and records"):
+        prepare([source / "ptb"], out, jobs=1)
+    with pytest.raises(CorpusError, match="other settings"):
+        prepare([source], out, SMALL, jobs=1)
+    with pytest.raises(CorpusError, match="other routing profile"):
+        prepare([source], out, profile="curated", jobs=1)
+    assert digest(out) == before
+
+
+def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
+        prepare([source], tmp_path, jobs=1)
+    assert (tmp_path / "thesis.tex").exists()
+    mine = tmp_path / "mine" / "building"
+    mine.mkdir(parents=True)
+    (mine / "plan.dwg").write_text("x")
+    with pytest.raises(CorpusError, match=r"not empty \(plan.dwg"):
+        prepare([source], mine.parent, jobs=1)
+    assert (mine / "plan.dwg").exists()
+
+
+def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert in_child(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    for name in (".gitignore", ".00001-0123abcd.npy"):
+        (out / "shards" / name).write_text("x")
+    prepare([source], out, SMALL, jobs=1)
+    assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
+
+
+def test_a_corpus_within_its_own_source_is_no_source(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> None:
+    np.save(tmp_path / "clinic.npy", np.stack([ecg(seed=seed) for seed in range(5)]))
+
+    def again() -> None:
+        prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
+
+    assert in_child(killed_at_rename(3, again)) == -signal.SIGKILL
+    assert list((tmp_path / "out" / "shards").glob("*.npy"))
+    again()
+    again()
+    assert len(pq.read_table(tmp_path / "out" / "index.parquet")) == 5
+
+
+def test_a_source_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusError, match=r"no WFDB header \(.hea\)"):
+        prepare([tmp_path / "empty"], tmp_path / "out", jobs=1)
+    with pytest.raises(CorpusError, match="is not there"):
+        prepare([tmp_path / "missing"], tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(
+    tmp_path: Path, write_record: Write
+) -> None:
+    write_record(tmp_path / "in", scale="0/mV")
+    report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
+    assert (report["found"], report["kept"], report["quarantined"]) == (1, 0, {"gain": 1})
+
+
+def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Write) -> None:
+    rng = np.random.default_rng(0)
+    ramp = np.linspace(0.01, 0.2, 5000) + rng.normal(0, 1e-4, (12, 5000))
+    write_record(tmp_path / "in", x_CL=ramp)
+    prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
+    row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
+    assert isinstance(row["rpeaks"], list)
+
+
+def test_bit_identical_signals_under_two_names_are_reported(tmp_path: Path, write_record: Write) -> None:
+    for name, gain, scale in (
+        ("A0101", 1000, "1000/mV"),
+        ("Q0048", 2000, "2000/mV"),
+        ("A0102", 1000, "1000/mV"),
+    ):
+        x_CL = np.round(np.random.default_rng(name == "A0102").normal(0, 0.3, (12, 5000)), 3)
+        write_record(tmp_path / "in", name, x_CL, gain=gain, scale=scale)
+    assert prepare([tmp_path / "in"], tmp_path / "out", jobs=1)["duplicates"] == [
+        ["in/A0101.hea", "in/Q0048.hea"]
+    ]
+
+
+def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
+    tmp_path: Path, source: Path, write_record: Write
+) -> None:
+    release = source / "downloads" / "ptb-xl"
+    write_record(release / "records500", "00007_hr")
+    (release / "ptbxl_database.csv").write_text(
+        "ecg_id,patient_id,age,sex,scp_codes,strat_fold,filename_hr\n"
+        "7,1.0,50.0,1,{'NORM': 80.0},3,records500/00007_hr\n"
+    )
+    report = prepare([source], tmp_path / "out", jobs=1)
+    assert {name: account["found"] for name, account in report["sources"].items()} == {
+        "georgia": 6,
+        "ptb": 2,
+        "ptbxl": 1,
+    }

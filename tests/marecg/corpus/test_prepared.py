@@ -1,0 +1,93 @@
+"""Opening a prepared corpus and fetching from it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marecg.config import CorpusConfig
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
+
+
+@pytest.fixture
+def folder(source: Path, tmp_path: Path) -> Path:
+    """A corpus of five records in four shards, one of them empty."""
+    prepare([source], tmp_path / "corpus", CorpusConfig(shard=2), jobs=1)
+    return tmp_path / "corpus"
+
+
+def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder: Path) -> None:
+    corpus = Corpus.open(folder)
+    assert len(corpus) == len(corpus.ids) == len(corpus.sources) == len(corpus.rpeaks) == 5
+    assert (corpus.y.shape, corpus.y.dtype) == ((5, 40), np.uint8)
+    assert corpus.sources == ["georgia"] * 3 + ["ptb"] * 2
+    assert corpus.n_valid.tolist() == [4700, 4700, 4700, 4700, 3000]
+    assert all(peaks.dtype == np.int64 and len(peaks) > 5 for peaks in corpus.rpeaks)
+    assert np.flatnonzero(corpus.y[4]).tolist() == [19, 25]
+    assert corpus.primary[4] == 25
+    assert corpus.profile == "paper"
+
+
+def test_root_columns_of_the_labels_are_always_zero(folder: Path) -> None:
+    assert not Corpus.open(folder).y[:, :5].any()
+
+
+def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder: Path) -> None:
+    corpus = Corpus.open(folder)
+    whole = corpus.signals(np.arange(5))
+    assert (whole.shape, whole.dtype) == ((5, 12, 4700), np.float32)
+    order = np.array([4, 0, 3, 0])
+    np.testing.assert_array_equal(corpus.signals(order), whole[order])
+    assert 0.9 < whole[0, 0].max() < 1.1
+    assert not whole[4, :, 3000:].any()
+
+
+def test_an_empty_batch_has_no_records(folder: Path) -> None:
+    assert Corpus.open(folder).signals(np.array([], np.int64)).shape == (0, 12, 4700)
+
+
+def test_a_batch_can_be_written_to_without_changing_the_corpus(folder: Path) -> None:
+    corpus = Corpus.open(folder)
+    corpus.signals([0])[:] = 99
+    assert corpus.signals([0]).max() < 2
+
+
+def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="not a prepared corpus"):
+        Corpus.open(tmp_path)
+    with pytest.raises(CorpusError, match="not a prepared corpus"):
+        Corpus.open(tmp_path / "missing")
+    (tmp_path / "building").mkdir()
+    with pytest.raises(CorpusError, match="no finished corpus"):
+        Corpus.open(tmp_path)
+
+
+def test_a_corpus_of_another_format_is_refused(folder: Path) -> None:
+    about = json.loads((folder / "corpus.json").read_text())
+    (folder / "corpus.json").write_text(json.dumps(about | {"format": 99}))
+    with pytest.raises(CorpusError, match="format 99"):
+        Corpus.open(folder)
+
+
+def test_a_corpus_with_settings_of_another_version_is_refused(folder: Path) -> None:
+    about = json.loads((folder / "corpus.json").read_text())
+    (folder / "corpus.json").write_text(json.dumps(about | {"config": about["config"] | {"wiggle": 3}}))
+    with pytest.raises(CorpusError, match=r"settings that this version does not have \(wiggle\)"):
+        Corpus.open(folder)
+
+
+@pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "shards/00000.npy"])
+@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "garbage"])
+def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, damage: str) -> None:
+    path = folder / file
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes({"empty": b"", "cut": content[: len(content) // 2], "garbage": b"x" * 500}[damage])
+    with pytest.raises(CorpusError, match="corpus") as caught:
+        Corpus.open(folder)
+    assert "\n" not in str(caught.value)

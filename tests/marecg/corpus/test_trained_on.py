@@ -1,0 +1,64 @@
+"""What a run keeps of its corpus, and which evaluation records a corpus holds."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.marecg.made_records import make_record
+
+from marecg.config import CorpusConfig
+from marecg.corpus import index, trained_on
+from marecg.corpus.audit import published_as
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.trained_on import evaluation_records
+from marecg.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Records as the Challenges ship them: two of PTB-XL, one of CPSC2018, one of Georgia, one of nobody."""
+    folder = tmp_path_factory.mktemp("corpus")
+    for place in ("ptb-xl/HR00007", "ptb-xl/HR00008", "cpsc_2018/A0001", "georgia/E00001", "mine/A0002"):
+        make_record(folder / "cinc" / Path(place).parent, Path(place).name)
+    prepare([folder / "cinc"], folder / "prepared", jobs=1)
+    return Corpus.open(folder / "prepared")
+
+
+def test_what_is_kept_is_what_the_corpus_holds(corpus: Corpus, tmp_path: Path) -> None:
+    trained_on.write(corpus, tmp_path)
+    kept = trained_on.read(tmp_path)
+    assert kept is not None
+    assert kept.identities == {"ptbxl/00007", "ptbxl/00008", "cpsc2018/A0001", "georgia/E00001"}
+    assert kept.hashes == set(index.read(corpus.folder / "index.parquet")["signal_hash"].to_pylist())
+    assert (kept.patients, kept.window, kept.fs) == (frozenset(), 4700, 500)
+
+
+def test_a_folder_that_says_nothing_and_one_that_is_damaged_are_told_apart(tmp_path: Path) -> None:
+    assert trained_on.read(tmp_path) is None
+    (tmp_path / trained_on.FILE).write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"trained_on\.parquet"):
+        trained_on.read(tmp_path)
+
+
+def test_the_records_of_evaluation_datasets_are_counted(corpus: Corpus) -> None:
+    assert evaluation_records(corpus) == {"PTB-XL": 2, "CPSC2018": 1}
+
+
+@pytest.mark.parametrize(("folds", "count"), [((), 5), ((1, 2, 8), 2), ((8, 9), 5)])
+def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(
+    corpus: Corpus, folds: tuple[int, ...], count: int
+) -> None:
+    """Three records of the release itself, and two copies that don't say their fold."""
+    mixed = replace(
+        corpus,
+        config=CorpusConfig(ptbxl_folds=folds),
+        ids=["00001", "00002", "00003", "HR00007", "HR00008"],
+        sources=["ptbxl"] * 3 + ["ptb-xl"] * 2,
+    )
+    assert evaluation_records(mixed) == {"PTB-XL": count}
+
+
+def test_a_record_of_no_published_collection_has_no_name_that_means_anything() -> None:
+    assert published_as("A0001", "mine") is None
+    assert published_as("A0001", "cpsc_2018") == published_as("A0001", "cpsc2018")

@@ -1,0 +1,40 @@
+"""Worker processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+PARENT = """
+import os, time
+from joblib import Parallel, delayed
+from marecg.corpus.workers import workers
+
+def task(n):
+    print(os.getpid(), flush=True)
+    time.sleep(60)
+
+with workers(records=0, jobs=2, cluster=None):
+    Parallel()(delayed(task)(n) for n in range(2))
+"""
+
+
+def alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_workers_end_when_the_process_they_work_for_is_killed() -> None:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        children = {int(parent.stdout.readline()) for _ in range(2)}
+        assert len(children) == 2
+        parent.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while any(map(alive, children)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(alive, children))

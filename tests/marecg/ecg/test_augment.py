@@ -1,0 +1,64 @@
+"""The two augmentation sets."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from marecg.ecg.augment import AUGMENTATIONS, rhythm_safe, unconstrained
+from marecg.ecg.rpeaks import detect
+from marecg.synth import record
+
+FS = 500
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def records() -> Tensor:
+    """Sixteen synthetic records in mV."""
+    drawn = [
+        record(name, rng=np.random.default_rng([7, index]))
+        for index, name in enumerate(("NSR", "AF", "SBrad", "STach", "LBBB", "PVC", "AntMI", "LVH") * 2)
+    ]
+    return torch.from_numpy(np.stack([one.leads_mv for one in drawn])).float()[..., :4700]
+
+
+def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
+    for seed in range(3):
+        moved = rhythm_safe(records, FS, generator(seed))
+        kept, beats = 0, 0
+        for before, after in zip(records.numpy(), moved.numpy(), strict=True):
+            peaks, peaks_after = detect(before[0], FS), detect(after[0], FS)
+            beats += len(peaks)
+            kept += sum(bool(len(peaks_after)) and np.abs(peaks_after - peak).min() <= 2 for peak in peaks)
+        assert kept / beats > 0.97
+
+
+def test_the_unconstrained_set_does_move_them(records: Tensor) -> None:
+    moved = unconstrained(records, FS, generator())
+    near = [
+        np.abs(detect(after[0], FS)[:, None] - detect(before[0], FS)).min(1) <= 2
+        for before, after in zip(records.numpy(), moved.numpy(), strict=True)
+        if len(detect(before[0], FS)) and len(detect(after[0], FS))
+    ]
+    assert np.concatenate(near).mean() < 0.5
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(
+    records: Tensor, name: str
+) -> None:
+    first, same, other = (AUGMENTATIONS[name](records, FS, generator(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+    assert first.shape == records.shape
+    assert first.isfinite().all()
+
+
+def test_an_augmentation_leaves_its_input_as_it_was(records: Tensor) -> None:
+    before = records.clone()
+    unconstrained(records, FS, generator())
+    assert torch.equal(records, before)

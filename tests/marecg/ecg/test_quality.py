@@ -1,0 +1,88 @@
+"""The rules that quarantine a recording."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from marecg.config import CorpusConfig
+from marecg.ecg.quality import measure, notes, verdict
+
+CONFIG = CorpusConfig()
+Ecg = Callable[..., np.ndarray]
+
+
+def reasons(x_CL: np.ndarray, fs: float = 500) -> list[str]:
+    return [str(reason) for reason, _ in verdict(measure(x_CL.astype(np.float32), fs, CONFIG), CONFIG)]
+
+
+def test_a_clean_recording_breaks_no_rule(ecg: Ecg) -> None:
+    assert reasons(ecg()) == []
+
+
+@pytest.mark.parametrize("fs", [250, 500, 1000])
+def test_the_rules_do_not_depend_on_the_sampling_rate(ecg: Ecg, fs: int) -> None:
+    x_CL = ecg(fs=fs)
+    assert reasons(x_CL, fs) == []
+    assert reasons(np.clip(x_CL, -0.25, 0.25), fs) == ["clipping"]
+
+
+def test_one_sample_that_is_no_number_is_enough(ecg: Ecg) -> None:
+    for value in (np.nan, np.inf):
+        x_CL = ecg()
+        x_CL[4, 7] = value
+        assert reasons(x_CL) == ["nan"]
+
+
+def test_a_constant_lead_is_flat_whatever_its_level(ecg: Ecg) -> None:
+    for level in (0.0, 1.5):
+        x_CL = ecg()
+        x_CL[11] = level
+        assert reasons(x_CL)[0] == "flat-lead"
+
+
+def test_a_lead_that_is_unplugged_for_a_third_of_the_time_is_quarantined(ecg: Ecg) -> None:
+    x_CL = ecg()
+    x_CL[2, :1700] = 0
+    assert reasons(x_CL) == ["zero-fraction"]
+
+
+def test_a_lead_that_saturates_is_quarantined_and_a_coarse_one_is_not(ecg: Ecg) -> None:
+    assert reasons(np.clip(ecg(), -0.25, 0.25)) == ["clipping"]
+    assert reasons(np.round(ecg() * 40) / 40 + 0.001) == []
+
+
+def test_an_amplitude_beyond_ten_millivolts_is_extreme(ecg: Ecg) -> None:
+    x_CL = ecg()
+    x_CL[9, 2000:2010] = -10.5
+    assert reasons(x_CL) == ["extreme-amplitude"]
+
+
+def test_a_recording_of_less_than_five_seconds_is_too_short(ecg: Ecg) -> None:
+    assert reasons(ecg(seconds=4.9)) == ["too-short"]
+    assert reasons(ecg(seconds=5)) == []
+
+
+def test_a_message_names_the_leads(ecg: Ecg) -> None:
+    x_CL = ecg()
+    x_CL[[7, 9]] = 0
+    assert (
+        verdict(measure(x_CL.astype(np.float32), 500, CONFIG), CONFIG)[0][1] == "V2, V4: flat within 0.01 mV"
+    )
+
+
+@pytest.mark.parametrize("swapped", [(0, 1), (0, 2), (3, 4), (1, 5)])
+def test_limb_leads_that_contradict_one_another_are_noted_and_kept(
+    ecg: Ecg, swapped: tuple[int, int]
+) -> None:
+    x_CL = ecg().astype(np.float32)
+    assert notes(measure(x_CL, 500, CONFIG), CONFIG) == ()
+    x_CL[list(swapped)] = x_CL[list(reversed(swapped))]
+    assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
+    assert reasons(x_CL) == []
+
+
+def test_a_lead_with_another_gain_is_noted(ecg: Ecg) -> None:
+    x_CL = ecg().astype(np.float32)
+    x_CL[1] *= 2
+    assert notes(measure(x_CL, 500, CONFIG), CONFIG)

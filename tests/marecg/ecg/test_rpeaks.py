@@ -1,0 +1,79 @@
+"""R-peaks on raw lead I."""
+
+from collections.abc import Callable
+
+import neurokit2 as nk
+import numpy as np
+import pytest
+
+from marecg.ecg import rpeaks
+from marecg.ecg.rpeaks import detect, find_raw
+
+Ecg = Callable[..., np.ndarray]
+
+
+def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:
+    return np.round(np.arange(0.4, seconds, 0.8) * fs).astype(int)
+
+
+@pytest.mark.parametrize("fs", [250, 500, 1000])
+def test_every_beat_is_found_where_it_is(ecg: Ecg, fs: int) -> None:
+    found = detect(ecg(9.6, fs)[0], fs)
+    assert found.dtype == np.int64
+    np.testing.assert_allclose(found, truth(fs=fs), atol=0.004 * fs)
+
+
+def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point(ecg: Ecg) -> None:
+    np.testing.assert_allclose(detect(-ecg(9.6)[0], 500), truth(), atol=2)
+
+
+def test_a_wandering_baseline_does_not_move_the_peaks(ecg: Ecg) -> None:
+    wander = 1.5 * np.sin(2 * np.pi * 0.3 * np.arange(4800) / 500)
+    np.testing.assert_allclose(detect(ecg(9.6)[0] + wander, 500), truth(), atol=3)
+
+
+def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg: Ecg) -> None:
+    lead = ecg(9.6)[0][110:]
+    assert find_raw(lead, 500)[0] > 400
+    assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
+
+
+@pytest.mark.parametrize("fs", [250, 500, 1000])
+def test_the_filter_that_is_designed_once_is_neurokits_own(ecg: Ecg, fs: int) -> None:
+    lead = ecg(9.6, fs)[0] + 0.2
+    np.testing.assert_array_equal(
+        rpeaks._clean(lead, fs, "pantompkins1985"),
+        nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985"),
+    )
+
+
+def test_the_other_detector_finds_the_same_beats(ecg: Ecg) -> None:
+    np.testing.assert_allclose(detect(ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        np.zeros(5000),
+        np.full(5000, np.nan),
+        np.full(5000, 1e300),
+        np.zeros(0),
+        np.zeros(1),
+        np.r_[np.zeros(4999), 1.0],
+        np.full(5000, 3.3, np.float32),
+        np.where(np.arange(5000) == 5, np.inf, 0.0),
+        np.linspace(-1, 1, 5000),
+    ],
+    ids=["asystole", "nan", "huge", "empty", "one sample", "one step", "flat", "infinite", "drift"],
+)
+def test_a_lead_without_beats_gives_an_empty_array_and_no_error(lead: np.ndarray) -> None:
+    found = detect(lead, 500)
+    assert found.dtype == np.int64
+    assert len(found) <= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_survived_and_answers_stay_in_order_and_in_range(seed: int) -> None:
+    found = detect(np.random.default_rng(seed).normal(0, 0.1, 4700), 500)
+    assert (np.diff(found) > 0).all()
+    assert ((found >= 0) & (found < 4700)).all()

@@ -1,0 +1,95 @@
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from marecg.errors import UsageError
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet
+from marecg.evaluate.methods.slow_signals import slow_signals
+from marecg.evaluate.probe.linear import Part
+from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.tasks.registry import open_task
+
+
+def waves(records: int, seed: int) -> Part:
+    """Ten seconds at 100 Hz, twelve equal leads: 1 Hz or 3 Hz at a random phase, in noise."""
+    generator = np.random.default_rng(seed)
+    y_MK = generator.integers(0, 2, (records, 1)).astype(np.uint8)
+    phase = generator.random((records, 1)) * 2 * np.pi + np.arange(1000) / 100 * 2 * np.pi * (1 + 2 * y_MK)
+    x_MCN = np.sin(phase)[:, None] + generator.normal(0, 0.5, (records, 12, 1000))
+    return Part(x_MCN.reshape(records, -1).astype(np.float32), y_MK)
+
+
+def test_the_network_learns_what_no_linear_probe_on_the_samples_could():
+    trained = choose_resnet(waves(64, 0), waves(32, 1), epochs=4)
+    test = waves(64, 2)
+    assert macro_auc(test.y_MK, trained.logits(test.x_MF)) > 0.95
+
+
+def test_the_kept_epoch_is_the_best_on_val():
+    val = waves(32, 1)
+    trained = choose_resnet(waves(32, 0), val, epochs=3)
+    assert 1 <= trained.chosen <= 3
+    assert macro_auc(val.y_MK, trained.logits(val.x_MF)) == pytest.approx(trained.val_auc)
+
+
+def test_training_repeats_and_leaves_torchs_random_state_alone():
+    torch.manual_seed(0)
+    expected = torch.rand(2)
+    torch.manual_seed(0)
+    one, two = (choose_resnet(waves(32, 0), waves(16, 1), epochs=1) for _ in range(2))
+    x_MF = waves(4, 3).x_MF
+    np.testing.assert_array_equal(one.logits(x_MF), two.logits(x_MF))
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_record_alone_scores_as_it_does_among_others():
+    trained = choose_resnet(waves(32, 0), waves(16, 1), epochs=1)
+    x_MF = waves(5, 3).x_MF
+    np.testing.assert_allclose(trained.logits(x_MF[:1]), trained.logits(x_MF)[:1], atol=1e-5)
+
+
+def test_the_network_is_small():
+    assert sum(parameter.numel() for parameter in ResNet1d(5).parameters()) < 500_000
+
+
+def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
+    long, short = np.ones((12, 6000), np.float32), np.ones((12, 2500), np.float32)
+    x_BCN = slow_signals([long, short])
+    assert x_BCN.shape == (2, 12, 1000)
+    np.testing.assert_allclose(x_BCN[0], 1, atol=1e-5)
+    np.testing.assert_array_equal(x_BCN[1, :, 500:], 0)
+
+
+def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), baselines=["resnet1d"])
+    cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
+    assert (cell.dimension, cell.records) == (12_000, 48)
+
+
+def test_without_aeon_minirocket_says_what_to_install(ptbxl_root, monkeypatch):
+    monkeypatch.setitem(sys.modules, "aeon.transformations.collection.convolution_based", None)
+    with pytest.raises(UsageError, match="pip install"):
+        minirocket(open_task("ptbxl-super", ptbxl_root))
+
+
+def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_features(ptbxl_root):
+    task = open_task("ptbxl-super", ptbxl_root)
+    method = minirocket(task)
+    signals = [task.recordings.read(row) for row in task.row_M[:4]]
+    threads = torch.get_num_threads()
+    features = method.compute(signals)
+    assert features.shape == (4, 9996)
+    assert torch.get_num_threads() == threads
+    train = [row for row, part in zip(task.row_M, task.split_M, strict=True) if part == "train"]
+    assert minirocket(task.only(task.split_M == "train")).sha256 == method.sha256
+    assert len(train) == 48
+
+
+@pytest.mark.parametrize(("baseline", "protocol"), [("rocket", "strict"), ("resnet1d", "merl")])
+def test_an_impossible_baseline_is_refused(baseline, protocol, run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match=baseline):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, baselines=[baseline], protocol=protocol)

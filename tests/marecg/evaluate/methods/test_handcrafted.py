@@ -1,0 +1,52 @@
+import neurokit2 as nk
+import numpy as np
+import pytest
+
+from marecg.evaluate.methods.handcrafted import delineate, handcrafted, measure
+
+
+def ecg(rate: int, seed: int = 0) -> np.ndarray:
+    """Ten seconds of twelve equal leads in mV."""
+    lead_L = nk.ecg_simulate(duration=10, sampling_rate=500, heart_rate=rate, random_state=seed)[:5000]
+    return np.tile(lead_L, (12, 1)).astype(np.float32)
+
+
+@pytest.mark.parametrize("rate", [50, 75, 110])
+def test_the_heart_rate_is_measured(rate):
+    beats = delineate(ecg(rate)[1].astype(float))
+    assert 60 * 500 / np.median(np.diff(beats["R_Peaks"])) == pytest.approx(rate, rel=0.03)
+
+
+def test_the_waves_of_a_beat_come_in_their_order():
+    beats = delineate(ecg(60)[1].astype(float))
+    order = ["P_Onsets", "P_Peaks", "R_Onsets", "R_Peaks", "R_Offsets", "T_Peaks", "T_Offsets"]
+    middle = np.array([beats[name][1:-1] for name in order])
+    assert (np.diff(middle, axis=0) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "signal",
+    [
+        np.zeros((12, 5000)),
+        np.random.default_rng(0).normal(size=(12, 5000)),
+        np.tile(np.linspace(-3, 3, 5000), (12, 1)),
+        np.ones((12, 40)),
+        np.zeros((12, 1)),
+    ],
+    ids=["asystole", "noise", "drift", "80 ms", "one sample"],
+)
+def test_any_signal_has_the_same_number_of_finite_features(signal):
+    features = measure(signal.astype(np.float32))
+    assert features.shape == measure(ecg(60)).shape
+    assert np.isfinite(features).all()
+
+
+def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles():
+    once, twice = measure(ecg(60)), measure(2 * ecg(60))
+    np.testing.assert_allclose(twice[: 7 * 12], 2 * once[: 7 * 12], rtol=1e-5, atol=1e-5)
+    rhythm = slice(14 * 12, 14 * 12 + 18)
+    np.testing.assert_allclose(twice[rhythm], once[rhythm], rtol=1e-5)
+
+
+def test_as_a_method_it_gives_one_row_per_recording():
+    assert handcrafted().compute([ecg(60), ecg(90)]).shape == (2, len(measure(ecg(60))))

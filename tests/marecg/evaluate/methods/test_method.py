@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marecg.errors import InputError, RecordError
+from marecg.evaluate.methods.method import Method, extract
+from marecg.evaluate.tasks.task import Recordings
+
+
+class Source:
+    """Forty recordings of constant signals that counts its reads; record 5 is damaged, record 6 holds NaN."""
+
+    def __init__(self, sha256: str = "a" * 64) -> None:
+        self.reads = 0
+        self.recordings = Recordings(
+            "made", tuple(f"r{i}" for i in range(40)), sha256, "all of it", self.read
+        )
+
+    def read(self, row: int) -> np.ndarray:
+        self.reads += 1
+        if row == 5:
+            raise RecordError("truncated", "is cut short", where="r5.dat")
+        return np.full((12, 10), np.nan if row == 6 else row, np.float32)
+
+
+def mean(sha256: str = "b" * 64) -> Method:
+    return Method("mean of all", sha256, lambda signals: np.array([[x.mean(), 1.0] for x in signals]))
+
+
+def test_every_recording_has_its_own_features_and_the_unreadable_have_a_reason(tmp_path):
+    features = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
+    assert features.unreadable == {"r5": "truncated", "r6": "nan"}
+    expected = np.arange(40.0)
+    expected[[5, 6]] = np.nan
+    np.testing.assert_array_equal(features.x_RF[:, 0], expected)
+
+
+def test_two_methods_share_one_pass_over_the_recordings(tmp_path):
+    source = Source()
+    extract(source.recordings, [mean(), Method("other", "c" * 64, mean().compute)], tmp_path)
+    assert source.reads == 40
+
+
+def test_the_second_time_nothing_is_read_and_the_features_are_the_same_to_the_bit(tmp_path):
+    first = extract(Source().recordings, [mean()], tmp_path)["mean of all"]
+    again = Source()
+    second = extract(again.recordings, [mean()], tmp_path)["mean of all"]
+    assert again.reads == 0
+    np.testing.assert_array_equal(second.x_RF, first.x_RF)
+    assert second.unreadable == first.unreadable
+
+
+@pytest.mark.parametrize(("data", "method"), [("d" * 64, "b" * 64), ("a" * 64, "d" * 64)])
+def test_features_of_other_data_or_of_another_model_are_not_used(data, method, tmp_path):
+    extract(Source().recordings, [mean()], tmp_path)
+    again = Source(data)
+    extract(again.recordings, [mean(method)], tmp_path)
+    assert again.reads == 40
+
+
+def test_a_damaged_cache_is_computed_again(tmp_path, caplog):
+    extract(Source().recordings, [mean()], tmp_path)
+    kept = next(Path(tmp_path).iterdir())
+    kept.write_bytes(kept.read_bytes()[:100])
+    again = Source()
+    extract(again.recordings, [mean()], tmp_path)
+    assert again.reads == 40
+    assert "is damaged" in caplog.text
+
+
+def test_a_cache_that_holds_pickled_objects_is_not_loaded(tmp_path):
+    extract(Source().recordings, [mean()], tmp_path)
+    kept = next(Path(tmp_path).iterdir())
+    np.savez(kept, ids=np.array([object()]), features=np.zeros((1, 1)), unreadable=np.zeros((0, 2)))
+    again = Source()
+    extract(again.recordings, [mean()], tmp_path)
+    assert again.reads == 40
+
+
+def test_a_cache_under_the_right_name_with_other_records_is_not_used(tmp_path):
+    extract(Source().recordings, [mean()], tmp_path)
+    kept = next(Path(tmp_path).iterdir())
+    np.savez(kept, ids=np.array(["x"]), features=np.zeros((1, 1)), unreadable=np.zeros((0, 2), str))
+    again = Source()
+    extract(again.recordings, [mean()], tmp_path)
+    assert again.reads == 40
+
+
+def test_nothing_is_kept_when_a_method_fails(tmp_path):
+    broken = Method("broken", "e" * 64, lambda signals: np.full((len(signals), 2), np.nan))
+    with pytest.raises(InputError, match="the broken gives NaN"):
+        extract(Source().recordings, [mean(), broken], tmp_path)
+    assert not list(Path(tmp_path).iterdir())

@@ -1,0 +1,90 @@
+import csv
+
+import numpy as np
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.config import ModelConfig
+from marecg.errors import UsageError
+from marecg.evaluate.methods.encoder import random_encoder
+from marecg.evaluate.methods.zeroshot import TABLE, concepts_of, zero_shot
+from marecg.evaluate.scores.metrics import class_auc
+from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
+from marecg.evaluate.tasks.registry import open_task
+
+ONTO = ecg_ontology.load()
+CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
+SUPER = ("CD", "MI", "NORM", "STTC")
+
+
+@pytest.fixture
+def model():
+    """h_rhythm is the concept space itself; AntMI lies along the first axis, NSR along the second."""
+    model = random_encoder(CONFIG)
+    with torch.no_grad():
+        model.to_concepts.weight.copy_(torch.eye(8))
+        model.prototypes[25, 0] = model.prototypes[34, 1] = 1.0
+    return model
+
+
+def rows() -> list[dict[str, str]]:
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def test_records_near_a_prototype_score_for_its_class(model, ptbxl_root):
+    task = open_task("ptbxl-super", ptbxl_root)
+    rhythm = np.zeros((4, 8))
+    rhythm[:2, 0] = rhythm[2:, 1] = 5.0
+    trial = zero_shot(model, rhythm, task, ONTO)
+    y = np.array([[0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0]], np.uint8)
+    assert class_auc(y, trial.logits_MK)[[SUPER.index("MI"), SUPER.index("NORM")]].tolist() == [1.0, 1.0]
+
+
+def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
+    task = open_task("ptbxl-super", ptbxl_root)
+    rhythm = np.random.default_rng(0).normal(size=(3, 8))
+    logits = model.concept_logits(torch.from_numpy(rhythm).float()).detach().double().numpy()
+    q = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    scores = zero_shot(model, rhythm, task, ONTO).logits_MK
+    np.testing.assert_allclose(scores[:, SUPER.index("NORM")], np.log(q[:, 34]), rtol=1e-5)
+    np.testing.assert_allclose(scores[:, SUPER.index("MI")], np.log(q[:, [19, 20, 25, 26]].sum(1)), rtol=1e-5)
+
+
+def test_a_model_without_prototypes_is_refused(ptbxl_root):
+    with pytest.raises(UsageError, match="without GSCL"):
+        zero_shot(random_encoder(CONFIG), np.zeros((1, 8)), open_task("ptbxl-super", ptbxl_root), ONTO)
+
+
+def test_every_concept_of_the_table_is_a_leaf_of_the_graph():
+    leaves = {node.abbr for node in ONTO.nodes if not node.root}
+    assert {abbr for row in rows() for abbr in row["concepts"].split()} <= leaves
+
+
+def test_a_class_without_a_concept_says_why():
+    assert all(row["note"] for row in rows() if not row["concepts"])
+
+
+def test_cpsc2018_is_mapped_as_the_routing_routes_its_codes():
+    table = {row["class"]: set(row["concepts"].split()) for row in rows() if row["task"] == "cpsc2018"}
+    assert table.keys() == set(CLASS_OF.values())
+    for code, name in CLASS_OF.items():
+        routed = {ONTO.nodes[leaf].abbr for leaf in ecg_ontology.load(profile="curated").route(code).leaves}
+        assert table[name] & routed, f"{name} is mapped to {table[name]}, {code} is routed to {routed}"
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "unmapped"),
+    [
+        ("ptbxl-super", set()),
+        ("ptbxl-sub", {"IVCD", "LMI", "PMI", "SEHYP"}),
+        ("ptbxl-form", {"ABQRS", "DIG", "HVOLT"}),
+        ("ptbxl-rhythm", {"BIGU", "TRIGU"}),
+    ],
+)
+def test_the_table_has_every_class_of_every_task(name, unmapped, realdata):
+    task = open_task(name, realdata / "ptbxl")
+    assert {row["class"] for row in rows() if row["task"] == name} == set(task.classes)
+    assert {name for name, concepts in concepts_of(task).items() if not concepts} == unmapped

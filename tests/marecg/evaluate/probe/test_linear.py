@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from marecg.errors import InputError
+from marecg.evaluate.probe.linear import PATIENCE, STRENGTHS, Part, SealedTest, choose_logistic
+from marecg.evaluate.probe.logistic import Logistic
+
+EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
+
+
+def part(records: int, seed: int, classes: int = 2, features: int = 5) -> Part:
+    """Labels that follow the first features, with noise."""
+    generator = np.random.default_rng(seed)
+    x_MF = generator.normal(3, 2, (records, features))
+    noise_MK = generator.normal(0, 2, (records, classes))
+    return Part(x_MF, (x_MF[:, :classes] + noise_MK > 3).astype(np.uint8))
+
+
+@pytest.mark.parametrize("features", [5, 80], ids=["fewer features than records", "more"])
+def test_the_logits_are_those_of_a_slow_logistic_regression(features):
+    train = part(60, 0, features=features)
+    probe = choose_logistic(train, part(40, 1, features=features), strengths=(0.1,))
+    x_MF = (train.x_MF - train.x_MF.mean(0)) / train.x_MF.std(0)
+
+    def loss(weights: np.ndarray, y_M: np.ndarray) -> float:
+        logits_M = x_MF @ weights[:-1] + weights[-1]
+        return float(
+            np.logaddexp(0, logits_M).sum() - y_M @ logits_M + weights[:-1] @ weights[:-1] / (2 * 0.1)
+        )
+
+    slow = [minimize(loss, np.zeros(features + 1), args=(y_M,), tol=1e-10).x for y_M in train.y_MK.T]
+    expected_MK = np.stack([x_MF @ weights[:-1] + weights[-1] for weights in slow], axis=1)
+    np.testing.assert_allclose(probe.logits(train.x_MF), expected_MK, atol=1e-4)
+
+
+def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
+    train, val = part(30, 2), part(200, 3)
+    alone = {strength: choose_logistic(train, val, (strength,)).val_auc for strength in STRENGTHS}
+    probe = choose_logistic(train, val)
+    assert probe.val_auc == pytest.approx(max(alone.values()), abs=1e-3)
+    assert alone[probe.chosen] == pytest.approx(probe.val_auc, abs=1e-3)
+
+
+def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
+    tried: list[float] = []
+    fit = Logistic.fit
+
+    def watched(self, start_GK, strength, tolerance):
+        tried.append(strength)
+        return fit(self, start_GK, strength, tolerance)
+
+    monkeypatch.setattr(Logistic, "fit", watched)
+    choose_logistic(EASY, EASY)
+    assert tried == [*STRENGTHS[: 1 + PATIENCE], STRENGTHS[0]]
+
+
+def test_of_equally_good_strengths_the_strongest_is_kept():
+    assert choose_logistic(EASY, EASY).chosen == STRENGTHS[0]
+
+
+def test_units_and_offsets_of_features_do_not_matter():
+    train, val, test = part(50, 4), part(30, 5), part(20, 6)
+    scaled = [Part(p.x_MF * 1e4 + 7, p.y_MK) for p in (train, val, test)]
+    expected = choose_logistic(train, val).logits(test.x_MF)
+    np.testing.assert_allclose(
+        choose_logistic(scaled[0], scaled[1]).logits(scaled[2].x_MF), expected, atol=1e-8
+    )
+
+
+def test_standardisation_looks_at_the_training_records_only():
+    train, val = part(50, 7), part(30, 8)
+    far = Part(val.x_MF + 1000, val.y_MK)
+    x_MF = part(10, 9).x_MF
+    np.testing.assert_array_equal(
+        choose_logistic(train, val, (0.1,)).logits(x_MF), choose_logistic(train, far, (0.1,)).logits(x_MF)
+    )
+
+
+def test_a_class_that_train_does_not_show_gives_one_logit_for_all_and_is_named():
+    train = part(30, 10)
+    train.y_MK[:, 1] = 0
+    probe = choose_logistic(train, part(30, 11))
+    assert probe.untrained == (1,)
+    assert np.ptp(probe.logits(part(10, 12).x_MF)[:, 1]) == 0
+
+
+def test_a_constant_feature_and_more_features_than_records_do_no_harm():
+    generator = np.random.default_rng(0)
+    x_MF = np.c_[np.full(12, 5.0), generator.normal(size=(12, 100))]
+    train = Part(x_MF, generator.integers(0, 2, (12, 2)).astype(np.uint8))
+    assert np.isfinite(choose_logistic(train, train).logits(x_MF)).all()
+
+
+def test_val_records_that_tell_no_classes_apart_are_refused():
+    val = Part(np.zeros((3, 5)), np.zeros((3, 2), np.uint8))
+    with pytest.raises(InputError, match="none of the 3 validation records"):
+        choose_logistic(part(30, 13), val)
+
+
+def test_the_test_part_can_be_scored_only_once():
+    probe = choose_logistic(part(30, 14), part(30, 15))
+    test = SealedTest(part(10, 16))
+    assert test.score(probe).shape == (10, 2)
+    with pytest.raises(AssertionError, match="already scored"):
+        test.score(probe)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from marecg.errors import InputError
+from marecg.evaluate.probe import protocol
+from marecg.evaluate.probe.protocol import draw, strict
+from marecg.evaluate.scores.metrics import class_auc
+from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
+
+
+def labels(records: int, seed: int = 0) -> np.ndarray:
+    """Four classes of 50, 20, 10 and 3 percent."""
+    return (np.random.default_rng(seed).random((records, 4)) < (0.5, 0.2, 0.1, 0.03)).astype(np.uint8)
+
+
+def split(train: int, val: int, test: int) -> np.ndarray:
+    return np.repeat([TRAIN, VAL, TEST], [train, val, test])
+
+
+def test_a_draw_has_the_asked_size_and_every_record_at_most_once():
+    rows = draw(labels(1000), 0.1, seed=0)
+    assert len(rows) == len(set(rows)) == 100
+
+
+def test_the_whole_is_everything():
+    assert draw(labels(50), 1.0, seed=3).tolist() == list(range(50))
+
+
+def test_a_draw_repeats_under_its_seed_and_differs_under_another():
+    y = labels(500)
+    assert draw(y, 0.1, 1).tolist() == draw(y, 0.1, 1).tolist()
+    assert draw(y, 0.1, 1).tolist() != draw(y, 0.1, 2).tolist()
+
+
+def test_every_record_is_as_likely_as_any_other():
+    y = labels(60)
+    drawn = np.bincount(np.concatenate([draw(y, 0.25, seed) for seed in range(2000)]), minlength=60)
+    assert abs(drawn / 2000 - 0.25).max() < 0.05
+
+
+def test_a_draw_keeps_the_share_of_every_class_closer_than_chance_does():
+    y = labels(2000, seed=1)
+    off = [abs(y[draw(y, 0.1, seed)].sum(0) - 0.1 * y.sum(0)).max() for seed in range(20)]
+    plain = [
+        abs(y[np.random.default_rng(seed).choice(2000, 200, replace=False)].sum(0) - 0.1 * y.sum(0)).max()
+        for seed in range(20)
+    ]
+    assert max(off) <= 3 < np.mean(plain)
+
+
+@given(st.integers(1, 300), st.floats(0.01, 1), st.integers(0, 5))
+def test_the_rarest_class_gets_its_share_to_within_one_record(records, fraction, seed):
+    y = labels(records, seed)
+    rows = draw(y, fraction, seed)
+    assert len(rows) == max(1, round(fraction * records))
+    rarest = np.argmin(y.sum(0)[::-1])
+    share = len(rows) / records
+    assert abs(y[rows][:, ::-1][:, rarest].sum() - share * y[:, ::-1][:, rarest].sum()) < 1 + 1e-9
+
+
+def test_shares_below_one_are_drawn_per_seed_and_the_whole_is_probed_once():
+    x, y = np.random.default_rng(0).normal(size=(160, 3)), labels(160)
+    trials = list(strict(x, y, split(100, 30, 30), (0.2, 1.0), seeds=3))
+    assert [(trial.fraction, trial.seed, len(trial.train)) for trial in trials] == [
+        (0.2, 0, 20),
+        (0.2, 1, 20),
+        (0.2, 2, 20),
+        (1.0, 0, 100),
+    ]
+    assert all(trial.logits_MK.shape == (30, 4) for trial in trials)
+
+
+def test_test_labels_and_test_features_cannot_influence_what_is_fitted():
+    x, y = np.random.default_rng(1).normal(size=(160, 3)), labels(160)
+    other_y = y.copy()
+    other_y[130:] = 1 - other_y[130:]
+    parts = split(100, 30, 30)
+    for trial, other in zip(
+        strict(x, y, parts, (0.3,), 2), strict(x, other_y, parts, (0.3,), 2), strict=True
+    ):
+        assert trial.chosen == other.chosen
+        np.testing.assert_array_equal(trial.logits_MK, other.logits_MK)
+
+
+def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch):
+    events: list[str] = []
+
+    class Watched(protocol.SealedTest):
+        def score(self, probe):
+            events.append("score")
+            return super().score(probe)
+
+    def choose(train, val):
+        events.append("choose")
+        return protocol.choose_logistic(train, val)
+
+    monkeypatch.setattr(protocol, "SealedTest", Watched)
+    x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
+    list(strict(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose))
+    assert events == ["choose", "score"] * 3
+
+
+def test_a_task_without_test_records_is_refused():
+    with pytest.raises(InputError, match="no test records"):
+        list(strict(np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1))
+
+
+def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
+    class Boaster:
+        """Knows every answer, also to what the training records don't show."""
+
+        chosen, val_auc, untrained = 1.0, 1.0, (3,)
+
+        def logits(self, x_MF):
+            return x_MF.copy()
+
+    y = labels(160)
+    (trial,) = strict(y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster())
+    assert class_auc(y[130:], trial.logits_MK).tolist() == [1, 1, 1, 0.5]

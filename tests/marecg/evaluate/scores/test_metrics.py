@@ -1,0 +1,132 @@
+import doctest
+import importlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from marecg.evaluate.scores.metrics import (
+    class_ap,
+    class_auc,
+    interval,
+    macro_auc,
+    resampled_macro_auc,
+    scorable,
+)
+
+
+def slow_auc(y_M: np.ndarray, logits_M: np.ndarray) -> float:
+    """The share of (positive, negative) pairs in the right order; a tie is half a pair."""
+    pairs = [
+        1.0 if positive > negative else 0.5 if positive == negative else 0.0
+        for positive in logits_M[y_M == 1]
+        for negative in logits_M[y_M == 0]
+    ]
+    return float(np.mean(pairs))
+
+
+def test_a_perfect_order_scores_one_and_the_reverse_zero():
+    y = np.array([[0, 1], [0, 1], [1, 0]], np.uint8)
+    logits = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    assert class_auc(y, logits).tolist() == [1.0, 0.0]
+    assert macro_auc(y, logits) == 0.5
+
+
+def test_equal_logits_score_a_half():
+    assert class_auc(np.array([[0], [1], [1]], np.uint8), np.zeros((3, 1))).tolist() == [0.5]
+
+
+def test_a_class_without_positives_or_without_negatives_is_left_out_of_the_mean():
+    y = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 1]], np.uint8)
+    logits = np.array([[0.1, 3.0, 1.0], [0.1, 2.0, 0.0], [0.9, 1.0, 2.0]])
+    assert scorable(y).tolist() == [True, False, False]
+    np.testing.assert_array_equal(class_auc(y, logits), [0.75, np.nan, np.nan])
+    assert macro_auc(y, logits) == 0.75
+
+
+def test_without_any_scorable_class_the_mean_is_nan():
+    assert np.isnan(macro_auc(np.zeros((4, 2), np.uint8), np.zeros((4, 2))))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(-3, 3)), min_size=2, max_size=30))
+def test_the_auc_is_the_share_of_ordered_pairs_and_agrees_with_scikit_learn(records):
+    y_M, logits_M = np.array(records).T
+    if 0 < y_M.sum() < len(y_M):
+        auc = class_auc(y_M[:, None].astype(np.uint8), logits_M[:, None].astype(float))[0]
+        assert auc == pytest.approx(slow_auc(y_M, logits_M), abs=1e-12)
+        assert auc == pytest.approx(roc_auc_score(y_M, logits_M), abs=1e-12)
+
+
+def test_average_precision_of_a_perfect_order_is_one_and_of_a_coin_is_the_prevalence():
+    y = np.array([[1, 1], [0, 0], [1, 1], [0, 0]], np.uint8)
+    logits = np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    assert class_ap(y, logits).tolist() == [1.0, 0.5]
+
+
+def test_average_precision_has_no_value_where_a_class_is_not_scorable():
+    assert np.isnan(class_ap(np.ones((3, 1), np.uint8), np.zeros((3, 1)))).all()
+
+
+def slow_bootstrap(y_MK: np.ndarray, logits_SMK: np.ndarray, resamples: int) -> list[float]:
+    """Draw the records of every resample one by one, and score what was drawn."""
+    records = len(y_MK)
+    counts = np.random.default_rng(0).multinomial(records, np.full(records, 1 / records), size=resamples)
+    values = []
+    for count_M in counts:
+        rows = np.repeat(np.arange(records), count_M)
+        auc_SK = [
+            slow_auc(y_MK[rows, k], logits_MK[rows, k])
+            for logits_MK in logits_SMK
+            for k in np.flatnonzero(scorable(y_MK))
+            if 0 < y_MK[rows, k].sum() < records
+        ]
+        values.append(np.mean(auc_SK) if auc_SK else np.nan)
+    return values
+
+
+def test_resampled_aucs_are_those_of_a_slow_bootstrap_with_ties_and_missing_classes():
+    generator = np.random.default_rng(1)
+    y = (generator.random((15, 3)) < (0.5, 0.1, 0.0)).astype(np.uint8)
+    logits = generator.integers(0, 4, (2, 15, 3)).astype(float)
+    np.testing.assert_allclose(resampled_macro_auc(y, logits, 50), slow_bootstrap(y, logits, 50), atol=1e-12)
+
+
+def test_the_interval_holds_the_estimate_and_narrows_with_more_records():
+    generator = np.random.default_rng(2)
+
+    def width(records: int) -> float:
+        y = (generator.random((records, 2)) < 0.4).astype(np.uint8)
+        logits = y + generator.normal(0, 1.5, y.shape)
+        low, high = interval(resampled_macro_auc(y, logits[None]))
+        assert low < macro_auc(y, logits) < high
+        return high - low
+
+    assert width(1600) < 0.5 * width(100)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    generator = np.random.default_rng(3)
+    truth = 0.7602  # P(N(1, 1) > N(0, 1)) = Φ(1/√2)
+    held = 0
+    for _ in range(200):
+        y = (np.arange(120) < 60).astype(np.uint8)[:, None]
+        low, high = interval(
+            resampled_macro_auc(y, (y + generator.normal(size=y.shape))[None], resamples=200)
+        )
+        held += low < truth < high
+    assert 0.88 <= held / 200 <= 0.99
+
+
+def test_the_same_records_are_resampled_alike_so_methods_can_be_paired():
+    y = (np.random.default_rng(4).random((40, 2)) < 0.5).astype(np.uint8)
+    logits = np.random.default_rng(5).normal(size=(1, 40, 2))
+    np.testing.assert_array_equal(resampled_macro_auc(y, logits), resampled_macro_auc(y, 2 * logits + 1))
+
+
+@pytest.mark.parametrize("module", ["scores.metrics", "scores.summary", "tasks.task"])
+def test_the_examples_in_the_docstrings_hold(module):
+    found = doctest.testmod(importlib.import_module(f"marecg.evaluate.{module}"))
+    assert found.attempted > 0
+    assert found.failed == 0

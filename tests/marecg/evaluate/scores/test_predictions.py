@@ -1,0 +1,92 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.scores.predictions import Predictions, compare, load, save, scarce
+
+
+def made(seed: int = 0, quality: float = 1.0) -> Predictions:
+    y = (np.random.default_rng(0).random((60, 3)) < 0.4).astype(np.uint8)
+    noise = np.random.default_rng(seed).normal(size=(2, 60, 3))
+    ids = tuple(f"r{i}" for i in range(60))
+    return Predictions(ids, ("CD", "MI", "STTC"), y, {("encoder", 0.1): quality * y + noise}, "encoder")
+
+
+def test_what_is_saved_is_loaded_again(tmp_path):
+    found = made()
+    save(tmp_path / "p.npz", found)
+    kept = load(tmp_path / "p.npz")
+    assert (kept.ids, kept.classes, kept.reference) == (found.ids, found.classes, found.reference)
+    np.testing.assert_array_equal(kept.y_MK, found.y_MK)
+    np.testing.assert_array_equal(kept.logits["encoder", 0.1], found.logits["encoder", 0.1])
+
+
+def test_two_runs_are_compared_on_the_same_resamples():
+    good, bad = made(1, quality=2.0), made(2, quality=0.5)
+    found = compare(good, bad)[0.1]
+    aucs = [np.mean([macro_auc(run.y_MK, x) for x in run.logits["encoder", 0.1]]) for run in (good, bad)]
+    assert found.low < found.mean < found.high
+    assert found.mean == pytest.approx(aucs[0] - aucs[1], abs=0.01)
+    assert found.low > 0
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "delong"])
+def test_a_run_does_not_differ_from_itself(test):
+    found = compare(made(), made(), test)[0.1]
+    assert (found.low, found.mean, found.high, found.p) == (0, 0, 0, 1)
+
+
+def test_both_tests_agree_on_a_plain_difference():
+    good, bad = made(1, quality=2.0), made(2, quality=0.5)
+    resampled, direct = (compare(good, bad, test)[0.1] for test in ("bootstrap", "delong"))
+    assert resampled.mean == pytest.approx(direct.mean)
+    assert resampled.high - resampled.low == pytest.approx(direct.high - direct.low, rel=0.2)
+    assert max(resampled.p, direct.p) < 0.01
+
+
+def test_each_run_is_represented_by_what_it_is_about():
+    encoder, other = made(1, quality=2.0), made(2)
+    renamed = replace(other, logits={("ECG-FM", 0.1): other.logits["encoder", 0.1]}, reference="ECG-FM")
+    assert compare(encoder, renamed) == compare(encoder, other)
+
+
+def test_runs_on_other_records_or_with_other_fractions_are_not_compared():
+    one = made()
+    with pytest.raises(UsageError, match="different test records"):
+        compare(one, replace(one, ids=one.ids[::-1]))
+    with pytest.raises(UsageError, match="no fraction in common"):
+        compare(one, replace(one, logits={("encoder", 1.0): one.logits["encoder", 0.1]}))
+
+
+def test_damaged_predictions_are_named(tmp_path):
+    (tmp_path / "p.npz").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"p\.npz"):
+        load(tmp_path / "p.npz")
+
+
+def test_classes_with_few_positives_or_few_negatives_are_named_and_those_without_any_are_not():
+    y = np.zeros((30, 4), np.uint8)
+    y[:9, 0] = y[:10, 1] = y[:28, 2] = 1
+    found = Predictions(
+        tuple(map(str, range(30))), ("few", "enough", "rarely not", "never"), y, {}, "encoder"
+    )
+    assert scarce(found) == {"few": 9, "rarely not": 2}
+
+
+def test_the_example_on_the_page_runs(tmp_path, monkeypatch):
+    page = Path(__file__).parents[4] / "docs/evaluation/index.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    found = made()
+    save(
+        tmp_path / "run/probe/ptbxl-super-strict.npz",
+        replace(found, logits={("encoder", 1.0): found.logits["encoder", 0.1]}),
+    )
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code, names)  # noqa: S102 (our own page)
+    assert names["logits"].shape == (2, 60, 3)

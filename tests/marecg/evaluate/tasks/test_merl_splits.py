@@ -1,0 +1,135 @@
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marecg.errors import CorpusError, UsageError
+from marecg.evaluate.scores.metrics import macro_auc
+from marecg.evaluate.tasks.merl_splits import read_split_tables
+from marecg.evaluate.tasks.registry import open_task
+
+
+def write(folder: Path, part: str, header: str, *rows: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"ptbxl_super_class_{part}.csv").write_text("\n".join([header, *rows]) + "\n")
+
+
+@pytest.fixture
+def splits(tmp_path) -> Path:
+    """Three tables; the test table has two columns in another order."""
+    folder = tmp_path / "ptbxl/super_class"
+    write(folder, "train", "ecg_id,strat_fold,MI,NORM,CD", "5,3,1,0,0", "2,1,0,0,1", "4,1,0,1,0")
+    write(folder, "val", "ecg_id,strat_fold,MI,NORM,CD", "34,9,0,0,1", "99,9,1,0,0")
+    write(folder, "test", "ecg_id,strat_fold,NORM,MI,CD", "40,10,1,0,0", "37,10,0,1,0")
+    return tmp_path
+
+
+def test_labels_are_read_by_name_and_records_keep_the_order_of_the_tables(splits):
+    table = read_split_tables(splits / "ptbxl/super_class", "ptbxl_super_class", "ecg_id")
+    assert table.classes == ("MI", "NORM", "CD")
+    assert table.ids == ("5", "2", "4", "34", "99", "40", "37")
+    assert table.y_MK[-2:].tolist() == [[0, 1, 0], [1, 0, 0]]
+    assert table.split_M.tolist() == ["train"] * 3 + ["val"] * 2 + ["test"] * 2
+
+
+def test_by_position_the_columns_of_the_test_table_change_places(splits):
+    table = read_split_tables(splits / "ptbxl/super_class", "ptbxl_super_class", "ecg_id", by_position=True)
+    assert table.y_MK[-2:].tolist() == [[1, 0, 0], [0, 1, 0]]
+
+
+def test_a_task_takes_labels_and_split_from_the_tables_and_names_what_is_missing(splits, ptbxl_root):
+    task = open_task("ptbxl-super", ptbxl_root, splits)
+    assert [task.recordings.ids[row] for row in task.row_M] == ["5", "2", "4", "34", "40", "37"]
+    assert task.missing == ("99",)
+    assert task.folds == "the tables ptbxl_super_class_*.csv, labels by name"
+    assert task.recordings.sha256 == open_task("ptbxl-super", ptbxl_root).recordings.sha256
+
+
+def test_tables_with_different_classes_are_refused(splits, ptbxl_root):
+    write(splits / "ptbxl/super_class", "val", "ecg_id,MI,NORM,HYP", "34,0,0,1")
+    with pytest.raises(CorpusError, match="CD, HYP"):
+        open_task("ptbxl-super", ptbxl_root, splits)
+
+
+@pytest.mark.parametrize("damage", ["", "no,such,column\n1,2,3\n", "ecg_id,MI,NORM,CD\n1,0\n"])
+def test_a_damaged_table_is_named(damage, splits, ptbxl_root):
+    (splits / "ptbxl/super_class/ptbxl_super_class_test.csv").write_text(damage)
+    with pytest.raises(CorpusError, match=r"ptbxl_super_class_test\.csv"):
+        open_task("ptbxl-super", ptbxl_root, splits)
+
+
+def test_a_folder_without_tables_is_refused(ptbxl_root, tmp_path):
+    with pytest.raises(CorpusError, match="Give the folder of MERL's split tables"):
+        open_task("ptbxl-super", ptbxl_root, tmp_path)
+
+
+def test_a_corpus_has_no_split_tables(tmp_path):
+    with pytest.raises(UsageError, match="Leave out --splits"):
+        open_task("corpus", tmp_path, tmp_path)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("folder", "stem", "key", "counts"),
+    [
+        ("ptbxl/super_class", "ptbxl_super_class", "ecg_id", (17084, 2146, 2158)),
+        ("ptbxl/sub_class", "ptbxl_sub_class", "ecg_id", (17084, 2146, 2158)),
+        ("ptbxl/form", "ptbxl_form", "ecg_id", (7197, 901, 880)),
+        ("ptbxl/rhythm", "ptbxl_rhythm", "ecg_id", (16832, 2100, 2098)),
+        ("icbeb", "icbeb", "filename", (4950, 551, 1376)),
+    ],
+)
+def test_merls_tables_have_the_published_numbers_of_records(folder, stem, key, counts, realdata):
+    table = read_split_tables(realdata / "meta/splits_merl" / folder, stem, key)
+    assert tuple((table.split_M == part).sum() for part in ("train", "val", "test")) == counts
+    assert len(set(table.ids)) == len(table.ids)
+    assert (
+        len(table.classes)
+        == {"super": 5, "sub_c": 23, "form": 19, "rhyth": 12, "icbeb": 9}[folder.removeprefix("ptbxl/")[:5]]
+    )
+
+
+@pytest.mark.realdata
+def test_read_by_position_a_perfect_classifier_scores_93_37_on_the_sub_task(realdata):
+    folder = realdata / "meta/splits_merl/ptbxl/sub_class"
+    named = read_split_tables(folder, "ptbxl_sub_class", "ecg_id")
+    by_position = read_split_tables(folder, "ptbxl_sub_class", "ecg_id", by_position=True)
+    test = named.split_M == "test"
+    perfect = named.y_MK[test].astype(float)
+    assert macro_auc(named.y_MK[test], perfect) == 1.0
+    assert 100 * macro_auc(by_position.y_MK[test], perfect) == pytest.approx(93.37, abs=0.005)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", ["ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm"])
+def test_built_from_the_database_or_read_from_the_tables_a_task_is_the_same(name, realdata):
+    def said(splits: Path | None) -> dict[str, tuple[str, frozenset[str]]]:
+        task = open_task(name, realdata / "ptbxl", splits)
+        return {
+            task.recordings.ids[row]: (split, frozenset(np.array(task.classes)[y_K == 1].tolist()))
+            for row, split, y_K in zip(task.row_M, task.split_M.tolist(), task.y_MK, strict=True)
+        }
+
+    assert said(None) == said(realdata / "meta/splits_merl")
+
+
+@pytest.mark.realdata
+def test_cpsc2018_labels_from_the_headers_are_those_of_the_tables(realdata):
+    root = realdata / "cinc2021/cpsc_2018"
+    task = open_task("cpsc2018", root)
+    listed = {}
+    for part in ("train", "val", "test"):
+        with (realdata / f"meta/splits_merl/icbeb/icbeb_{part}.csv").open(newline="") as file:
+            listed |= {row["filename"]: row for row in csv.DictReader(file)}
+    assert len(task.row_M) == 91
+    for row, y_K in zip(task.row_M, task.y_MK, strict=True):
+        theirs = listed[task.recordings.ids[row]]
+        assert y_K.tolist() == [int(theirs[name]) for name in task.classes]
+    assert task.recordings.read(0).shape[0] == 12
+    assert len(open_task("cpsc2018", root, realdata / "meta/splits_merl").row_M) == 91
+
+
+def test_a_folder_without_cpsc_records_is_refused(tmp_path):
+    with pytest.raises(CorpusError, match="CPSC2018"):
+        open_task("cpsc2018", tmp_path)

@@ -1,0 +1,73 @@
+"""A model on the hub, fetched over HTTP as the hub speaks it."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import constants
+
+from marecg.config import Config
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import FILES
+
+COMMIT = "a" * 40
+
+
+def hub(folder: Path, asked: list[str]) -> type[BaseHTTPRequestHandler]:
+    """The part of the hub's protocol that a download speaks, for one repository that also holds a pickle."""
+    (folder / "weights.pkl").write_bytes(b"never to be fetched")
+    listing = {"id": "someone/mar-ecg", "sha": COMMIT}
+    listing["siblings"] = [{"rfilename": path.name} for path in folder.iterdir()]
+    tree = [
+        {"type": "file", "path": path.name, "size": path.stat().st_size, "oid": "b" * 40}
+        for path in folder.iterdir()
+    ]
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            head = {"X-Repo-Commit": COMMIT}
+            if "/api/" in self.path:
+                content = json.dumps(tree if "/tree/" in self.path else listing).encode()
+            else:
+                content = (folder / self.path.rpartition("/")[2]).read_bytes()
+                head["ETag"] = f'"{sha256(content).hexdigest()}"'
+            self.send_response(200)
+            for key, value in {**head, "Content-Length": str(len(content))}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None: ...
+
+    return Hub
+
+
+def test_only_the_three_files_of_a_revision_are_fetched_and_later_read_without_network(
+    micro: Config,
+    tmp_path: Path,
+    serve: Callable[[type[BaseHTTPRequestHandler]], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model, asked = MarEcg(micro.model), []
+    model.save_pretrained(tmp_path / "model")
+    address = serve(hub(tmp_path / "model", asked))
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
+    )
+    again = MarEcg.from_pretrained("someone/mar-ecg", revision="v1", cache_dir=tmp_path / "cache")
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
+    assert any(path.endswith("/revision/v1") for path in asked)
+    assert {path.rpartition("/")[2] for path in asked if f"/resolve/{COMMIT}/" in path} == set(FILES)
+    asked.clear()
+    kept = {"cache_dir": tmp_path / "cache", "local_files_only": True}
+    assert MarEcg.from_pretrained("someone/mar-ecg", revision=COMMIT, **kept).config == model.config
+    assert not asked

@@ -1,0 +1,214 @@
+"""What `save_pretrained` writes, `from_pretrained` reads: whole, by name, and from nowhere else."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import ecg_ontology
+from ecg_ontology.loading import PACKAGED
+from marecg.config import Config
+from marecg.errors import CheckpointError, UsageError
+from marecg.model import pretrained
+from marecg.model.card import Provenance
+from marecg.model.mar_ecg import MarEcg
+
+ONTOLOGY = ecg_ontology.load()
+
+
+@pytest.fixture
+def saved(micro: Config, tmp_path: Path) -> Path:
+    MarEcg(micro.model).save_pretrained(tmp_path / "run" / "model")
+    return tmp_path / "run" / "model"
+
+
+@pytest.fixture
+def other_ontology(tmp_path: Path) -> ecg_ontology.Ontology:
+    """The packaged one with a node's abbreviation changed."""
+    text = PACKAGED.read_text(encoding="utf-8")
+    (tmp_path / "other.json").write_text(text.replace('"LAFB"', '"LAnFB"'), encoding="utf-8")
+    return ecg_ontology.load(tmp_path / "other.json")
+
+
+def refuse_network(*_: object, **__: object) -> str:
+    raise AssertionError("the network was asked")
+
+
+def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Path) -> None:
+    model = MarEcg(micro.model)
+    model.provenance = Provenance(recipe="micro", steps=6, records=10, sources={"georgia": 10})
+    model.save_pretrained(tmp_path / "model")
+    again = MarEcg.from_pretrained(tmp_path / "model")
+    assert not again.training
+    assert (again.config, again.provenance) == (model.config, model.provenance)
+    assert again.ontology.sha256 == ONTOLOGY.sha256
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
+
+
+def test_a_run_folder_stands_for_the_model_in_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
+    monkeypatch.chdir(saved.parent.parent)
+    assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
+
+
+@pytest.mark.parametrize("change", [{"format": 1}, {"ontology": None}, {"depth": 3}])
+def test_a_description_of_another_form_is_refused(saved: Path, change: dict[str, object]) -> None:
+    description = json.loads((saved / "config.json").read_text())
+    (saved / "config.json").write_text(json.dumps(description | change))
+    with pytest.raises(CheckpointError, match=f"(?s)is no exported model.*{next(iter(change))}"):
+        MarEcg.from_pretrained(saved)
+
+
+def test_whoever_may_read_the_folder_may_read_the_weights(saved: Path) -> None:
+    assert {path.stat().st_mode for path in saved.iterdir()} == {(saved / "config.json").stat().st_mode}
+
+
+@pytest.mark.parametrize("fault", ["missing", "extra", "reshaped"])
+def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved: Path, fault: str) -> None:
+    tensors = load_file(saved / "model.safetensors")
+    if fault == "missing":
+        del tensors["pool.query"]
+    elif fault == "extra":
+        tensors["pool.answer"] = torch.zeros(1)
+    else:
+        tensors["pool.query"] = torch.zeros(7, 7)
+    save_file(tensors, saved / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"pool\.answer" if fault == "extra" else r"pool\.query"):
+        MarEcg.from_pretrained(saved)
+
+
+def test_other_leads_are_refused(saved: Path) -> None:
+    description = json.loads((saved / "config.json").read_text())
+    description["leads"].reverse()
+    (saved / "config.json").write_text(json.dumps(description))
+    with pytest.raises(CheckpointError, match="leads"):
+        MarEcg.from_pretrained(saved)
+
+
+def test_another_enumeration_is_refused_and_the_difference_shown(
+    saved: Path, other_ontology: ecg_ontology.Ontology
+) -> None:
+    with pytest.raises(CheckpointError, match=r"- node \d+ Leaf LAnFB .*\+ node \d+ Leaf LAFB "):
+        MarEcg.from_pretrained(saved, ontology=other_ontology)
+    other_ontology.save(saved / "ontology.json")
+    with pytest.raises(CheckpointError, match=r"- node \d+ Leaf LAFB .*\+ node \d+ Leaf LAnFB "):
+        MarEcg.from_pretrained(saved)
+
+
+def test_an_own_graph_travels_with_its_model(
+    micro: Config, tmp_path: Path, other_ontology: ecg_ontology.Ontology
+) -> None:
+    MarEcg(micro.model, other_ontology).save_pretrained(tmp_path / "model")
+    assert MarEcg.from_pretrained(tmp_path / "model").ontology.sha256 == other_ontology.sha256
+    ONTOLOGY.save(tmp_path / "model" / "ontology.json")
+    with pytest.raises(CheckpointError, match="names the enumeration"):
+        MarEcg.from_pretrained(tmp_path / "model")
+
+
+@pytest.mark.parametrize("file", pretrained.FILES)
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\x00" * 100])
+def test_a_missing_or_damaged_file_is_one_clear_error(saved: Path, file: str, content: bytes | None) -> None:
+    if content is None:
+        (saved / file).unlink()
+    else:
+        (saved / file).write_bytes(content)
+    with pytest.raises(CheckpointError, match=str(saved)) as error:
+        MarEcg.from_pretrained(saved)
+    assert "\n" not in str(error.value)
+
+
+def test_saving_never_removes_what_is_no_model(micro: Config, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match=r"thesis\.tex"):
+        MarEcg(micro.model).save_pretrained(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_the_card_says_what_the_model_is_and_what_it_is_not(micro: Config, tmp_path: Path) -> None:
+    model = MarEcg(micro.model)
+    model.provenance = Provenance(recipe="micro", steps=6, records=10, sources={"georgia": 7, "ptb": 3})
+    model.save_pretrained(tmp_path / "model")
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    for fact in (
+        "license: apache-2.0",
+        "`micro`, 6 optimiser steps",
+        "10 records: georgia 7, ptb 3",
+        "500 Hz",
+        "aVR, aVL, aVF",
+        ONTOLOGY.sha256,
+        "not trained with GSCL",
+        "no diagnosis",
+    ):
+        assert fact in card
+
+
+def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def snapshot(repo_id: str, **how: Any) -> str:
+        asked.update(how, repo_id=repo_id)
+        fetched = tmp_path / "cache"
+        shutil.copytree(saved, fetched, dirs_exist_ok=True)
+        return str(fetched)
+
+    monkeypatch.setattr(pretrained, "snapshot_download", snapshot)
+    model = MarEcg.from_pretrained("someone/mar-ecg", revision="v1")
+    assert model.config == MarEcg.from_pretrained(saved).config
+    assert (asked["repo_id"], asked["revision"]) == ("someone/mar-ecg", "v1")
+    assert set(asked["allow_patterns"]) == set(pretrained.FILES)
+    (saved / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="no exported model"):
+        MarEcg.from_pretrained("someone/mar-ecg")
+
+
+def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        CheckpointError, match=r"someone/mar-ecg: is no folder here, and .* hub can't"
+    ) as error:
+        MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "given", ["nowhere", "./no/model", "/no/where", "run/modell", "a/b/c", Path("some/model")]
+)
+def test_a_path_that_is_not_there_asks_no_server(
+    saved: Path, given: str | Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
+    monkeypatch.chdir(saved.parent.parent)
+    with pytest.raises(CheckpointError, match="is not a folder"):
+        MarEcg.from_pretrained(given)
+
+
+def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploaded: dict[str, Any] = {}
+
+    class Repository:
+        repo_id = "someone/mar-ecg"
+
+    class Hub:
+        def __init__(self, **_: Any) -> None: ...
+
+        def create_repo(self, **_: Any) -> Repository:
+            return Repository()
+
+        def upload_folder(self, folder_path: Path, **how: Any) -> str:
+            uploaded.update(how, files={path.name for path in folder_path.iterdir()})
+            return "https://example.org/commit"
+
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    model = MarEcg.from_pretrained(saved)
+    assert (
+        model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")
+        == "https://example.org/commit"
+    )
+    assert uploaded["repo_id"] == "someone/mar-ecg"
+    assert uploaded["files"] == {*pretrained.FILES, "README.md"}

@@ -1,0 +1,176 @@
+"""Plain arrays are records by what the user says of them: rate, leads, units, key."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.marecg.made_records import WRITERS
+
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, RecordError, UsageError
+from marecg.read import arrays
+from marecg.read.array_layout import Layout
+from marecg.read.arrays import ArrayFile
+from marecg.read.discovery import find
+from marecg.report.quarantine import gallery
+
+Ecg = Callable[..., np.ndarray]
+X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("layout", "per_mv"),
+    [
+        (Layout(500, units="uV"), 1000),
+        (Layout(500, units="V"), 0.001),
+        (Layout(500, units="adc", gain=204.8), 204.8),
+        (Layout(500, units="mv"), 1),
+    ],
+)
+def test_the_units_decide_the_amplitude(tmp_path: Path, layout: Layout, per_mv: float) -> None:
+    np.save(tmp_path / "a.npy", X_BCL.astype(np.float64) * per_mv)
+    np.testing.assert_allclose(ArrayFile(tmp_path / "a.npy", layout).signal(7)[0], X_BCL[7], rtol=1e-6)
+
+
+@given(st.integers(1, 15), st.integers(16, 40), st.integers(1, 4), st.booleans())
+def test_the_axis_of_the_leads_is_known_by_their_number(
+    leads: int, samples: int, records: int, swapped: bool
+) -> None:
+    shape = (records, samples, leads) if swapped else (records, leads, samples)
+    assert arrays.lead_axis(shape[1:], leads) == int(swapped)
+    assert arrays.lead_axis((leads, leads), leads) is None
+    assert arrays.lead_axis((samples, samples), leads) is None
+
+
+def test_an_array_that_does_not_fit_its_leads_is_refused_with_its_shape(tmp_path: Path) -> None:
+    for shape in [(5, 8, 100), (3, 12, 12), (100,), (12, 12)]:
+        np.save(tmp_path / "a.npy", np.zeros(shape))
+        with pytest.raises(UsageError, match=r"a\.npy: holds array \(" + " × ".join(map(str, shape))):
+            ArrayFile(tmp_path / "a.npy", Layout(500))
+
+
+def test_several_arrays_that_could_be_signals_are_listed_and_one_is_chosen_by_key(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", train=X_BCL, test=X_BCL[:3], age=np.zeros(40))
+    with pytest.raises(UsageError, match=r"train \(40 × 12 × 300\), test \(3 × 12 × 300\).*--key"):
+        ArrayFile(tmp_path / "a.npz", Layout(500))
+    assert len(ArrayFile(tmp_path / "a.npz", Layout(500, key="test"))) == 3
+    with pytest.raises(UsageError, match="holds no array 'val'"):
+        ArrayFile(tmp_path / "a.npz", Layout(500, key="val"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"fs": 0}, {"fs": float("nan")}, {"units": "bar"}, {"gain": 200.0}, {"units": "adc"},
+        {"units": "adc", "gain": 0.0}, {"leads": ("I", "i")}, {"leads": ()},
+    ],
+)  # fmt: skip
+def test_an_impossible_layout_is_wrong_usage(values: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="--"):
+        Layout(**{"fs": 500} | values)
+
+
+def beats(ecg: Ecg, count: int = 20) -> np.ndarray:
+    return np.stack([ecg(seed=seed) for seed in range(count)]).astype(np.float32)
+
+
+def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path: Path, ecg: Ecg) -> None:
+    x_BCL = beats(ecg)
+    x_BCL[3, 5] = 0
+    np.save(tmp_path / "clinic.npy", x_BCL)
+    report = prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
+    assert report["sources"] == {"clinic": {"found": 20, "kept": 19, "quarantined": {"flat-lead": 1}}}
+    assert report["records"][0]["path"] == "clinic.npy#3"
+    corpus = Corpus.open(tmp_path / "out")
+    assert corpus.ids == [f"clinic/{row}" for row in range(20) if row != 3]
+    assert not corpus.y.any()
+    np.testing.assert_allclose(corpus.signals([2, 3])[1], x_BCL[4, :, :4700], atol=6e-4)
+    assert gallery(tmp_path / "out", [tmp_path / "clinic.npy"], tmp_path / "page.html") == 1
+
+
+def test_another_layout_is_another_corpus(tmp_path: Path, ecg: Ecg) -> None:
+    np.save(tmp_path / "a.npy", beats(ecg, 2))
+    prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
+    with pytest.raises(CorpusError, match="other array layout"):
+        prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
+
+
+def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path: Path, ecg: Ecg) -> None:
+    np.save(tmp_path / "a.npy", beats(ecg, 2)[:, :2])
+    with pytest.raises(UsageError, match="sampling rate"):
+        find([tmp_path / "a.npy"])
+    with pytest.raises(UsageError, match="lacks the leads III"):
+        prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, ("I", "II")))
+    (tmp_path / "a.txt").write_text("")
+    with pytest.raises(CorpusError, match="no array by its ending"):
+        find([tmp_path / "a.txt"])
+
+
+def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarantined(
+    tmp_path: Path, ecg: Ecg, write_record: Callable[..., Path]
+) -> None:
+    folder = tmp_path / "ours"
+    write_record(folder, "A0001")  # with an A0001.mat that is no array
+    np.save(folder / "a.npy", beats(ecg, 2))
+    np.save(folder / "labels.npy", np.zeros((2, 5)))
+    (folder / "b.h5").write_bytes(b"x")
+    np.save(tmp_path / "outside.npy", beats(ecg, 1))
+    (folder / "link.npy").symlink_to(tmp_path / "outside.npy")
+    report = prepare([folder], tmp_path / "out", jobs=1, layout=Layout(500))
+    assert (report["found"], report["kept"]) == (6, 3)
+    assert report["quarantined"] == {"path": 1, "shape": 1, "unreadable": 1}
+    assert len(find([folder])) == 1, "without a layout arrays in folders are passed over"
+
+
+def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path: Path, ecg: Ecg) -> None:
+    np.save(tmp_path / "a.npy", beats(ecg, 1))
+    [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
+    first = candidate.read().x_CL
+    np.save(tmp_path / "a.npy", -beats(ecg, 1))
+    np.testing.assert_array_equal(candidate.read().x_CL, -first)
+
+
+def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path: Path, ecg: Ecg) -> None:
+    x_BCL = np.repeat(beats(ecg, 1).astype(np.float64), 3, axis=0)
+    x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
+    np.save(tmp_path / "a.npy", x_BCL)
+    report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
+    assert report["quarantined"] == {"nan": 3}
+
+
+def test_an_array_without_samples_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((1, 12, 0)))
+    [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
+    with pytest.raises(RecordError, match="no samples"):
+        candidate.read()
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("name", WRITERS)
+def test_real_records_as_arrays_prepare_to_the_windows_that_they_have_as_wfdb(
+    realdata: Path, real_records: tuple[np.ndarray, list[str]], tmp_path: Path, name: str
+) -> None:
+    x_BCL, hashes = real_records
+    WRITERS[name](tmp_path / name, x_BCL)
+    prepare([tmp_path / name], tmp_path / "out", jobs=1, layout=Layout(500))
+    assert pq.read_table(tmp_path / "out" / "index.parquet")["signal_hash"].to_pylist() == hashes
+
+
+@pytest.fixture(scope="module")
+def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[np.ndarray, list[str]]:
+    """Forty real 10-s records in mV, and the hashes of their windows as prepared from WFDB."""
+    out = tmp_path_factory.mktemp("real")
+    prepare([realdata / "cinc2021" / "georgia"], out / "corpus", jobs=1)
+    rows = pq.read_table(
+        out / "corpus" / "index.parquet", columns=["path", "signal_hash", "length"]
+    ).to_pylist()
+    wanted = {row["path"]: row["signal_hash"] for row in rows if row["length"] == 5000}
+    chosen = [each for each in find([realdata / "cinc2021" / "georgia"]) if each.path in wanted][:40]
+    assert len(chosen) == 40
+    return np.stack([each.read().x_CL for each in chosen]), [wanted[each.path] for each in chosen]

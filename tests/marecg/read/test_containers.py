@@ -1,0 +1,148 @@
+"""Every kind of file gives the rows that went into it, and a damaged one is one clear error."""
+
+import tracemalloc
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.marecg.made_records import WRITERS, compressed, hdf5
+
+from marecg.config import LEADS
+from marecg.errors import InputError, RecordError, UsageError
+from marecg.read import arrays
+from marecg.read.array_layout import Layout
+from marecg.read.arrays import ArrayFile
+
+X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
+
+
+def everything(file: ArrayFile) -> np.ndarray:
+    return np.stack([file.signal(row)[0] for row in range(len(file))])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_records_come_out_as_they_went_in_whichever_axis_the_leads_are_on(tmp_path: Path, name: str) -> None:
+    for x in (X_BCL, X_BCL.transpose(0, 2, 1)):
+        WRITERS[name](tmp_path / name, x)
+        file = ArrayFile(tmp_path / name, Layout(500))
+        np.testing.assert_array_equal(everything(file), X_BCL)
+
+
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "f.parquet"])
+def test_two_axes_are_one_record(tmp_path: Path, name: str) -> None:
+    for x in (X_BCL[0], X_BCL[0].T):
+        WRITERS[name](tmp_path / name, x)
+        file = ArrayFile(tmp_path / name, Layout(500))
+        assert len(file) == 1
+        x_KL, length = file.signal(0, 100)
+        np.testing.assert_array_equal(x_KL, X_BCL[0, :, :100])
+        assert length == 300
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_rows_may_be_asked_for_in_any_order(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "SLAB", 3 * X_BCL[0].size * 8)
+    WRITERS[name](tmp_path / name, X_BCL)
+    file = ArrayFile(tmp_path / name, Layout(500))
+    for row in (39, 0, 17, 18, 5, 38, 20, 0):
+        np.testing.assert_array_equal(file.signal(row)[0], X_BCL[row])
+
+
+def test_columns_named_by_lead_name_the_leads_themselves(tmp_path: Path) -> None:
+    order = ["V6", *LEADS[:11]]
+    cells = {f"lead_{lead.lower()}": pa.array(list(X_BCL[:, LEADS.index(lead)])) for lead in order}
+    pq.write_table(pa.table(cells), tmp_path / "lists.parquet", row_group_size=11)
+    file = ArrayFile(tmp_path / "lists.parquet", Layout(500))
+    assert file.leads == tuple(order)
+    np.testing.assert_array_equal(file.signal(30)[0], X_BCL[30][[LEADS.index(lead) for lead in order]])
+    pq.write_table(pa.table(dict(zip(LEADS, X_BCL[3], strict=True))), tmp_path / "one.parquet")
+    np.testing.assert_array_equal(everything(ArrayFile(tmp_path / "one.parquet", Layout(500)))[0], X_BCL[3])
+
+
+def test_records_of_a_parquet_file_may_differ_in_length(tmp_path: Path) -> None:
+    records = [x_CL[:, : 200 + row] for row, x_CL in enumerate(X_BCL)]
+    kind = pa.list_(pa.list_(pa.float32()))
+    pq.write_table(pa.table({"ecg": pa.array([x.tolist() for x in records], kind)}), tmp_path / "a.parquet")
+    file = ArrayFile(tmp_path / "a.parquet", Layout(500))
+    assert [file.signal(row)[1] for row in range(40)] == list(range(200, 240))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_damaged_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name, X_BCL)
+    whole = (tmp_path / name).read_bytes()
+    for content in (b"", b"no array", whole[:100], whole[: len(whole) // 2]):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises((InputError, UsageError), match=name):
+            everything(ArrayFile(tmp_path / name, Layout(500)))
+
+
+def test_a_row_that_cannot_be_read_is_never_answered_with_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrays, "SLAB", 8 * X_BCL[0].size * 8)
+    compressed(tmp_path / "a.npz", X_BCL)
+    file = ArrayFile(tmp_path / "a.npz", Layout(500))
+    file.signal(0)
+    with (tmp_path / "a.npz").open("r+b") as raw:
+        raw.seek((tmp_path / "a.npz").stat().st_size // 2)
+        raw.write(bytes(1000))
+    for row in (39, 38, 39):
+        with pytest.raises(RecordError, match="can't be read"):
+            file.signal(row)
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    objects = np.array([{"a": 1}], dtype=object)
+    np.save(tmp_path / "a.npy", objects, allow_pickle=True)
+    np.savez(tmp_path / "b.npz", a=objects)
+    for name in ("a.npy", "b.npz"):
+        with pytest.raises((InputError, UsageError), match=name):
+            ArrayFile(tmp_path / name, Layout(500))
+
+
+def test_links_inside_hdf5_lead_nowhere(tmp_path: Path) -> None:
+    hdf5(tmp_path / "secret.h5", X_BCL)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["external"] = h5py.ExternalLink("secret.h5", "/ecg/tracings")
+        file.create_virtual_dataset("virtual", h5py.VirtualLayout((2, 12, 300), np.float32))
+    for key in ("", "external", "virtual"):
+        with pytest.raises(UsageError, match="no numbers"):
+            ArrayFile(tmp_path / "a.h5", Layout(500, key=key))
+
+
+@pytest.mark.parametrize("name", ["big.npy", "big.h5"])
+def test_thirty_gigabytes_are_never_loaded(tmp_path: Path, name: str) -> None:
+    shape = (150_000, 4096, 12)
+    if name == "big.npy":  # neither file takes room on disk before it is written
+        np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, shape)
+    else:
+        allocated(tmp_path / name, shape)
+    tracemalloc.start()
+    file = ArrayFile(tmp_path / name, Layout(400))
+    for row in (0, 70_000, 149_999):
+        assert not file.signal(row)[0].any()
+    assert tracemalloc.get_traced_memory()[1] < 2 * arrays.SLAB
+    tracemalloc.stop()
+
+
+def allocated(path: Path, shape: tuple[int, ...]) -> None:
+    """An HDF5 file with room for float32 `tracings`, none of it filled."""
+    when = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    when.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    when.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+    space = h5py.h5s.create_simple(shape)
+    with h5py.File(path, "w") as file:
+        h5py.h5d.create(file.id, b"tracings", h5py.h5t.IEEE_F32LE, space, when)
+
+
+def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("ecg", (1 << 40, 12, 5000), np.float32)
+    with pytest.raises(InputError, match=r"announces 1099511627776 × 12 × 5000 numbers"):
+        ArrayFile(tmp_path / "a.h5", Layout(500))

@@ -1,0 +1,52 @@
+"""The #Dx comment."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from marecg.read.dx import CPSC_LABELS, diagnoses
+
+
+def test_codes_keep_their_order() -> None:
+    assert diagnoses("59118001, 164889003").codes == ("59118001", "164889003")
+
+
+def test_an_empty_code_inside_a_list_is_passed_over_and_noted() -> None:
+    found = diagnoses("427084000,,427172004")
+    assert found.codes == ("427084000", "427172004")
+    assert found.notes == ("an empty code",)
+
+
+def test_a_blank_value_means_no_diagnosis() -> None:
+    assert diagnoses("  ").codes == ()
+    assert diagnoses("").notes == ("no diagnosis",)
+
+
+def test_a_code_outside_the_map_is_kept_for_the_ontology_to_judge() -> None:
+    assert diagnoses("251238007").codes == ("251238007",)
+
+
+def test_text_labels_of_early_cpsc_headers_become_codes_and_are_noted() -> None:
+    found = diagnoses("AF,RBBB")
+    assert found.codes == ("164889003", "59118001")
+    assert found.notes[0] == "label 'AF' read as 164889003"
+
+
+def test_a_code_given_twice_counts_once() -> None:
+    assert diagnoses("251146004,284470004,284470004").codes == ("251146004", "284470004")
+    assert diagnoses("RBBB,59118001").codes == ("59118001",)
+
+
+@pytest.mark.parametrize("token", ["sinus", "12", "0164889003", "164889003x", "1" * 19, "164889003;59118001"])
+def test_a_malformed_code_is_passed_over_and_noted(token: str) -> None:
+    found = diagnoses(f"{token},426783006")
+    assert found.codes == ("426783006",)
+    assert "malformed" in found.notes[0]
+
+
+@pytest.mark.realdata
+def test_every_cpsc_label_stands_for_a_code_that_the_official_map_counts_in_cpsc(realdata: Path) -> None:
+    with (realdata / "meta" / "dx_map.csv").open(newline="") as file:
+        in_cpsc = {row["code"]: int(row["CPSC"]) for row in csv.DictReader(file)}
+    assert all(in_cpsc[code] > 0 for code in CPSC_LABELS.values())

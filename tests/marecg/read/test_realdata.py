@@ -1,0 +1,45 @@
+"""Every real record is read, or quarantined for a true reason."""
+
+from pathlib import Path
+
+import pytest
+
+from marecg.corpus.prepare import prepare
+from marecg.corpus.statistics import statistics
+from marecg.read.datasets import ptbxl
+from marecg.read.discovery import find
+
+pytestmark = pytest.mark.realdata
+
+
+def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(
+    realdata: Path, tmp_path: Path
+) -> None:
+    report = prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
+    assert (report["found"], report["kept"]) == (236, 228)
+    assert report["quarantined"] == {"extreme-amplitude": 4, "flat-lead": 4}
+    assert report["sources"]["georgia"] == {"found": 47, "kept": 47, "quarantined": {}}, (
+        "the originals are read"
+    )
+    assert report["sources"]["ptb"]["kept"] == 7
+
+
+def test_every_challenge_header_has_codes_of_the_official_kind(realdata: Path) -> None:
+    for candidate in find([realdata / "cinc2021"]):
+        record = candidate.read(seconds=0.1)
+        assert record.codes, candidate.path
+        assert not any("malformed" in note for note in record.notes)
+
+
+def test_every_ptbxl_record_is_read(realdata: Path) -> None:
+    records = list(ptbxl.records(realdata / "ptbxl"))
+    assert len(records) == 912
+    assert all(record.x_CL.shape == (12, 5000) and not record.notes for record in records)
+    statements = ptbxl.statements(realdata / "ptbxl")
+    assert {code.removeprefix("scp:") for record in records for code in record.codes} <= statements.keys()
+
+
+def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata: Path, tmp_path: Path) -> None:
+    prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
+    notes = statistics(tmp_path / "corpus")["notes"]
+    assert set(notes) == {"code … given twice", "label … read as …"}

@@ -1,0 +1,36 @@
+"""The shipped sentence embeddings."""
+
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.errors import CheckpointError
+from marecg.train.concept_text import check, shipped
+
+
+def test_there_are_three_unit_vectors_of_384_per_concept() -> None:
+    variants = shipped(ecg_ontology.load())
+    assert variants.shape == (40, 3, 384)
+    torch.testing.assert_close(variants.norm(dim=-1), torch.ones(40, 3))
+
+
+def test_variants_of_one_concept_are_nearer_to_each_other_than_to_another_concepts() -> None:
+    variants = shipped(ecg_ontology.load())
+    mean = torch.nn.functional.normalize(variants.mean(1), dim=-1)
+    nearest = (variants.flatten(0, 1) @ mean.T).argmax(1)
+    own = torch.arange(40).repeat_interleave(3)
+    assert (nearest == own).float().mean() > 0.9
+
+
+def test_embeddings_of_other_texts_are_refused() -> None:
+    onto = ecg_ontology.load()
+
+    class Reworded:
+        nodes = tuple(node.model_copy(update={"variants": ("x", "y", "z")}) for node in onto.nodes)
+
+    with pytest.raises(CheckpointError, match="other text variants"):
+        shipped(Reworded())  # type: ignore[arg-type]
+
+
+def test_the_sentence_encoder_gives_the_shipped_embeddings_again() -> None:
+    assert check(ecg_ontology.load()) < 1e-4

@@ -1,0 +1,93 @@
+"""A step as a GPU takes it, without one: its device by tensors without values, its bf16 on the CPU."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map_only
+
+import ecg_ontology
+from marecg.config import Config
+from marecg.corpus.batches import Batch
+from marecg.corpus.supervision import Supervision
+from marecg.objectives.total import total_loss
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train.concept_text import shipped
+from marecg.train.network import Network
+from marecg.train.run import CorpusData
+
+ONTOLOGY = ecg_ontology.load()
+CONFIG = override(by_name("tiny-c3"), ["model.width=32", "model.depth=2", "model.heads=2"])
+
+
+class OnMeta(torch.Generator):
+    """A generator that says it is on the device without values, where nothing is drawn."""
+
+    device = torch.device("meta")  # type: ignore[assignment]
+
+
+def network(config: Config) -> Network:
+    torch.manual_seed(0)
+    return Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY))
+
+
+def a_batch() -> Batch:
+    """Four records: one has no leaf, one no beats, one is short."""
+    draw = torch.Generator().manual_seed(0)
+    y = ONTOLOGY.leaf_multi_hot([["164889003"], ["54329005"], [], ["426783006"]])
+    rpeaks_BK = torch.arange(200, 3400, 400).repeat(4, 1)
+    rpeaks_BK[3] = -1
+    supervision = Supervision(
+        torch.from_numpy(y.astype(bool)),
+        torch.from_numpy(ONTOLOGY.soft_targets(y)).float(),
+        rpeaks_BK,
+        torch.full((4,), 0.8),
+        torch.rand(4, generator=draw),
+        torch.tensor([0, 1, 2, 3]),
+        torch.zeros(4),
+        torch.ones(4, CONFIG.model.context_patches, dtype=torch.int8),
+    )
+    d_BCL = torch.randint(-2000, 2000, (4, 12, 4700), generator=draw, dtype=torch.int16)
+    return Batch(0, torch.arange(4), d_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
+
+
+def same(z_BK: Tensor) -> Tensor:
+    return z_BK
+
+
+@pytest.mark.parametrize(("device", "pinned"), [("cuda", 11), ("cpu", 0)])
+def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, device: str, pinned: int
+) -> None:
+    seen: list[Tensor] = []
+    monkeypatch.setattr(Tensor, "pin_memory", lambda value: seen.append(value) or value)
+    nothing: Any = None
+    data, batch = CorpusData(nothing, nothing, CONFIG, steps=1), a_batch()
+    trainer: Any = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device(device)))
+    data.trainer = trainer
+    handed = data.on_before_batch_transfer(batch, 0)
+    assert len(seen) == pinned
+    torch.testing.assert_close(handed.d_BCL, batch.d_BCL)
+    assert handed.number == batch.number
+
+
+def test_a_step_stays_on_its_device_and_never_waits_for_a_value() -> None:
+    net = network(CONFIG).to("meta")
+    outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), same)
+    total = total_loss(outcome.named, CONFIG, epoch=10)
+    assert {value.device.type for value in (total, *outcome.named.values())} == {"meta"}
+
+
+def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent() -> None:
+    net, batch = network(CONFIG), a_batch()
+    full = net(batch, torch.Generator().manual_seed(0), same).named
+    with torch.autocast("cpu", torch.bfloat16):
+        half = net(batch, torch.Generator().manual_seed(0), same).named
+        total_loss(half, CONFIG, epoch=10).backward()
+    for name, value in full.items():
+        assert half[name].item() == pytest.approx(value.item(), rel=0.02), name
+    gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
+    assert all(gradient.isfinite().all() for gradient in gradients)

@@ -1,0 +1,105 @@
+"""Several processes give the run that one process gives."""
+
+import csv
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from marecg.config import Config
+from marecg.overrides import override
+from marecg.train.run import train
+
+SCRIPT = """
+import sys
+from marecg.config import Config
+from marecg.train.run import train
+train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
+"""
+SAME_VIEW_EVERYWHERE = """
+from marecg.ecg.augment import AUGMENTATIONS
+AUGMENTATIONS["rhythm-safe"] = lambda x_BCL, fs, generator: 0.9 * x_BCL.roll(25, -1)
+"""
+
+
+def losses(run: Path) -> list[float]:
+    with (run / "metrics.csv").open(newline="") as file:
+        return [float(row["loss"]) for row in csv.DictReader(file)]
+
+
+def launch(config: Config, corpus: Path, out: Path, script: Path, *torchrun: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "torch.distributed.run", *torchrun, str(script)]
+    return subprocess.Popen(
+        [*command, config.model_dump_json(), str(corpus), str(out)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["one node of two processes", "two nodes of one process"])
+def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
+    corpus_folder: Path, micro: Config, tmp_path: Path, layout: str
+) -> None:
+    config = override(micro, ["train.max_steps=3", "msps={}"])
+    train(override(config, ["train.accumulate=4"]), corpus_folder, tmp_path / "one")
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    place = f"127.0.0.1:{free_port()}"
+    if layout == "one node of two processes":
+        shared = override(config, ["train.devices=2"])
+        flags = ["--nproc-per-node=2", "--rdzv-backend=c10d", f"--rdzv-endpoint={place}"]
+        ranks = [launch(shared, corpus_folder, tmp_path / "two", script, *flags)]
+    else:
+        shared = override(config, ["train.nodes=2", "train.devices=1"])
+        flags = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", f"--rdzv-endpoint={place}"]
+        ranks = [
+            launch(
+                shared,
+                corpus_folder,
+                tmp_path / "two",
+                script,
+                *flags,
+                "--rdzv-id=test",
+                f"--node-rank={node}",
+            )
+            for node in range(2)
+        ]
+    for rank in ranks:
+        output, _ = rank.communicate(timeout=240)
+        assert rank.returncode == 0, output
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+    assert (tmp_path / "two" / "model" / "model.safetensors").exists()
+
+
+@pytest.mark.slow
+def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gradients(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    settings = ["view.augmentation=rhythm-safe", "ar.mask_ratio=0", "gscl=null", "train.accumulate=1"]
+    config = override(micro, [*settings, "train.max_steps=4"])
+    script = tmp_path / "script.py"
+    script.write_text(SAME_VIEW_EVERYWHERE + SCRIPT)
+    runs = {"one": ["train.batch_size=4"], "two": ["train.batch_size=2", "train.devices=2"]}
+    for name, layout in runs.items():
+        processes = "2" if name == "two" else "1"
+        flags = [
+            f"--nproc-per-node={processes}",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint=127.0.0.1:{free_port()}",
+        ]
+        rank = launch(override(config, layout), corpus_folder, tmp_path / name, script, *flags)
+        output, _ = rank.communicate(timeout=240)
+        assert rank.returncode == 0, output
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)

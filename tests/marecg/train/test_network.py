@@ -1,0 +1,129 @@
+"""One forward pass: which losses a recipe has, what reaches what."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+import ecg_ontology
+from marecg.config import Config
+from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import Supervision
+from marecg.objectives.total import total_loss
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train.concept_text import shipped
+from marecg.train.network import Network, Outcome
+
+ONTOLOGY = ecg_ontology.load()
+AR = {"recon", "mask"}
+STACK = {"jepa", "view", "ica", "bca", "opa"}
+MSPS = {"alt", "rate", "mrr", "cv", "seq", "phase"}
+
+
+def small(name: str) -> Config:
+    return override(by_name(name), ["model.width=16", "model.depth=1", "model.heads=2"])
+
+
+def network(config: Config) -> Network:
+    torch.manual_seed(0)
+    return Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY) if config.mpct else None)
+
+
+@pytest.fixture(scope="module")
+def batch(corpus_folder: Path) -> Batch:
+    corpus = Corpus.open(corpus_folder)
+    return BatchStream(corpus, Supervision.of(corpus, ONTOLOGY, small("tiny-c3")), 4, 1, seed=0).batch(0)
+
+
+def run(net: Network, batch: Batch, seed: int = 0) -> Outcome:
+    outcome = net(batch, torch.Generator().manual_seed(seed), lambda z: z)
+    assert isinstance(outcome, Outcome)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tiny-c1", AR),
+        ("tiny", AR | {"gscl"}),
+        ("tiny-c2p", AR | STACK),
+        ("tiny-c2", AR | STACK | {"gscl"}),
+        ("tiny-c3", AR | STACK | {"gscl"} | MSPS),
+    ],
+)
+def test_each_configuration_has_exactly_its_losses_and_all_are_finite(
+    batch: Batch, name: str, expected: set[str]
+) -> None:
+    named = run(network(small(name)), batch).named
+    assert set(named) == expected
+    assert all(value.ndim == 0 and value.isfinite() for value in named.values())
+
+
+@pytest.mark.parametrize("name", ["tiny-c1", "tiny", "tiny-c2p", "tiny-c2", "tiny-c3"])
+def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
+    batch: Batch, name: str
+) -> None:
+    config = small(name)
+    bare = batch.supervision._replace(
+        y_BN=torch.zeros_like(batch.supervision.y_BN),
+        target_BN=torch.zeros_like(batch.supervision.target_BN),
+        rpeaks_BK=torch.full_like(batch.supervision.rpeaks_BK, -1),
+        rate_B=torch.full_like(batch.supervision.rate_B, 3),
+        phase_BT=torch.full_like(batch.supervision.phase_BT, -1),
+    )
+    for some in (batch, batch._replace(supervision=bare)):
+        net = network(config)
+        total_loss(run(net, some).named, config, epoch=50).backward()
+        without = [n for n, p in net.named_parameters() if p.requires_grad and p.grad is None]
+        assert not without
+
+
+def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss(batch: Batch) -> None:
+    net = network(small("tiny"))
+    changed = batch.d_BCL.clone()
+    changed[..., 3500:] = 9000
+    before, after = run(net, batch), run(net, batch._replace(d_BCL=changed))
+    assert torch.equal(before.h_BTCD, after.h_BTCD)
+    assert torch.equal(before.named["mask"], after.named["mask"])
+    assert not torch.equal(before.named["recon"], after.named["recon"])
+
+
+def test_the_same_draws_give_the_same_losses_and_others_others(batch: Batch) -> None:
+    net = network(small("tiny-c3"))
+    first, same, other = (run(net, batch, seed).named for seed in (1, 1, 2))
+    assert all(torch.equal(first[name], same[name]) for name in first)
+    assert not torch.equal(first["mask"], other["mask"])
+
+
+def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
+    net = network(small("tiny-c2p"))
+    run(net, batch).named["jepa"].backward()
+    assert all(parameter.grad is None for parameter in net.ema.parameters())
+    assert net.model.encoder.norm.weight.grad is not None
+
+
+def test_the_lead_regulariser_hides_a_quarter_of_the_leads(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network(small("tiny-c2p"))
+    shares: list[Tensor] = []
+    tokens = net.model.tokens.forward
+
+    def spy(x_BTCP: Tensor, hidden_BTC: Tensor) -> Tensor:
+        shares.append(hidden_BTC.all(1).float().mean())
+        return tokens(x_BTCP, hidden_BTC)
+
+    monkeypatch.setattr(net.model.tokens, "forward", spy)
+    for seed in range(20):
+        run(net, batch, seed)
+    assert torch.stack(shares).mean() == pytest.approx(0.25, abs=0.05)
+
+
+def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
+    net = network(small("tiny"))
+    exported = net.export()
+    torch.testing.assert_close(exported.prototypes, net.prototypes())
+    assert exported.concept_logits(torch.randn(2, 16)).shape == (2, 40)

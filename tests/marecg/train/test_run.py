@@ -1,0 +1,287 @@
+"""Training: exact resume, skipped steps, run folders."""
+
+import csv
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.config import Config
+from marecg.corpus import index, trained_on
+from marecg.corpus.batches import Batch
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train.network import Network, Outcome
+from marecg.train.run import train
+
+SMALL = [
+    "model.width=16",
+    "model.depth=1",
+    "model.heads=2",
+    "train.batch_size=3",
+    "train.max_steps=4",
+    "train.checkpoint_every=2",
+]
+
+KILLED = """
+import os, signal, sys
+from marecg.train.callbacks import Metrics
+from marecg.config import Config
+from marecg.train.run import train
+
+written = Metrics.after_step
+
+def dies_after_writing(self, trainer, module, batch):
+    written(self, trainer, module, batch)
+    if trainer.global_step == int(sys.argv[4]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Metrics.after_step = dies_after_writing
+train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
+"""
+
+
+def rows(run: Path) -> list[dict[str, str]]:
+    with (run / "metrics.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def unbroken(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unbroken")
+    train(micro, corpus_folder, folder)
+    return folder
+
+
+def test_a_run_folder_holds_what_the_contract_names(unbroken: Path, micro: Config) -> None:
+    assert Config.model_validate(json.loads((unbroken / "config.json").read_text())["config"]) == micro
+    assert [path.name for path in sorted((unbroken / "checkpoints").iterdir())] == [
+        "step-00000004.ckpt",
+        "step-00000006.ckpt",
+    ]
+    assert list(rows(unbroken)[0]) == ["step", "epoch", "loss", "lr", "recon", "mask", "gscl"]
+    assert [int(row["step"]) for row in rows(unbroken)] == [1, 2, 3, 4, 5, 6]
+    model = MarEcg.from_pretrained(unbroken / "model")
+    torch.testing.assert_close(model.prototypes.norm(dim=1), torch.ones(40))
+
+
+def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken: Path, micro: Config) -> None:
+    assert micro.gscl is not None
+    for row in rows(unbroken):
+        total = float(row["recon"]) + float(row["mask"]) + micro.gscl.weight * float(row["gscl"])
+        assert float(row["loss"]) == pytest.approx(total, rel=1e-6)
+
+
+@pytest.mark.parametrize("after_step", [1, 3, 4])
+def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, after_step: int
+) -> None:
+    arguments = [micro.model_dump_json(), str(corpus_folder), str(tmp_path / "run"), str(after_step)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(rows(tmp_path / "run")) == after_step
+    train(micro, corpus_folder, tmp_path / "run", resume=True)
+    assert rows(tmp_path / "run") == rows(unbroken)
+    assert (tmp_path / "run/model/model.safetensors").read_bytes() == (
+        unbroken / "model/model.safetensors"
+    ).read_bytes()
+
+
+def test_resuming_a_finished_run_changes_nothing(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    train(micro, corpus_folder, tmp_path)
+    before = (tmp_path / "metrics.csv").read_bytes(), (tmp_path / "model/model.safetensors").read_bytes()
+    train(micro, corpus_folder, tmp_path, resume=True)
+    assert before == (
+        (tmp_path / "metrics.csv").read_bytes(),
+        (tmp_path / "model/model.safetensors").read_bytes(),
+    )
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    train(micro, corpus_folder, tmp_path / "same")
+    other = micro.model_copy(update={"train": micro.train.model_copy(update={"seed": 1})})
+    train(other, corpus_folder, tmp_path / "other")
+    assert rows(tmp_path / "same") == rows(unbroken)
+    assert rows(tmp_path / "other") != rows(unbroken)
+
+
+def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor]:
+    """Make the masked loss NaN in these micro-batches; return what the decoder was at each of them all."""
+    forward = Network.forward
+    weights: list[torch.Tensor] = []
+
+    def poisoned(self: Network, batch: Batch, *args: Any) -> Outcome:
+        weights.append(self.decoder.to_signal.weight.detach().clone())
+        outcome = forward(self, batch, *args)
+        if batch.number in numbers:
+            outcome.named["mask"] = outcome.named["mask"] * torch.nan
+        return outcome
+
+    monkeypatch.setattr(Network, "forward", poisoned)
+    return weights
+
+
+def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = poison(monkeypatch, range(3, 4))
+    run = train(micro, corpus_folder, tmp_path)
+    assert (run.steps, run.skipped_steps) == (6, 1)
+    # micro-batches 2 and 3 are step 2: it moves nothing, step 3 goes on
+    assert torch.equal(weights[4], weights[2])
+    assert not torch.equal(weights[6], weights[4])
+    assert all(weight.isfinite().all() for weight in weights)
+
+
+def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(2, 1000))
+    config = override(micro, ["train.max_steps=20"])
+    with pytest.raises(
+        DivergedError, match=r"step 11: 10 steps in a row .* \(loss mask; records \S+"
+    ) as error:
+        train(config, corpus_folder, tmp_path)
+    ids = Corpus.open(corpus_folder).ids
+    assert any(record in str(error.value) for record in ids)
+
+
+def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.monitor_every=3"]), corpus_folder, tmp_path)
+    with (tmp_path / "monitors.csv").open(newline="") as file:
+        looks = list(csv.DictReader(file))
+    assert [look["step"] for look in looks] == ["3", "6"]
+    assert list(looks[0]) == ["step", "std", "rank", "entropy", "grad_recon", "grad_mask", "grad_gscl"]
+    assert all(float(look[name]) > 0 for look in looks for name in look)
+
+
+@pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
+def test_every_recipe_resumes_exactly(corpus_folder: Path, tmp_path: Path, recipe: str) -> None:
+    config = override(by_name(recipe), SMALL)
+    train(config, corpus_folder, tmp_path / "unbroken")
+    train(config, corpus_folder, tmp_path / "resumed")
+    newest = tmp_path / "resumed" / "checkpoints" / "step-00000004.ckpt"
+    newest.unlink()
+    train(config, corpus_folder, tmp_path / "resumed", resume=True)
+    assert rows(tmp_path / "resumed") == rows(tmp_path / "unbroken")
+    assert (tmp_path / "resumed/model/model.safetensors").read_bytes() == (
+        tmp_path / "unbroken/model/model.safetensors"
+    ).read_bytes()
+
+
+def test_recomputing_activations_changes_no_loss(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.checkpoint_activations=true"]), corpus_folder, tmp_path)
+    assert rows(tmp_path) == rows(unbroken)
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = lightning.Trainer.save_checkpoint
+
+    def full(self: lightning.Trainer, path: Path, **kwargs: Any) -> None:
+        if self.global_step > 2:
+            Path(path).write_bytes(b"half a checkpoint")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(self, path, **kwargs)
+
+    monkeypatch.setattr(lightning.Trainer, "save_checkpoint", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(micro, corpus_folder, tmp_path)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
+
+
+def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
+    corpus_folder: Path, micro: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(micro, corpus_folder, tmp_path / "run")
+    last = capsys.readouterr().err.splitlines()[-1]
+    rate, share = (re.search(pattern, last) for pattern in (r"records/s=([\d.]+)", r"data=([\d.]+)%"))
+    assert rate is not None
+    assert share is not None
+    assert float(rate[1]) > 0
+    assert 0 < float(share[1]) < 100
+
+
+def test_a_run_is_not_overwritten(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
+    with pytest.raises(UsageError, match="holds a run already"):
+        train(micro, corpus_folder, unbroken)
+
+
+def test_a_corpus_of_another_window_is_refused(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
+        train(override(micro, ["data.window=4500"]), corpus_folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_is_resumed_where_there_is_nothing(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no run to resume"):
+        train(micro, corpus_folder, tmp_path, resume=True)
+
+
+def test_a_run_is_not_resumed_with_other_settings(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
+    other = micro.model_copy(update={"train": micro.train.model_copy(update={"lr": 1.0})})
+    with pytest.raises(UsageError, match=r"train\.lr"):
+        train(other, corpus_folder, unbroken, resume=True)
+
+
+def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(micro, corpus_folder, tmp_path)
+    bundle = json.loads((tmp_path / "ontology.json").read_text())
+    text = json.dumps(bundle).replace('"AFL"', '"AFlut"')
+    (tmp_path / "ontology.json").write_text(text)
+    described = json.loads((tmp_path / "config.json").read_text())
+    described["ontology"] = ecg_ontology.load(tmp_path / "ontology.json").sha256
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    with pytest.raises(CheckpointError, match="AFlut"):
+        train(micro, corpus_folder, tmp_path, resume=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")
+def test_an_unwritable_place_is_one_clear_error(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="cannot be written"):
+        train(micro, corpus_folder, tmp_path / "run")
+
+
+def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
+    corpus_folder: Path, micro: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = tmp_path / "corpus"
+    shutil.copytree(corpus_folder, data)
+    rows = index.read(data / "index.parquet").to_pylist()
+    for number, row in enumerate(rows):
+        row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
+    index.write(index.table(rows), data / "index.parquet")
+    train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
+    assert "10 records of PTB-XL" in caplog.text
+    kept = trained_on.read(tmp_path / "leaking")
+    assert kept is not None
+    assert "ptbxl/00003" in kept.identities
+    caplog.clear()
+    train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
+    assert "PTB-XL" not in caplog.text

@@ -1,0 +1,42 @@
+"""The learning rate and the parameter groups."""
+
+import pytest
+import torch
+from torch import nn
+
+from marecg.config import Config, TrainConfig
+from marecg.model.mar_ecg import MarEcg
+from marecg.train.schedule import lr_factor, parameter_groups
+
+TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)
+
+
+def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosine() -> None:
+    factors = [lr_factor(step, 1001, TRAIN) for step in range(1001)]
+    assert factors[100] == pytest.approx(1.0, abs=1e-2)
+    assert max(factors) <= 1.0
+    rise = torch.tensor(factors[:100]).diff()
+    torch.testing.assert_close(rise, rise[:1].expand(99), atol=1e-6, rtol=1e-3)
+    assert factors[101:] == sorted(factors[101:], reverse=True)
+    middle = (100 + 1000) // 2
+    assert factors[middle] == pytest.approx((1 + 0.01) / 2, abs=1e-3)
+
+
+def test_the_last_step_is_taken_at_the_final_rate() -> None:
+    for steps in (6, 100, 1001):
+        assert lr_factor(steps - 1, steps, TRAIN) * TRAIN.lr == pytest.approx(TRAIN.final_lr)
+
+
+def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro: Config) -> None:
+    model = MarEcg(micro.model)
+    decayed, rest = parameter_groups([model], 0.05)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    assert (decayed["weight_decay"], rest["weight_decay"]) == (0.05, 0.0)
+    assert all(parameter.ndim == 2 for parameter in decayed["params"])
+    undecayed = {names[id(parameter)] for parameter in rest["params"]}
+    assert {"tokens.lead", "tokens.position", "tokens.mask", "pool.query", "encoder.norm.weight"} <= undecayed
+    assert len(decayed["params"]) + len(rest["params"]) == len(names)
+
+
+def test_what_takes_no_gradient_is_in_no_group() -> None:
+    assert parameter_groups([nn.Linear(2, 2).requires_grad_(False)], 0.05) == []

@@ -1,0 +1,209 @@
+"""`embed`: any sampling rate, length and set of leads."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marecg
+from marecg.config import LEADS, Config
+from marecg.ecg.windows import recording
+from marecg.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.discovery import find
+from marecg.use.embed import embed, encode
+
+
+@pytest.fixture(scope="module")
+def model(micro: Config) -> MarEcg:
+    torch.manual_seed(0)
+    return MarEcg(micro.model)
+
+
+def test_a_record_of_the_contexts_length_is_one_forward_pass(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 12, 3500)).astype(np.float32)
+    embeddings = embed(model, x, fs=500, batch_size=2)
+    with torch.no_grad():
+        direct = model.eval()(torch.from_numpy(x), torch.full((3,), 3500))
+    np.testing.assert_allclose(embeddings.rhythm, direct.rhythm_BD.numpy(), atol=1e-5)
+    np.testing.assert_allclose(embeddings.patch, direct.patch_BTD.numpy(), atol=1e-5)
+
+
+def test_a_longer_record_is_read_in_windows_that_cover_it(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 12, 5000)).astype(np.float32)
+    whole = embed(model, x, fs=500)
+    first, last = (embed(model, x[..., start : start + 3500], fs=500) for start in (0, 1500))
+    np.testing.assert_allclose(whole.rhythm, (first.rhythm + last.rhythm) / 2, atol=1e-5)
+    assert whole.patch.shape == (1, 100, 16)
+    np.testing.assert_allclose(whole.patch[:, :30], first.patch[:, :30], atol=1e-5)
+    np.testing.assert_allclose(whole.patch[:, -30:], last.patch[:, -30:], atol=1e-5)
+    np.testing.assert_allclose(
+        whole.patch[:, 30:70], (first.patch[:, 30:] + last.patch[:, :40]) / 2, atol=1e-5
+    )
+
+
+def test_the_order_and_the_case_of_the_leads_do_not_matter(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
+    order = np.random.default_rng(1).permutation(12)
+    names = [LEADS[place].upper() for place in order]
+    expected = embed(model, x, fs=500).rhythm
+    np.testing.assert_allclose(embed(model, x[:, order], fs=500, leads=names).rhythm, expected, atol=1e-5)
+
+
+def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
+    absent = embed(model, x[:, :6], fs=500, leads=LEADS[:6]).rhythm
+    flat = np.concatenate([x[:, :6], np.zeros_like(x[:, 6:])], axis=1)
+    assert np.abs(absent - embed(model, flat, fs=500).rhythm).max() > 1e-4
+    noise = torch.from_numpy(np.concatenate([x[:, :6], 5 * x[:, 6:]], axis=1))
+    hidden = torch.arange(12) >= 6
+    with torch.no_grad():
+        direct = model(noise, torch.tensor([3500]), hidden[None]).rhythm_BD.numpy()
+    np.testing.assert_allclose(absent, direct, atol=1e-5)
+
+
+def test_another_sampling_rate_gives_nearly_the_same_embedding(model: MarEcg) -> None:
+    time = np.arange(7000) / 1000
+    x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None]
+    at_1000 = embed(model, x, fs=1000).rhythm
+    at_500 = embed(model, x[..., ::2], fs=500).rhythm
+    assert np.corrcoef(at_1000[0], at_500[0])[0, 1] > 0.999
+
+
+def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 12, 1000)).astype(np.float32)
+    padded = torch.zeros(1, 12, 3500)
+    padded[..., :1000] = torch.from_numpy(x)
+    with torch.no_grad():
+        direct = model(padded, torch.tensor([1000])).rhythm_BD.numpy()
+    np.testing.assert_allclose(embed(model, x, fs=500).rhythm, direct, atol=1e-5)
+
+
+def test_embedding_changes_no_parameter_and_no_buffer(model: MarEcg) -> None:
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    embed(model.train(), np.zeros((1, 12, 3500), np.float32), fs=500)
+    assert not model.training
+    assert all(torch.equal(value, model.state_dict()[name]) for name, value in before.items())
+
+
+def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddings(model: MarEcg) -> None:
+    rng = np.random.default_rng(0)
+    asked = [(1000, LEADS), (9000, LEADS[:2]), (3500, LEADS[6:]), (60, LEADS), (5000, ("V1",))]
+    signals = [rng.normal(size=(len(leads), length)).astype(np.float32) for length, leads in asked]
+    alone = [embed(model, x[None], fs=500, leads=leads) for x, (_, leads) in zip(signals, asked, strict=True)]
+    recordings = [
+        recording(x, 500, leads, model.config) for x, (_, leads) in zip(signals, asked, strict=True)
+    ]
+    for batch_size in (1, 2, 32):
+        together = list(encode(model, recordings, batch_size))
+        assert len(together) == len(asked)
+        for one, (rhythm, patch) in zip(alone, together, strict=True):
+            np.testing.assert_allclose(rhythm, one.rhythm[0], atol=1e-5)
+            np.testing.assert_allclose(patch, one.patch[0], atol=1e-5)
+
+
+@settings(max_examples=20)
+@given(length=st.integers(50, 12_000), seed=st.integers(0, 9))
+def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model: MarEcg, length: int, seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(1, 2, length)).astype(np.float32)
+    patch = embed(model, x, fs=500, leads=("I", "II")).patch
+    assert patch.shape == (1, (length - 50) // 50 + 1, 16)
+    assert np.isfinite(patch).all()
+
+
+@pytest.mark.parametrize("leads", [LEADS[:k] for k in range(1, 12)])
+def test_one_to_eleven_leads_are_embedded(model: MarEcg, leads: tuple[str, ...]) -> None:
+    x = np.random.default_rng(0).normal(size=(1, len(leads), 3500)).astype(np.float32)
+    assert np.isfinite(embed(model, x, fs=500, leads=leads).rhythm).all()
+
+
+def test_data_at_60_hz_and_of_one_second_are_embedded(model: MarEcg) -> None:
+    time = np.arange(70 * 60) / 600
+    x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None].astype(np.float32)
+    at_600 = embed(model, x, fs=600).rhythm[0]
+    at_60 = embed(model, x[..., ::10], fs=60).rhythm[0]
+    assert np.corrcoef(at_60, at_600)[0, 1] > 0.99
+    assert embed(model, x[..., :600], fs=600).patch.shape == (1, 10, 16)
+
+
+@pytest.mark.parametrize(
+    ("shape", "leads", "problem"),
+    [
+        ((12, 3500), LEADS, r"signals\[None\]"),
+        ((1, 3500, 12), LEADS, r"the leads stand last.*swapaxes"),
+        ((1, 7, 3500), LEADS, r"\(1, 7, 3500\), and 12 leads"),
+        ((0, 12, 3500), LEADS, "no records"),
+        ((1, 1, 3500), ("X",), r"unknown \['X'\].*aVR"),
+        ((1, 2, 3500), ("I", "i"), "twice"),
+        ((1, 0, 3500), (), "none is named"),
+        ((1, 12, 49), LEADS, "less than one patch"),
+        ((1, 12, 0), LEADS, "less than one patch"),
+    ],
+)
+def test_a_wrong_shape_or_lead_is_one_clear_error(
+    model: MarEcg, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=f"(?is){problem}"):
+        embed(model, np.zeros(shape, np.float32), fs=500, leads=leads)
+
+
+@pytest.mark.parametrize("fs", [0, -500, float("nan"), 0.5, 5e6])
+def test_an_impossible_sampling_rate_is_refused(model: MarEcg, fs: float) -> None:
+    with pytest.raises(UsageError, match="no sampling rate"):
+        embed(model, np.zeros((1, 12, 3500), np.float32), fs=fs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: MarEcg, value: float) -> None:
+    x = np.zeros((3, 12, 3500), np.float32)
+    x[1, 3, 5] = value
+    with pytest.raises(UsageError, match="NaN or infinite values in 1 of 3 records, first in 1"):
+        embed(model, x, fs=500)
+
+
+@pytest.mark.parametrize("signals", [[["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]]])
+def test_what_is_no_array_of_numbers_is_refused(model: MarEcg, signals: list[object]) -> None:
+    with pytest.raises(UsageError, match=r"signals (hold|are no array)"):
+        embed(model, signals, fs=500, leads=["I"])
+
+
+@pytest.mark.parametrize(("scale", "units"), [(1000, "microvolts"), (200, "microvolts"), (1e-3, "volts")])
+def test_other_units_than_millivolts_are_embedded_with_a_warning(
+    model: MarEcg, caplog: pytest.LogCaptureFixture, scale: float, units: str
+) -> None:
+    x = np.random.default_rng(0).normal(scale=0.3, size=(2, 12, 3500)).astype(np.float32)
+    embed(model, x, fs=500)
+    assert not caplog.records
+    adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
+    assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
+    assert [units in record.message for record in caplog.records] == [True]
+
+
+def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(micro: Config) -> None:
+    torch.manual_seed(0)
+    knowing = MarEcg(micro.model)
+    x = np.random.default_rng(0).normal(size=(3, 2, 2000)).astype(np.float32)
+    with pytest.raises(UsageError, match="trained without GSCL"):
+        marecg.predict(knowing, x, fs=400, leads=("II", "V1"))
+    knowing.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
+    q = marecg.predict(knowing, x, fs=400, leads=("II", "V1"))
+    rhythm = torch.from_numpy(marecg.embed(knowing, x, fs=400, leads=("II", "V1")).rhythm)
+    near = torch.nn.functional.normalize(knowing.to_concepts(rhythm), dim=-1) @ knowing.prototypes.T
+    np.testing.assert_allclose(q, (near / micro.model.tau).softmax(-1).detach().numpy(), rtol=1e-4)
+
+
+def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model: MarEcg, realdata: Path) -> None:
+    candidates = find([realdata / "cinc2021" / "ptb"])
+    records = [candidate.read() for candidate in candidates]
+    assert min(record.length / record.fs for record in records) > 30
+    recordings = [recording(record.x_CL, record.fs, LEADS, model.config) for record in records]
+    for record, (rhythm, patch) in zip(records, encode(model, recordings), strict=True):
+        samples = -(-record.length // 2)
+        assert patch.shape == ((samples - 50) // 50 + 1, 16)
+        assert np.isfinite(rhythm).all()
+        limb = recording(record.x_CL[:2], record.fs, LEADS[:2], model.config)
+        (few,) = encode(model, [limb])
+        assert np.abs(few.rhythm - rhythm).max() > 1e-4

@@ -1,0 +1,107 @@
+"""A file that `export` writes says what the model says, and runs without marecg."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+from marecg.config import LEADS, Config
+from marecg.errors import OutputError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.use import export as exporting
+from marecg.use.embed import embed
+from marecg.use.export import export
+
+
+@pytest.fixture(scope="module")
+def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose patches overlap, as the paper's do."""
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("export") / "run"
+    shape = micro.model.model_copy(update={"stride": 25, "positions": 187})
+    MarEcg(shape).save_pretrained(folder / "model")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def onnx_file(run: Path) -> Path:
+    done = export(run, "onnx", run / "encoder.onnx")
+    assert done.difference <= 1e-4
+    assert done.records == 8
+    return done.path
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+def test_onnxruntime_says_of_real_numbers_of_records_what_embed_says(
+    run: Path, onnx_file: Path, batch: int
+) -> None:
+    x = np.random.default_rng(batch).normal(0, 0.3, (batch, 3, 2000)).astype(np.float32)
+    expected = embed(MarEcg.from_pretrained(run), x, fs=500, leads=("II", "V1", "V5"))
+    places = [LEADS.index(name) for name in ("II", "V1", "V5")]
+    padded = np.zeros((batch, 12, 3500), np.float32)
+    padded[:, places, :2000] = x
+    absent = np.ones((batch, 12), bool)
+    absent[:, places] = False
+    session = onnxruntime.InferenceSession(onnx_file)
+    inputs = {"x": padded, "n_valid": np.full(batch, 2000), "absent": absent}
+    rhythm, patch = session.run(["rhythm", "patch"], inputs)
+    np.testing.assert_allclose(rhythm, expected.rhythm, atol=1e-4)
+    np.testing.assert_allclose(patch[:, : expected.patch.shape[1]], expected.patch, atol=1e-4)
+
+
+def test_an_onnx_file_is_valid_and_says_what_it_takes(run: Path, onnx_file: Path) -> None:
+    model = onnx.load(onnx_file)
+    onnx.checker.check_model(model)
+    about = {each.key: each.value for each in model.metadata_props}
+    assert about["leads"].split(",") == list(LEADS)
+    assert (about["fs"], about["context"], about["unit"]) == ("500", "3500", "mV")
+    assert about["ontology"] == MarEcg.from_pretrained(run).ontology.sha256
+    assert about["opset"] == str(model.opset_import[0].version)
+
+
+def test_the_example_of_the_page_on_use_runs(onnx_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "use.md").read_text(encoding="utf-8")
+    (code,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "onnx" in each]
+    monkeypatch.chdir(onnx_file.parent)
+    names: dict[str, np.ndarray] = {}
+    exec(code, names)  # noqa: S102 (our own page)
+    assert names["rhythm"].shape == (1, 16)
+
+
+def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run: Path) -> None:
+    done = export(run, "torch", run / "encoder.pt2")
+    extra = {"marecg.json": ""}
+    program = torch.export.load(done.path, extra_files=extra).module()
+    assert json.loads(extra["marecg.json"]) == done.about
+    model = MarEcg.from_pretrained(run)
+    for batch in (1, 7):
+        x, n_valid = torch.randn(batch, 12, 3500), torch.full((batch,), 3500)
+        with torch.no_grad():
+            rhythm, _ = program(x, n_valid, torch.zeros(batch, 12, dtype=torch.bool))
+            torch.testing.assert_close(rhythm, model(x, n_valid).rhythm_BD, atol=1e-4, rtol=0)
+
+
+def test_a_file_that_differs_is_not_written(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def falsified(frozen: torch.nn.Module, path: Path, _: object) -> object:
+        path.write_bytes(b"a program")
+        return (lambda inputs: [each + 2e-4 for each in frozen(*inputs)]), {}
+
+    monkeypatch.setitem(exporting.WRITERS, "torch", falsified)
+    with pytest.raises(OutputError, match=r"differs from the model by 2\.0e-04, more than 1e-04"):
+        export(run, "torch", run / "false.pt2")
+    assert not list(run.glob("*false*"))
+
+
+def test_another_ending_or_a_missing_extra_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=r"writes \.onnx"):
+        export(tmp_path, "onnx", tmp_path / "encoder.pt2")
+    monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
+    with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg-model\[onnx\]"):
+        export(tmp_path, "onnx", tmp_path / "encoder.onnx")

@@ -1,0 +1,128 @@
+"""`EcgEmbedder` among scikit-learn's own."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+from unittest import SkipTest
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from marecg.config import Config, ModelConfig
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.use.embed import embed
+from marecg.use.sklearn import EcgEmbedder
+
+
+def one_lead_model(folder: Path) -> Path:
+    """A model whose patch is one sample at 50 Hz, because the checks feed tables of one to twenty columns."""
+    torch.manual_seed(0)
+    shape = ModelConfig(
+        fs=50, patch=1, stride=1, context=30, positions=30, width=8, depth=1, heads=1, concept_width=4
+    )
+    MarEcg(shape).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> EcgEmbedder:
+    return EcgEmbedder(one_lead_model(tmp_path_factory.mktemp("checks") / "model"), fs=50, leads=("I",))
+
+
+def test_every_check_of_scikit_learn_that_applies_is_passed(checked: EcgEmbedder) -> None:
+    passed, skipped = [], []
+    for estimator, check in estimator_checks_generator(checked):
+        try:
+            check(estimator)
+            passed.append(check.func.__name__)
+        except SkipTest:  # scikit-learn's own: a library or a variable is not there
+            skipped.append(check.func.__name__)
+    assert len(passed) > 40
+    assert set(skipped) <= {"check_array_api_input"}
+
+
+@pytest.fixture(scope="module")
+def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("estimator") / "run"
+    MarEcg(micro.model).save_pretrained(folder / "model")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def two_rates() -> tuple[Any, Any]:
+    """Forty records of two leads at 100 Hz: slow waves and fast ones."""
+    rng = np.random.default_rng(0)
+    label = np.arange(40) % 2
+    time = np.arange(700) / 100
+    wave = np.sin(2 * np.pi * (1 + 11 * label)[:, None, None] * time + rng.uniform(0, 6, (40, 2, 1)))
+    return wave + 0.1 * rng.normal(size=wave.shape), label
+
+
+def test_a_pipeline_is_cross_validated_on_two_leads(run: Path, two_rates: tuple[Any, Any]) -> None:
+    x, y = two_rates
+    embedder = EcgEmbedder(run, fs=100, leads=["II", "V1"])
+    pipeline = make_pipeline(embedder, StandardScaler(), LogisticRegression())
+    assert cross_val_score(pipeline, x, y, cv=4).mean() > 0.9
+    flat = pipeline.fit(x.reshape(len(x), -1), y)
+    assert (flat.predict(x.reshape(len(x), -1)) == pipeline.fit(x, y).predict(x)).all()
+
+
+def test_the_pipeline_of_the_guide_runs_on_a_corpus(run: Path, corpus_folder: Path) -> None:
+    corpus = Corpus.open(corpus_folder)
+    x, y = corpus.signals(range(len(corpus))), np.arange(len(corpus)) % 2
+    pipeline = make_pipeline(EcgEmbedder(run, fs=500), StandardScaler(), LogisticRegression())
+    assert np.isfinite(cross_val_score(pipeline, x, y, cv=2)).all()
+
+
+def test_it_gives_what_embed_gives_under_named_columns(run: Path, two_rates: tuple[Any, Any]) -> None:
+    x, _ = two_rates
+    embedder = EcgEmbedder(run, fs=100, leads=("II", "V1"))
+    expected = embed(MarEcg.from_pretrained(run), x, fs=100, leads=("II", "V1")).rhythm
+    np.testing.assert_allclose(embedder.fit_transform(x), expected, atol=1e-6)
+    assert embedder.get_feature_names_out().tolist() == [f"ecgembedder{column}" for column in range(16)]
+    frame = embedder.set_output(transform="pandas").transform(x)
+    assert list(frame.columns) == embedder.get_feature_names_out().tolist()
+
+
+def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(
+    run: Path, two_rates: tuple[Any, Any]
+) -> None:
+    x, _ = two_rates
+    embedder = EcgEmbedder(str(run), fs=100, leads=("II", "V1")).fit(x)
+    assert clone(embedder).get_params() == embedder.get_params()
+    kept = pickle.dumps(embedder)
+    assert len(kept) < 2000
+    np.testing.assert_allclose(pickle.loads(kept).transform(x), embedder.transform(x), atol=1e-6)  # noqa: S301 (our own)
+
+
+@pytest.mark.parametrize(
+    ("shape", "leads", "problem"),
+    [
+        ((2, 25), ("I", "II"), "no multiple"),
+        ((2, 500, 2), ("I", "II"), "stand last"),
+        ((2, 1, 500), ("X",), "unknown"),
+    ],
+)
+def test_records_that_do_not_fit_the_leads_are_refused(
+    run: Path, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem):
+        EcgEmbedder(run, fs=100, leads=leads).fit_transform(np.zeros(shape))
+
+
+def test_a_missing_model_and_a_missing_fit_are_said(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(CheckpointError, match="not a folder"):
+        EcgEmbedder(tmp_path / "nowhere").fit(np.zeros((1, 12, 500)))
+    with pytest.raises(NotFittedError):
+        EcgEmbedder(run).transform(np.zeros((1, 12, 500)))
