@@ -94,6 +94,26 @@ def test_patches_are_written_record_by_record(place: Path, ending: str) -> None:
         np.testing.assert_allclose(found, patch, atol=1e-5)
 
 
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_the_wide_readout_stands_beside_h_rhythm(place: Path, ending: str) -> None:
+    out = place / f"wide.{ending}"
+    np.save(place / "given.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
+    options = ("--fs", "500", "--readout", "wide", "--out", str(out))
+    assert run("embed", str(place / "run"), str(place / "given.npy"), *options) == 0
+    if ending == "npz":
+        with np.load(out) as file:
+            assert sorted(file) == ["id", "rhythm", "wide"]
+            rhythm, wide = file["rhythm"], file["wide"]
+    else:
+        table = pq.read_table(out)
+        assert table.column_names == ["id", "rhythm", "wide"]
+        rhythm, wide = (np.array(table[name].to_pylist()) for name in ("rhythm", "wide"))
+    model = MarEcg.from_pretrained(place / "run")
+    expected = embed(model, np.load(place / "given.npy"), fs=500, readout="wide")
+    np.testing.assert_allclose(wide, expected.wide, atol=1e-5)
+    np.testing.assert_allclose(rhythm, expected.rhythm, atol=1e-5)
+
+
 def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

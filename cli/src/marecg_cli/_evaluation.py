@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from marecg_cli._output import EXIT_UNREADABLE, Format, message, result, result_json
+from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, result, result_json
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
@@ -71,6 +71,9 @@ def probe(
     baseline: Annotated[
         list[str] | None, typer.Option(help="A further baseline, which takes longer: minirocket, resnet1d.")
     ] = None,
+    readout: Annotated[
+        Readout, typer.Option(help="What of the encoder the rows beside it are compared with.")
+    ] = Readout.rhythm,
     out: Annotated[
         Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
     ] = None,
@@ -114,6 +117,7 @@ def probe(
             splits=splits,
             features=_named_files(features or []),
             baselines=baseline or (),
+            readout=readout.value,
             watch=partial(track, console=Console(stderr=True), transient=True),
         ),
         lambda error: refused.append(f"not measured: {error}"),

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, result, result_json
 
 
 class Target(StrEnum):
@@ -42,6 +42,9 @@ def embed(
     gain: Gain = None,
     key: Key = "",
     patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
+    readout: Annotated[
+        Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
+    ] = Readout.rhythm,
     batch_size: Annotated[int, typer.Option(help="Windows per forward pass.", min=1)] = 32,
     format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
 ) -> None:
@@ -63,6 +66,7 @@ def embed(
         out,
         layout=array_layout(fs, leads, units, gain, key),
         patches=patch,
+        readout=readout.value,
         batch_size=batch_size,
         watch=lambda entries: tqdm(entries, unit="record", file=sys.stderr, disable=None),
     )

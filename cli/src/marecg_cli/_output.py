@@ -27,6 +27,13 @@ class Format(StrEnum):
     json = "json"
 
 
+class Readout(StrEnum):
+    """What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
+
+    rhythm = "rhythm"
+    wide = "wide"
+
+
 def result(text: str) -> None:
     """Print a result to stdout."""
     typer.echo(text)

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
-from marecg.evaluate.table import OWN, Row, columns, measured_rows, ranks, share, title
+from marecg.evaluate.scores.summary import OWN
+from marecg.evaluate.table import Row, columns, measured_rows, ranks, share, title
 from marecg.evaluate.table_print import LEAKED, Style, name_of, notes
 
 WIDTH = 100
@@ -150,6 +151,7 @@ def _notes(report: Report) -> list[str]:
             found.append(f"{share(cell.fraction)}: {lack}: {', '.join(unseen)}.")
     seconds = {method: sum(cell.seconds for cell in cells) for method, cells in by_method.items()}
     found.append(f"Seconds of fitting: {', '.join(f'{method} {s:.1f}' for method, s in seconds.items())}.")
+    found += [f"The encoder: {remark}." for remark in report.remarks]
     return found + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
 
 

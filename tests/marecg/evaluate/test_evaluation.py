@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import ecg_ontology
 from marecg.errors import CheckpointError, InputError, UsageError
@@ -15,6 +16,7 @@ from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.registry import open_task
+from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
 
 
@@ -28,9 +30,9 @@ def untimed(report: Report) -> dict:
     return report.model_dump(exclude={"cells": {"__all__": {"seconds"}}})
 
 
-def test_three_methods_stand_side_by_side_at_every_fraction_in_ascending_order(report):
+def test_every_method_stands_side_by_side_at_every_fraction_in_ascending_order(report):
     cells = [(cell.method, cell.fraction, cell.records, cell.seeds) for cell in report.cells]
-    methods = ("encoder", "random encoder", "hand-crafted")
+    methods = ("encoder", "encoder, wide", "encoder, mean H", "random encoder", "hand-crafted")
     assert cells == [(method, *rest) for method in methods for rest in ((0.5, 24, 2), (1.0, 48, 1))]
 
 
@@ -128,6 +130,34 @@ def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_
     assert [score.name for score in cell.classes] == ["CD", "MI", "NORM", "STTC"]
 
 
+def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder, ptbxl_root, tmp_path):
+    assert "h_rhythm's pool" in report.remarks[0]
+    model = MarEcg.from_pretrained(run_folder)
+    with torch.no_grad():
+        model.pool.aggregate[0].bias += 0.1
+    model.save_pretrained(tmp_path / "run" / "model")
+    other = evaluate(tmp_path / "run", "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    assert other.remarks == ()
+    assert [cell.method for cell in other.cells[:3]] == ["encoder", "encoder, wide", "random encoder"]
+
+
+def test_the_wide_readout_is_what_all_are_compared_with_where_it_is_asked_for(gscl_run, ptbxl_root):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), readout="wide")
+    assert report.reference == report.cells[0].method == "encoder, wide"
+    dimensions = {cell.method: cell.dimension for cell in report.cells}
+    assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
+    assert dimensions["random encoder, wide"] == 268
+    for cell in report.cells[1:-1]:
+        assert cell.versus_encoder.mean == pytest.approx(
+            cell.macro_auc.mean - report.cells[0].macro_auc.mean, abs=0.1
+        )
+
+
+def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="no readout 'all'"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, readout="all")
+
+
 def test_an_encoder_without_prototypes_is_not(report):
     assert "zero-shot" not in {cell.method for cell in report.cells}
 
@@ -169,7 +199,7 @@ def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_ro
         evaluate(run_folder, "ptbxl-super", ptbxl_root, protocol=protocol)
 
 
-@pytest.mark.parametrize("name", ["encoder", "zero-shot"])
+@pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])
 def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl_root, tmp_path):
     with pytest.raises(UsageError, match="is taken"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})
@@ -245,7 +275,7 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
         evaluate(run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in, fitted=known)
         for run in (run_folder, gscl_run)
     ]
-    assert len(fitted) == 4  # two encoders; one random encoder of their common shape; hand-crafted
+    assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
     alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in)
     assert untimed(reports[1]) == untimed(alone)
 
@@ -281,6 +311,8 @@ def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_
     assert seen == [
         ("ptbxl: features", 3),
         ("ptbxl-super: encoder", 3),
+        ("ptbxl-super: encoder, wide", 3),
+        ("ptbxl-super: encoder, mean H", 3),
         ("ptbxl-super: random encoder", 3),
         ("ptbxl-super: hand-crafted", 3),
     ]

@@ -214,7 +214,8 @@ def test_published_rows_are_never_merged_with_measured_ones():
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
     report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
     rows = measured([gscl_run])
-    assert [row.method for row in rows] == ["encoder", "random encoder", "hand-crafted", "zero-shot"]
+    own = ["encoder", "encoder, wide", "encoder, mean H"]
+    assert [row.method for row in rows] == [*own, "random encoder", "hand-crafted", "zero-shot"]
     value = rows[0].values["ptbxl-super", 0.5]
     assert value.mean == pytest.approx(100 * report.cells[0].macro_auc.mean)
     assert (value.records, value.sd) == (6, pytest.approx(100 * report.cells[0].macro_auc.sd))

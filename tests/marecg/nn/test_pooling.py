@@ -59,3 +59,13 @@ def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_token
     mean_BD = torch.stack([h_BTCD[0].mean((0, 1)), h_BTCD[1, :3].mean((0, 1))])
     expected = rhythm_pool.aggregate(answers_BQD.flatten(1)) + 0.1 * mean_BD
     torch.testing.assert_close(rhythm_pool(h_BTCD, real_BT), expected)
+
+
+def test_a_pool_is_trained_once_a_loss_has_moved_it() -> None:
+    torch.manual_seed(0)
+    rhythm_pool = RhythmPool(width=6, queries=3, eta=0.1)
+    assert not rhythm_pool.trained
+    optimizer = torch.optim.AdamW(rhythm_pool.parameters(), lr=1e-3)
+    rhythm_pool(torch.randn(2, 5, 4, 6), torch.ones(2, 5, dtype=torch.bool)).sum().backward()
+    optimizer.step()
+    assert rhythm_pool.trained

@@ -45,6 +45,18 @@ def test_a_longer_record_is_read_in_windows_that_cover_it(model: MarEcg) -> None
     )
 
 
+def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(model: MarEcg) -> None:
+    x = np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32)
+    found = embed(model, x, fs=500, readout="wide")
+    assert found.wide.shape == (2, 16 * 16 + 12)
+    np.testing.assert_array_equal(found.wide[:, :16], found.rhythm)
+    np.testing.assert_array_equal(found.rhythm, embed(model, x, fs=500).rhythm)
+    parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in (0, 1500)]
+    np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
+    with pytest.raises(UsageError, match=r"no readout 'all'\. Choose rhythm or wide"):
+        embed(model, x, fs=500, readout="all")  # type: ignore[call-overload]
+
+
 def test_the_order_and_the_case_of_the_leads_do_not_matter(model: MarEcg) -> None:
     x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
     order = np.random.default_rng(1).permutation(12)
@@ -100,7 +112,7 @@ def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddi
     for batch_size in (1, 2, 32):
         together = list(encode(model, recordings, batch_size))
         assert len(together) == len(asked)
-        for one, (rhythm, patch) in zip(alone, together, strict=True):
+        for one, (rhythm, patch, _) in zip(alone, together, strict=True):
             np.testing.assert_allclose(rhythm, one.rhythm[0], atol=1e-5)
             np.testing.assert_allclose(patch, one.patch[0], atol=1e-5)
 
@@ -200,7 +212,7 @@ def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model: MarEcg, r
     records = [candidate.read() for candidate in candidates]
     assert min(record.length / record.fs for record in records) > 30
     recordings = [recording(record.x_CL, record.fs, LEADS, model.config) for record in records]
-    for record, (rhythm, patch) in zip(records, encode(model, recordings), strict=True):
+    for record, (rhythm, patch, _) in zip(records, encode(model, recordings), strict=True):
         samples = -(-record.length // 2)
         assert patch.shape == ((samples - 50) // 50 + 1, 16)
         assert np.isfinite(rhythm).all()

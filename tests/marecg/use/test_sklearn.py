@@ -95,6 +95,18 @@ def test_it_gives_what_embed_gives_under_named_columns(run: Path, two_rates: tup
     assert list(frame.columns) == embedder.get_feature_names_out().tolist()
 
 
+def test_the_wide_readout_is_a_parameter_like_the_others(run: Path, two_rates: tuple[Any, Any]) -> None:
+    x, _ = two_rates
+    embedder = EcgEmbedder(run, fs=100, leads=("II", "V1"), readout="wide")
+    found = embedder.fit_transform(x)
+    assert found.shape == (40, 16 * 16 + 12)
+    assert len(embedder.get_feature_names_out()) == found.shape[1]
+    narrow = clone(embedder).set_params(readout="rhythm")
+    np.testing.assert_array_equal(found[:, :16], narrow.fit_transform(x))
+    with pytest.raises(UsageError, match="no readout"):
+        clone(embedder).set_params(readout="all").fit(x)
+
+
 def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(
     run: Path, two_rates: tuple[Any, Any]
 ) -> None:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marecg import recipes
     from marecg.model.mar_ecg import MarEcg
-    from marecg.use.embed import Embeddings, embed
+    from marecg.use.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
 
-__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "embed", "predict", "recipes"]
+__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "WideEmbeddings", "embed", "predict", "recipes"]
 
 _HOMES = {
     "EcgEmbedder": "marecg.use.sklearn",
     "Embeddings": "marecg.use.embed",
     "MarEcg": "marecg.model.mar_ecg",
+    "WideEmbeddings": "marecg.use.embed",
     "embed": "marecg.use.embed",
     "predict": "marecg.use.predict",
 }

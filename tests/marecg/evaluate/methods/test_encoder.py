@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from marecg.config import ModelConfig
-from marecg.evaluate.methods.encoder import encoder, random_encoder, weights_sha256
+from marecg.evaluate.methods.encoder import encoder, random_control, random_encoder, weights_sha256
 from marecg.use.embed import embed
 
 CONFIG = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
@@ -16,7 +16,7 @@ def signals(*lengths: int) -> list[np.ndarray]:
 def test_no_parameter_and_no_buffer_changes_and_none_gets_a_gradient():
     model = random_encoder(CONFIG)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    encoder("encoder", model).compute(signals(5000, 3500, 1000))
+    encoder(model).compute(signals(5000, 3500, 1000))
     after = model.state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -26,16 +26,17 @@ def test_no_parameter_and_no_buffer_changes_and_none_gets_a_gradient():
 
 def test_features_do_not_depend_on_the_mode_that_the_model_was_left_in():
     model = random_encoder(CONFIG)
-    expected = encoder("encoder", model).compute(signals(3500))
-    np.testing.assert_array_equal(encoder("encoder", model.train()).compute(signals(3500)), expected)
+    expected = encoder(model).compute(signals(3500))
+    np.testing.assert_array_equal(encoder(model.train()).compute(signals(3500)), expected)
 
 
 def test_recordings_of_different_lengths_keep_their_order():
     model = random_encoder(CONFIG)
     batch = signals(5000, 3500, 5000, 1000)
-    together = encoder("encoder", model).compute(batch)
-    for x_CL, h_D in zip(batch, together, strict=True):
-        np.testing.assert_allclose(h_D, embed(model, x_CL[None], fs=500).rhythm[0], atol=1e-5)
+    together = encoder(model).compute(batch)
+    for x_CL, wide_W in zip(batch, together, strict=True):
+        alone = embed(model, x_CL[None], fs=500, readout="wide").wide[0]
+        np.testing.assert_allclose(wide_W, alone, atol=1e-5)
 
 
 def test_the_hash_of_a_model_follows_its_weights_and_its_shape():
@@ -44,7 +45,7 @@ def test_the_hash_of_a_model_follows_its_weights_and_its_shape():
     with torch.no_grad():
         same.prototypes[0, 0] += 1e-6
     assert weights_sha256(one) != weights_sha256(same)
-    assert encoder("a", one).sha256 != encoder("a", other).sha256
+    assert encoder(one).sha256 != encoder(other).sha256
 
 
 def test_a_random_encoder_leaves_torchs_random_state_alone():
@@ -55,5 +56,31 @@ def test_a_random_encoder_leaves_torchs_random_state_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_features_are_as_wide_as_the_encoder():
-    assert encoder("encoder", random_encoder(CONFIG)).compute(signals(3500)).shape == (1, 16)
+def test_one_pass_gives_h_rhythm_the_wide_readout_and_the_mean_of_h():
+    model = random_encoder(CONFIG)
+    method, batch = encoder(model), signals(5000)
+    x_BF = method.compute(batch)
+    rows = {name: x_BF[:, columns] for name, columns in method.columns.items()}
+    assert {name: x.shape for name, x in rows.items()} == {
+        "encoder": (1, 16),
+        "encoder, wide": (1, 268),
+        "encoder, mean H": (1, 16),
+    }
+    expected = embed(model, batch[0][None], fs=500)
+    np.testing.assert_array_equal(rows["encoder"], expected.rhythm)
+    windows = [embed(model, batch[0][None, :, start : start + 3500], fs=500) for start in (0, 1500)]
+    mean_D = np.mean([window.patch[0].mean(0) for window in windows], axis=0)
+    np.testing.assert_allclose(rows["encoder, mean H"][0], mean_D, atol=1e-5)
+
+
+def test_a_trained_pool_has_no_row_that_goes_round_it():
+    model = random_encoder(CONFIG)
+    with torch.no_grad():
+        model.pool.aggregate[2].bias[0] = 1e-3
+    assert list(encoder(model).columns) == ["encoder", "encoder, wide"]
+
+
+def test_the_random_encoder_is_read_like_the_reference():
+    model = random_encoder(CONFIG)
+    assert list(random_control(model).columns) == ["random encoder"]
+    assert list(random_control(model, "wide").columns) == ["random encoder", "random encoder, wide"]

@@ -1,6 +1,7 @@
 """From a recording to windows of the encoder's context, and from what it says of them back to the recording.
 
-Shapes: K leads as named, C the twelve leads, L samples, T patches, D width.
+Shapes: K leads as named, C the twelve leads, L samples, T patches, D width,
+X any number of values.
 """
 
 from collections.abc import Sequence
@@ -32,11 +33,11 @@ class Window(NamedTuple):
     length: int
 
 
-class Said(NamedTuple):
-    """What the encoder says of the window that begins at `start`."""
+class WindowFeatures(NamedTuple):
+    """What the encoder says of the window that begins at `start`: a vector of any length, and H̄."""
 
     start: int
-    rhythm_D: NDArray[np.float32]
+    vector_X: NDArray[np.float32]
     patch_TD: NDArray[np.float32]
 
 
@@ -106,15 +107,15 @@ def stacked(
 
 
 def join(
-    said: Sequence[Said], length: int, config: ModelConfig
+    parts: Sequence[WindowFeatures], length: int, config: ModelConfig
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """h_rhythm, the mean over the windows, and H̄ of the whole recording, their mean where they overlap.
+    """The windows' mean vector, and H̄ of the whole recording, their mean where they overlap.
 
     H̄ has a row for every patch without padding.
     """
-    rhythm_D = np.mean([part.rhythm_D for part in said], axis=0)
-    patch_TD = overlapped([part.start for part in said], [part.patch_TD for part in said], config)
-    return rhythm_D, patch_TD[: (length - config.patch) // config.stride + 1]
+    vector_X = np.mean([part.vector_X for part in parts], axis=0)
+    patch_TD = overlapped([part.start for part in parts], [part.patch_TD for part in parts], config)
+    return vector_X, patch_TD[: (length - config.patch) // config.stride + 1]
 
 
 def overlapped(

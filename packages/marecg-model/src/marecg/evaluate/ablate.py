@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from marecg.config import Config
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import REFERENCE, spread
+from marecg.evaluate.scores.summary import ENCODER, OWN, spread
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.train.run import train
@@ -76,8 +76,8 @@ def summarise(reports: Sequence[tuple[str, Report]]) -> list[AblationRow]:
     scores: dict[tuple[str, float], list[float]] = {}
     for recipe, report in reports:
         for cell in report.cells:
-            own = cell.method in {REFERENCE, "zero-shot"}
-            name = recipe if cell.method == REFERENCE else f"{recipe} zero-shot" if own else cell.method
+            name = recipe if cell.method == ENCODER else cell.method
+            name = f"{recipe} {cell.method}" if cell.method in OWN and cell.method != ENCODER else name
             scores.setdefault((name, cell.fraction), []).append(cell.macro_auc.mean)
     rows = []
     for (method, fraction), values in scores.items():

@@ -16,21 +16,26 @@ import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.leak import leak
-from marecg.evaluate.methods.encoder import encoder, random_encoder, weights_sha256
+from marecg.evaluate.methods.encoder import encoder, random_control, weights_sha256
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import Features, Method, Watch, extract, unwatched
+from marecg.evaluate.methods.method import Features, Watch, extract, unwatched
 from marecg.evaluate.methods.zeroshot import zero_shot
 from marecg.evaluate.probe.merl import merl
 from marecg.evaluate.probe.protocol import strict
 from marecg.evaluate.request import BASELINES, FRACTIONS, PROTOCOLS, Request
 from marecg.evaluate.scores.predictions import Predictions, predictions, save
 from marecg.evaluate.scores.results import Counts, Report
-from marecg.evaluate.scores.summary import REFERENCE, ZERO_SHOT, summarise
+from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE, ZERO_SHOT, summarise
 from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
+from marecg.use.embed import Readout
 
+UNTRAINED_POOL = (
+    "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
+    "encoder, mean H reads it without"
+)
 Fitted = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by method, recordings, task and request."""
 
@@ -45,6 +50,7 @@ def evaluate(
     protocol: str = "strict",
     splits: Path | None = None,
     baselines: Collection[str] = (),
+    readout: Readout = "rhythm",
     features: Mapping[str, Path] | None = None,
     out: Path | None = None,
     kept_in: Path | None = None,
@@ -60,7 +66,7 @@ def evaluate(
         run: a run folder; its `model/` is probed.
         task: a name out of `registry.TASKS`.
         root: the task's data.
-        fractions, seeds, protocol, splits, baselines: see `Request`.
+        fractions, seeds, protocol, splits, baselines, readout: see `Request`.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         out: where the report goes; the run folder if None.
         kept_in: where features are kept; `out/features` if None.
@@ -72,22 +78,26 @@ def evaluate(
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
         InputError: the data can't be used.
     """
-    request = Request(fractions, seeds, protocol, splits, baselines)
+    request = Request(fractions, seeds, protocol, splits, baselines, readout)
     files = features or {}
     home = _home(run, out, files)
     asked = request.open(task, root)
     recordings = request.view(asked.recordings)
     model = None if run is None else _load(run)
-    reference = REFERENCE if model else next(iter(files))
-    methods = (*_encoders(model), handcrafted(), *(BASELINES[name](asked) for name in baselines))
-    sha256_of = {method.name: method.sha256 for method in methods}
+    own = WIDE if readout == "wide" else ENCODER
+    reference = own if model else next(iter(files))
+    encoders = (encoder(model), random_control(model, readout)) if model else ()
+    methods = (*encoders, handcrafted(), *(BASELINES[name](asked) for name in baselines))
+    sha256_of = {
+        name: f"{method.sha256} {columns}" for method in methods for name, columns in method.columns.items()
+    }
     others = _read_all(files, recordings, sha256_of.keys())
     sha256_of |= {name: _sha256(path) for name, path in files.items()}
     sha256 = weights_sha256(model) if model else sha256_of[reference]
     found = extract(recordings, methods, kept_in or home / "features", watch) | others
     usable = _restrict(asked, found)
     x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
-    probes = {method.name: partial(strict, choose=method.choose) for method in methods}
+    probes = {name: partial(strict, choose=method.choose) for method in methods for name in method.columns}
     fitted = {} if fitted is None else fitted
     trials: dict[str, list[Trial]] = {}
     for name, x_MF in x.items():
@@ -99,11 +109,11 @@ def evaluate(
     test_M, terms = usable.split_M == TEST, PROTOCOLS[protocol]
     onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
     if model and onto and model.prototypes.any():
-        trials[ZERO_SHOT] = [zero_shot(model, x[REFERENCE][test_M], usable, onto)]
+        trials[ZERO_SHOT] = [zero_shot(model, x[ENCODER][test_M], usable, onto)]
     for method in methods:
         method.verify()
     widths = {name: x_MF.shape[1] for name, x_MF in x.items()}
-    widths[ZERO_SHOT] = widths[reference]
+    widths[ZERO_SHOT] = widths.get(ENCODER, 0)
     report = Report(
         task=asked.name,
         protocol=protocol,
@@ -121,6 +131,7 @@ def evaluate(
         data_sha256=recordings.sha256,
         task_sha256=usable.sha256,
         leak=leak(run, usable) if run else None,
+        remarks=(UNTRAINED_POOL,) if model and not model.pool.trained else (),
         cells=summarise(trials, widths, usable.y_MK[test_M], asked.classes, reference),
     )
     ids = tuple(recordings.ids[row] for row in usable.row_M[test_M])
@@ -142,13 +153,6 @@ def _load(run: Path) -> MarEcg:
     return MarEcg.from_pretrained(run / "model").to("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _encoders(model: MarEcg | None) -> tuple[Method, ...]:
-    if model is None:
-        return ()
-    blank = random_encoder(model.config).to(model.prototypes.device)
-    return encoder(REFERENCE, model), encoder("random encoder", blank)
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -158,7 +162,7 @@ def _read_all(
     paths: Mapping[str, Path], recordings: Recordings, taken: Collection[str]
 ) -> dict[str, Features]:
     for name in paths:
-        if name in (*taken, REFERENCE, ZERO_SHOT):
+        if name in (*taken, *OWN):
             raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
     return {name: read_features(path, recordings) for name, path in paths.items()}
 

@@ -11,6 +11,7 @@ from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES, merl_view
 from marecg.evaluate.tasks.registry import open_task
 from marecg.evaluate.tasks.task import Recordings, Task
+from marecg.use.embed import Readout, check_readout
 
 FRACTIONS = (0.01, 0.1, 1.0)
 BASELINES: dict[str, Callable[[Task], Method]] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
@@ -50,9 +51,10 @@ class Request:
         protocol: a key of `PROTOCOLS`.
         splits: MERL's split tables, if labels and split shall come from there.
         baselines: keys of `BASELINES`, beside those that are always there.
+        readout: what of a run's encoder the others are compared with; `wide` adds a random encoder's too.
 
     Raises:
-        UsageError: an unknown protocol or baseline, or impossible fractions or seeds.
+        UsageError: an unknown protocol, baseline or readout, or impossible fractions or seeds.
     """
 
     fractions: tuple[float, ...] = FRACTIONS
@@ -60,6 +62,7 @@ class Request:
     protocol: str = "strict"
     splits: Path | None = None
     baselines: Collection[str] = ()
+    readout: Readout = "rhythm"
 
     def __post_init__(self) -> None:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
@@ -70,6 +73,7 @@ class Request:
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
         object.__setattr__(self, "baselines", tuple(self.baselines))
+        check_readout(self.readout)
         if self.seeds < 1:
             raise UsageError(f"seeds {self.seeds}: impossible", remedy="Give at least 1")
         if self.protocol not in PROTOCOLS:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.results import Cell, Report
-from marecg.evaluate.scores.summary import REFERENCE, ZERO_SHOT
+from marecg.evaluate.scores.summary import OWN
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
 TITLES = {
@@ -25,8 +25,6 @@ TITLES = {
 }
 """The table's tasks in the paper's order; others follow under their own names."""
 PRINTED, MEASURED = "published", "measured"
-OWN = (REFERENCE, ZERO_SHOT)
-"""The methods that are read from a run's own encoder."""
 Column = tuple[str, float]
 """A task and a share of its training records."""
 

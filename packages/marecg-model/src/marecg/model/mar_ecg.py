@@ -1,6 +1,6 @@
 """MarEcg: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
 
-Shapes: B batch, C leads, L samples, T patches, D width, N concepts, K concept width (d_c).
+Shapes: B batch, C leads, L samples, T patches, D width, W wide readout, N concepts, K concept width (d_c).
 """
 
 from typing import NamedTuple
@@ -12,19 +12,21 @@ from ecg_ontology import Ontology
 from marecg.config import LEADS, ModelConfig
 from marecg.errors import UsageError
 from marecg.model.pretrained import Pretrained
+from marecg.model.readout import wide_readout
 from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
 from marecg.nn.pooling import RhythmPool, lead_mean
-from marecg.nn.revin import RevIN
+from marecg.nn.revin import RevIN, Scale
 from marecg.nn.tokens import Tokens, full_patches, patchify
 
 
 class Features(NamedTuple):
-    """What the encoder says of a batch: h_rhythm [B, D] and H̄ [B, T, D]."""
+    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W]."""
 
     rhythm_BD: Tensor
     patch_BTD: Tensor
+    wide_BW: Tensor
 
 
 class MarEcg(Pretrained):
@@ -50,23 +52,29 @@ class MarEcg(Pretrained):
 
         L may be anything from one patch up to `config.positions` patches.
         """
-        h_BTCD, real_BT = self._encode(x_BCL, n_valid_B, absent_BC)
-        return Features(self.pool(h_BTCD, real_BT), lead_mean(h_BTCD))
+        h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
+        rhythm_BD = self.pool(h_BTCD, real_BT)
+        log_std_BC = scale.std_BC1[..., 0].log()
+        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC)
+        return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
         """How much h_rhythm's pool reads of each token, the mean over its queries, [B, T, C]; 1 in all."""
-        return self.pool.weights(*self._encode(x_BCL, n_valid_B, absent_BC)).mean(-1)
+        h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, absent_BC)
+        return self.pool.weights(h_BTCD, real_BT).mean(-1)
 
-    def _encode(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> tuple[Tensor, Tensor]:
-        """H [B, T, C, D], and which patches hold no padding [B, T]."""
+    def _encode(
+        self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None
+    ) -> tuple[Tensor, Tensor, Scale]:
+        """H [B, T, C, D], which patches hold no padding [B, T], and what RevIN took away."""
         config = self.config
-        x_BCL, _ = self.revin(x_BCL, n_valid_B)
+        x_BCL, scale = self.revin(x_BCL, n_valid_B)
         x_BTCP = patchify(x_BCL, config.patch, config.stride)
         real_BT = full_patches(n_valid_B, x_BTCP.shape[1], config.patch, config.stride)
         hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
         if absent_BC is not None:
             hidden_BTC = hidden_BTC | absent_BC[:, None]
-        return self.encoder(self.tokens(x_BTCP, hidden_BTC)), real_BT
+        return self.encoder(self.tokens(x_BTCP, hidden_BTC)), real_BT, scale
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
         """The logits of q over the N concepts (eq. gscl-pred), [B, N].

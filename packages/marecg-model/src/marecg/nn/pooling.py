@@ -32,9 +32,14 @@ class RhythmPool(nn.Module):
         self.apply(init_linear)
         nn.init.trunc_normal_(self.query, std=0.02)
 
+    @property
+    def trained(self) -> bool:
+        """Whether any loss has moved the pool: its biases begin at 0 and leave it with the first step."""
+        return any(bool(bias.any()) for name, bias in self.named_parameters() if name.endswith("bias"))
+
     def forward(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
         """Return h_rhythm [B, D]; `real_BT` is False at patches of padding, which count for nothing."""
-        real_BT = _or_all(real_BT)
+        real_BT = real_or_all(real_BT)
         _, lead_BCQ, summary_BCQD = self._attend(h_BTCD, real_BT)
         pooled_BQD = torch.einsum("bcq,bcqd->bqd", lead_BCQ, summary_BCQD)
         real_BT1 = real_BT[..., None].to(h_BTCD.dtype)
@@ -46,7 +51,7 @@ class RhythmPool(nn.Module):
 
         A query's answer, which goes into the MLP of eq. rhythm-pool, is the sum of H under these weights.
         """
-        time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, _or_all(real_BT))
+        time_BTCQ, lead_BCQ, _ = self._attend(h_BTCD, real_or_all(real_BT))
         return time_BTCQ * lead_BCQ[:, None]
 
     def _attend(self, h_BTCD: Tensor, real_BT: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -57,6 +62,6 @@ class RhythmPool(nn.Module):
         return time_BTCQ, self.lead_score(summary_BCQD)[..., 0].softmax(1), summary_BCQD
 
 
-def _or_all(real_BT: Tensor) -> Tensor:
-    """A record without a single full patch is pooled over all of its patches."""
+def real_or_all(real_BT: Tensor) -> Tensor:
+    """Which patches are pooled, [B, T]: the real ones, or all of a record that has none."""
     return real_BT | ~real_BT.any(1, keepdim=True)

@@ -5,7 +5,8 @@ from pathlib import Path
 from marecg.drawing.charts import interval
 from marecg.drawing.page import Section, folded, heading, paragraph, table
 from marecg.evaluate.scores.results import Cell, Leak, Report, Spread
-from marecg.evaluate.table import OWN, read_report, share, title
+from marecg.evaluate.scores.summary import OWN
+from marecg.evaluate.table import read_report, share, title
 from marecg.report import captions
 
 
@@ -59,6 +60,7 @@ def _basis(report: Report) -> list[tuple[str, str]]:
         ("normalisation", report.normalisation),
         ("classes", report.policy),
         *((f"SHA-256 of the {name}", sha256) for name, sha256 in hashes.items() if sha256),
+        *(("the encoder", remark) for remark in report.remarks),
         *(("otherwise than in MERL's code", note) for note in report.notes),
     ]
 

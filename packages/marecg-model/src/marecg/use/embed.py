@@ -1,12 +1,12 @@
 """From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
 
-Shapes: B records, K leads given, L samples, T patches, D width, N concepts.
+Shapes: B records, K leads given, L samples, T patches, D width, W wide readout.
 """
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args, overload
 
 import numpy as np
 import torch
@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS
 from marecg.ecg.signal import amplitude_doubt, lead_places
-from marecg.ecg.windows import Recording, Said, join, recording, stacked, windows
+from marecg.ecg.windows import Recording, WindowFeatures, join, recording, stacked, windows
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import wide_columns
 
 logger = logging.getLogger(__name__)
 
@@ -25,13 +26,49 @@ BATCH = 32
 
 
 class Embeddings(NamedTuple):
-    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t."""
 
-    `encode` gives them for one record: [D] and [T, D].
+    rhythm: NDArray[np.float32]
+    patch: NDArray[np.float32]
+
+
+class WideEmbeddings(NamedTuple):
+    """`Embeddings`, and the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
+
+    `encode` gives them for one record: [D], [T, D] and [W].
     """
 
     rhythm: NDArray[np.float32]
     patch: NDArray[np.float32]
+    wide: NDArray[np.float32]
+
+
+Readout = Literal["rhythm", "wide"]
+"""What is read from the encoder as one vector of a record: h_rhythm alone, or the wide readout too."""
+
+
+@overload
+def embed(
+    model: MarEcg,
+    signals: ArrayLike,
+    *,
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+    readout: Literal["rhythm"] = "rhythm",
+) -> Embeddings: ...
+
+
+@overload
+def embed(
+    model: MarEcg,
+    signals: ArrayLike,
+    *,
+    fs: float,
+    leads: Sequence[str] = LEADS,
+    batch_size: int = BATCH,
+    readout: Literal["wide"],
+) -> WideEmbeddings: ...
 
 
 def embed(
@@ -41,12 +78,14 @@ def embed(
     fs: float,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
-) -> Embeddings:
+    readout: Readout = "rhythm",
+) -> Embeddings | WideEmbeddings:
     """Encode records with a frozen model: eval mode, nothing masked.
 
     A record longer than the encoder's context is read in windows of that length, evenly spread over it;
-    h_rhythm is their mean, and H̄ their mean where they overlap. A shorter one is padded, and the padding
-    is hidden from the encoder. A lead that is not given is hidden as masked tokens are in training.
+    h_rhythm and the wide readout are their means, and H̄ their mean where they overlap. A shorter one is
+    padded, and the padding is hidden from the encoder. A lead that is not given is hidden as masked tokens
+    are in training.
 
     Logs a warning where the amplitude is no heart's in mV.
 
@@ -56,39 +95,54 @@ def embed(
         fs: their sampling rate in Hz.
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
+        readout: `wide` gives the wide readout too, which a linear probe reads more from.
 
     Raises:
-        UsageError: the array has another shape or no records, a lead is unknown or named twice, the rate
-            can't be, a value isn't finite, or a record is shorter than a patch.
+        UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
+            or named twice, the rate can't be, a value isn't finite, or a record is shorter than a patch.
     """
+    check_readout(readout)
     x_BKL = _records(signals, lead_places(leads))
     doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
     recordings = (recording(x_KL, fs, leads, model.config) for x_KL in x_BKL)
-    rhythms, patches = zip(*encode(model, recordings, batch_size), strict=True)
+    rhythms, patches, wides = zip(*encode(model, recordings, batch_size), strict=True)
+    if readout == "wide":
+        return WideEmbeddings(np.stack(rhythms), np.stack(patches), np.stack(wides))
     return Embeddings(np.stack(rhythms), np.stack(patches))
 
 
-def encode(model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH) -> Iterator[Embeddings]:
+def encode(
+    model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH
+) -> Iterator[WideEmbeddings]:
     """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
 
     No more is held than a batch and the recording that it ends in.
     """
     model.eval()
     config, device = model.config, model.prototypes.device
+    rhythm = wide_columns(config.width)["rhythm"]
     cut = (window for whole in recordings for window in windows(whole, config))
-    said: list[Said] = []
+    parts: list[WindowFeatures] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
             features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch)))
-        rhythm_BD = features.rhythm_BD.float().cpu().numpy()
+        wide_BW = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
-        for window, rhythm_D, patch_TD in zip(batch, rhythm_BD, patch_BTD, strict=True):
-            said.append(Said(window.start, rhythm_D, patch_TD))
+        for window, wide_W, patch_TD in zip(batch, wide_BW, patch_BTD, strict=True):
+            parts.append(WindowFeatures(window.start, wide_W, patch_TD))
             if window.last:
-                yield Embeddings(*join(said, window.length, config))
-                said = []
+                vector_W, whole_TD = join(parts, window.length, config)
+                yield WideEmbeddings(vector_W[rhythm], whole_TD, vector_W)
+                parts = []
+
+
+def check_readout(readout: str) -> None:
+    """See that there is such a readout. Raises `UsageError` where there is none."""
+    if readout not in get_args(Readout):
+        remedy = f"Choose {' or '.join(get_args(Readout))}"
+        raise UsageError(f"there is no readout {readout!r}", remedy=remedy)
 
 
 def best_device() -> torch.device:

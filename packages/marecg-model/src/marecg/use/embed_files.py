@@ -15,7 +15,7 @@ from marecg.errors import InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import Entry, Signal, entries
 from marecg.read.array_layout import Layout
-from marecg.use.embed import BATCH, best_device, encode
+from marecg.use.embed import BATCH, Readout, best_device, encode
 from marecg.use.predict import concepts
 from marecg.use.vectors import writing
 
@@ -70,6 +70,7 @@ def embed_files(
     *,
     layout: Layout | None = None,
     patches: bool = False,
+    readout: Readout = "rhythm",
     batch_size: int = BATCH,
     watch: Watch = iter,
 ) -> Embedded:
@@ -83,6 +84,7 @@ def embed_files(
         out: where to write; its ending says how.
         layout: what the arrays are; without it, those in folders are passed over.
         patches: write H̄ as well.
+        readout: `wide` writes the wide readout as well.
         batch_size: windows per forward pass.
         watch: sees each record go by.
 
@@ -92,7 +94,7 @@ def embed_files(
     """
     model = MarEcg.from_pretrained(run).to(best_device())
     done = Embedded()
-    with writing(out, model.config.width, patches=patches) as add:
+    with writing(out, model.config.width, patches=patches, readout=readout) as add:
         found = _recordings(model, watch(entries(inputs, layout)), done)
         for row, embedded in enumerate(encode(model, found, batch_size)):
             add(done.ids[row], embedded)

@@ -1,6 +1,6 @@
 """A frozen encoder as a step of a scikit-learn pipeline.
 
-Shapes: B records, K leads given, L samples, D width.
+Shapes: B records, K leads given, L samples, D width, W wide readout.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,12 @@ from marecg.config import LEADS
 from marecg.ecg.signal import lead_places
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import BATCH, best_device, embed
+from marecg.model.readout import wide_width
+from marecg.use.embed import BATCH, Readout, best_device, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn ECGs into h_rhythm, [B, D]: a frozen encoder, so `fit` learns nothing and labels can't leak.
+    """Turn ECGs into vectors: a frozen encoder, so `fit` learns nothing and labels can't leak.
 
     Args:
         model: a run, a model folder, or the id (owner/name) of a model on the Hugging Face hub. It is loaded
@@ -29,6 +30,7 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         fs: sampling rate of the records in Hz.
         leads: the names of their K leads, in their order.
         batch_size: windows per forward pass.
+        readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is.
 
     Attributes:
         n_features_in_: K for records [B, K, L], K·L for flat ones.
@@ -40,12 +42,19 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     def __init__(
-        self, model: str | Path, *, fs: float = 500, leads: Sequence[str] = LEADS, batch_size: int = BATCH
+        self,
+        model: str | Path,
+        *,
+        fs: float = 500,
+        leads: Sequence[str] = LEADS,
+        batch_size: int = BATCH,
+        readout: Readout = "rhythm",
     ) -> None:
         self.model = model
         self.fs = fs
         self.leads = leads
         self.batch_size = batch_size
+        self.readout = readout
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Load the encoder and note the shape of the records; nothing is learnt.
@@ -55,18 +64,23 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             y: passed over.
 
         Raises:
-            UsageError: the leads don't fit the array.
+            UsageError: the leads don't fit the array, or there is no such readout.
             CheckpointError: the encoder can't be loaded.
         """
         self._records(X, reset=True)
-        self._n_features_out = self._encoder().config.width
+        check_readout(self.readout)
+        width = self._encoder().config.width
+        self._n_features_out = wide_width(width) if self.readout == "wide" else width
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return h_rhythm [B, D] of records in the shape that `fit` saw. Raises as `marecg.embed` does."""
+        """The readout, [B, D] or [B, W], of records in the shape that `fit` saw. Raises as `embed` does."""
         check_is_fitted(self, "n_features_in_")
         x_BKL = self._records(X, reset=False)
-        return embed(self._encoder(), x_BKL, fs=self.fs, leads=self.leads, batch_size=self.batch_size).rhythm
+        found = embed(
+            self._encoder(), x_BKL, fs=self.fs, leads=self.leads, batch_size=self.batch_size, readout="wide"
+        )
+        return found.wide if self.readout == "wide" else found.rhythm
 
     def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
         x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)

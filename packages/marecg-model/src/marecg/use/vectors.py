@@ -1,10 +1,10 @@
 """Embeddings on disk, written record by record: `.npz` and `.parquet`.
 
-Shapes: M records, T patches of a record, D width.
+Shapes: M records, T patches of a record, D width, W wide readout.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,20 +15,24 @@ from numpy.typing import NDArray
 
 from ecg_ontology.files import replacing
 from marecg.errors import UsageError
-from marecg.use.embed import Embeddings
+from marecg.model.readout import wide_width
+from marecg.use.embed import Readout, WideEmbeddings
 
 GROUP, PATCH_GROUP = 8192, 64
 """Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
-Add = Callable[[str, Embeddings], None]
+Add = Callable[[str, WideEmbeddings], None]
 """Appends a record by its name."""
 
 
 @contextmanager
-def writing(out: str | Path, width: int, *, patches: bool = False) -> Iterator[Add]:
+def writing(
+    out: str | Path, width: int, *, patches: bool = False, readout: Readout = "rhythm"
+) -> Iterator[Add]:
     """Write embeddings to a file that appears whole when the block succeeds, or not at all.
 
-    `.npz` holds `id` [M] and `rhythm` [M, D]; with `patches` also `patch`, the rows of all records' H̄ one
-    after another, and `patches`, how many each has. `.parquet` has the columns `id`, `rhythm`, and `patch`.
+    `.npz` holds `id` [M] and `rhythm` [M, D], with the wide readout `wide` [M, W]; with `patches` also
+    `patch`, the rows of all records' H̄ one after another, and `patches`, how many each has. `.parquet` has
+    the columns `id`, `rhythm`, `wide` and `patch`.
 
     Raises:
         UsageError: the file has another ending.
@@ -39,45 +43,51 @@ def writing(out: str | Path, width: int, *, patches: bool = False) -> Iterator[A
         raise UsageError(
             f"can't write {out.suffix or 'a file without ending'}", remedy=f"Use {' or '.join(FORMATS)}"
         )
-    with replacing(out) as temporary, FORMATS[out.suffix](temporary, width, patches) as add:
+    lengths = {"rhythm": width} | ({"wide": wide_width(width)} if readout == "wide" else {})
+    with replacing(out) as temporary, FORMATS[out.suffix](temporary, lengths, patches) as add:
         yield add
 
 
 @contextmanager
-def _npz(path: Path, width: int, patches: bool) -> Iterator[Add]:
+def _npz(path: Path, lengths: Mapping[str, int], patches: bool) -> Iterator[Add]:
     """Rows wait in nameless files, because an `.npz` member says its length first."""
     ids: list[str] = []
     counts: list[int] = []
-    with TemporaryFile(dir=path.parent) as rhythm, TemporaryFile(dir=path.parent) as patch:
+    with ExitStack() as stack:
+        names = (*lengths, *(["patch"] if patches else []))
+        rows = {name: stack.enter_context(TemporaryFile(dir=path.parent)) for name in names}
 
-        def add(name: str, embedded: Embeddings) -> None:
+        def add(name: str, embedded: WideEmbeddings) -> None:
             ids.append(name)
-            rhythm.write(embedded.rhythm.tobytes())
-            if patches:
-                counts.append(len(embedded.patch))
-                patch.write(embedded.patch.tobytes())
+            counts.append(len(embedded.patch))
+            for vector, file in rows.items():
+                file.write(getattr(embedded, vector).tobytes())
 
         yield add
-        arrays = {"id": np.array(ids), "rhythm": np.memmap(rhythm, "f4", "r", shape=(len(ids), width))}
-        if patches:
-            arrays["patches"] = np.array(counts)
-            arrays["patch"] = np.memmap(patch, "f4", "r", shape=(sum(counts), width))
+        arrays = {"id": np.array(ids)} | ({"patches": np.array(counts)} if patches else {})
+        for name, file in rows.items():
+            shape = (len(ids), lengths[name]) if name in lengths else (sum(counts), lengths["rhythm"])
+            arrays[name] = np.memmap(file, "f4", "r", shape=shape)
         np.savez(path, allow_pickle=False, **arrays)
 
 
 @contextmanager
-def _parquet(path: Path, width: int, patches: bool) -> Iterator[Add]:
+def _parquet(path: Path, lengths: Mapping[str, int], patches: bool) -> Iterator[Add]:
     """Rows wait until they fill a row group."""
-    vector = pa.list_(pa.float32(), width)
+    width = lengths["rhythm"]
+    vectors = {name: pa.list_(pa.float32(), length) for name, length in lengths.items()}
     schema = pa.schema(
-        {"id": pa.string(), "rhythm": vector} | ({"patch": pa.list_(vector)} if patches else {})
+        {"id": pa.string()} | vectors | ({"patch": pa.list_(vectors["rhythm"])} if patches else {})
     )
-    waiting: list[tuple[str, Embeddings]] = []
+    group = PATCH_GROUP if patches else GROUP * width // sum(lengths.values())
+    waiting: list[tuple[str, WideEmbeddings]] = []
     with pq.ParquetWriter(path, schema) as file:
 
         def write() -> None:
             names, embedded = zip(*waiting, strict=True)
-            columns = [pa.array(names), _vectors([each.rhythm for each in embedded], width)]
+            columns = [pa.array(names)]
+            for name, length in lengths.items():
+                columns.append(_vectors([getattr(each, name) for each in embedded], length))
             if patches:
                 ends = np.cumsum([0, *(len(each.patch) for each in embedded)], dtype=np.int32)
                 rows = _vectors([each.patch for each in embedded], width)
@@ -85,9 +95,9 @@ def _parquet(path: Path, width: int, patches: bool) -> Iterator[Add]:
             file.write_table(pa.table(columns, schema=schema))
             waiting.clear()
 
-        def add(name: str, embedded: Embeddings) -> None:
+        def add(name: str, embedded: WideEmbeddings) -> None:
             waiting.append((name, embedded))
-            if len(waiting) == (PATCH_GROUP if patches else GROUP):
+            if len(waiting) == group:
                 write()
 
         yield add

@@ -1,10 +1,9 @@
 """The encoder under test, and a random one of the same architecture, as ways from signals to features.
 
-Shapes: B recordings, D width, C leads, L samples.
+Shapes: B recordings, D width, W wide readout, C leads, L samples.
 """
 
 import hashlib
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -13,30 +12,35 @@ from numpy.typing import NDArray
 from marecg.config import ModelConfig
 from marecg.errors import CheckpointError
 from marecg.evaluate.methods.method import Method, Signals
+from marecg.evaluate.scores.summary import ENCODER, MEAN_H, RANDOM, RANDOM_WIDE, WIDE
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import embed
+from marecg.model.readout import wide_columns, wide_width
+from marecg.use.embed import Readout, embed
 
-POOLING = "h_rhythm, mean over windows of the encoder's context, 1"
+POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
 RANDOM_SEED = 1_000_003
 """The random encoder's seed: none that a training run would use by habit."""
 
 
-def encoder(name: str, model: MarEcg) -> Method:
-    """h_rhythm of a strictly frozen encoder: eval mode, nothing masked, no gradient.
+def encoder(model: MarEcg) -> Method:
+    """A strictly frozen encoder: eval mode, nothing masked, no gradient; read as h_rhythm and as a whole.
 
-    Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here.
+    Where h_rhythm's pool is untrained, the mean of H is read too. All rows come from the same forward passes.
     """
-    before = weights_sha256(model)
+    columns = wide_columns(model.config.width)
+    readouts = {ENCODER: columns["rhythm"], WIDE: slice(None)}
+    if not model.pool.trained:
+        readouts[MEAN_H] = columns["mean"]
+    return _frozen(ENCODER, model, readouts)
 
-    def verify() -> None:
-        if weights_sha256(model) != before:
-            remedy = "The numbers would be another encoder's, so none are kept; please report this"
-            raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
-    sha256 = hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest()
-    return Method(name, sha256, _frozen(model), verify=verify)
+def random_control(model: MarEcg, readout: Readout = "rhythm") -> Method:
+    """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside."""
+    blank = random_encoder(model.config).to(model.prototypes.device)
+    readouts = {RANDOM: wide_columns(model.config.width)["rhythm"]}
+    return _frozen(RANDOM, blank, readouts | ({RANDOM_WIDE: slice(None)} if readout == "wide" else {}))
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED) -> MarEcg:
@@ -55,13 +59,22 @@ def weights_sha256(model: MarEcg) -> str:
     return digest.hexdigest()
 
 
-def _frozen(model: MarEcg) -> Callable[[Signals], NDArray[np.floating]]:
+def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
+    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here."""
+    before = weights_sha256(model)
+
     def compute(signals: Signals) -> NDArray[np.floating]:
-        h_BD = np.zeros((len(signals), model.config.width), np.float32)
+        wide_BW = np.zeros((len(signals), wide_width(model.config.width)), np.float32)
         lengths = np.array([x_CL.shape[1] for x_CL in signals])
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
-            h_BD[rows] = embed(model, np.stack([signals[row] for row in rows]), fs=FS).rhythm
-        return h_BD
+            wide_BW[rows] = embed(model, np.stack([signals[r] for r in rows]), fs=FS, readout="wide").wide
+        return wide_BW
 
-    return compute
+    def verify() -> None:
+        if weights_sha256(model) != before:
+            remedy = "The numbers would be another encoder's, so none are kept; please report this"
+            raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
+
+    sha256 = hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest()
+    return Method(name, sha256, compute, verify=verify, readouts=readouts)

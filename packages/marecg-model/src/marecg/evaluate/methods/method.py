@@ -6,8 +6,8 @@ Shapes: R recordings, B batch, F features, C leads, L samples.
 import logging
 import re
 import zipfile
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ class Method:
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
         choose: the classifier that protocol `strict` puts on the features.
         verify: raises when the method is no longer what `sha256` says.
+        readouts: by name, the columns of the features that are judged; all of them, under the method's own
+            name, if there are none.
     """
 
     name: str
@@ -50,6 +52,12 @@ class Method:
     compute: Callable[[Signals], NDArray[np.floating]]
     choose: Choose = choose_logistic
     verify: Callable[[], None] = lambda: None
+    readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
+
+    @property
+    def columns(self) -> Mapping[str, slice]:
+        """Which features are judged under which names."""
+        return self.readouts or {self.name: slice(None)}
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,15 @@ class Features:
     x_RF: NDArray[np.float32]
     unreadable: dict[str, str]
 
+    def only(self, columns: slice) -> "Features":
+        """Some of the features."""
+        return Features(self.x_RF[:, columns], self.unreadable)
+
 
 def extract(
     recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Watch = unwatched
 ) -> dict[str, Features]:
-    """Features by every method, by its name; each recording is read at most once.
+    """What is read from the features of every method, by its name; each recording is read at most once.
 
     What `folder` holds under the same method and data is used, anything else is computed and put there.
     """
@@ -76,7 +88,11 @@ def extract(
             assert features is not None
             method.verify()
             _save(_place(folder, recordings, method), recordings, features)
-    return {method.name: features for method, features in found.items() if features is not None}
+    judged: dict[str, Features] = {}
+    for method, features in found.items():
+        assert features is not None
+        judged |= {name: features.only(columns) for name, columns in method.columns.items()}
+    return judged
 
 
 def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dict[Method, Features | None]:

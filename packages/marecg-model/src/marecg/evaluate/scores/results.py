@@ -114,6 +114,7 @@ class Report(Frozen):
         notes: what is done otherwise than in MERL's code, by its protocol.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
         leak: None where it is unknown what the encoder was pretrained on.
+        remarks: what must be known of the encoder to read its rows.
     """
 
     task: str
@@ -132,4 +133,5 @@ class Report(Frozen):
     data_sha256: str
     task_sha256: str
     leak: Leak | None
+    remarks: tuple[str, ...] = ()
     cells: tuple[Cell, ...]

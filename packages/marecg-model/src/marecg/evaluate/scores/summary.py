@@ -22,10 +22,14 @@ from marecg.evaluate.scores.metrics import (
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Range, Spread
 from marecg.evaluate.scores.trial import Trial
 
-REFERENCE = "encoder"
-"""A run's own encoder, with which the others are compared."""
+ENCODER, WIDE, MEAN_H = "encoder", "encoder, wide", "encoder, mean H"
+"""A run's own encoder: h_rhythm, the wide readout, and the mean of H where h_rhythm's pool is untrained."""
 ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
+OWN = (ENCODER, WIDE, MEAN_H, ZERO_SHOT)
+"""The methods that are read from a run's own encoder."""
+RANDOM, RANDOM_WIDE = "random encoder", "random encoder, wide"
+"""An encoder of the run's shape that has learnt nothing."""
 
 
 def summarise(
@@ -33,7 +37,7 @@ def summarise(
     dimensions: Mapping[str, int],
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
-    reference: str = REFERENCE,
+    reference: str = ENCODER,
 ) -> tuple[Cell, ...]:
     """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
 

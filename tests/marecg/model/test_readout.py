@@ -1,0 +1,111 @@
+"""The wide readout of H."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from marecg.config import Config
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import wide_columns, wide_readout, wide_width
+
+
+def parts(wide_BW: torch.Tensor, width: int) -> dict[str, torch.Tensor]:
+    return {name: wide_BW[:, columns] for name, columns in wide_columns(width).items()}
+
+
+def test_by_hand() -> None:
+    """One record of three patches, the last padding; D = 1; lead c says c at first and then 3c."""
+    lead_C = torch.arange(12.0)
+    h_BTCD = torch.stack([lead_C, 3 * lead_C, 99 + 0 * lead_C])[None, ..., None]
+    real_BT = torch.tensor([[True, True, False]])
+    absent_BC = torch.arange(12)[None] >= 2
+    log_std_BC = torch.tensor([[1.0, 2.0] + [-9.0] * 10])
+    found = parts(wide_readout(torch.tensor([[7.0]]), h_BTCD, log_std_BC, real_BT, absent_BC), 1)
+    assert found["rhythm"].tolist() == [[7]]
+    assert found["mean"].tolist() == [[11]]
+    assert found["max"].tolist() == [[16.5]]
+    assert found["std"].tolist() == [[5.5]]
+    assert found["leads"].tolist() == [[2.0 * lead for lead in range(12)]]
+    assert found["log_std"].tolist() == [[1, 2] + [1.5] * 10]
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), real=st.integers(0, 5))
+def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
+    real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
+    found = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
+    assert found.shape == (2, wide_width(3))
+    seen = parts(found, 3)
+    for record in range(2):
+        patches = [t for t in range(5) if real_BT[record, t]] or list(range(5))
+        for d in range(3):
+            h_bar = [sum(h_BTCD[record, t, c, d].item() for c in range(12)) / 12 for t in patches]
+            mean = sum(h_bar) / len(h_bar)
+            spread = math.sqrt(sum((value - mean) ** 2 for value in h_bar) / len(h_bar))
+            assert seen["mean"][record, d].item() == pytest.approx(mean, abs=1e-5)
+            assert seen["max"][record, d].item() == pytest.approx(max(h_bar), abs=1e-5)
+            assert seen["std"][record, d].item() == pytest.approx(spread, abs=1e-4)
+            for lead in range(12):
+                over = sum(h_BTCD[record, t, lead, d].item() for t in patches) / len(patches)
+                assert seen["leads"][record, 3 * lead + d].item() == pytest.approx(over, abs=1e-5)
+
+
+def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro: Config) -> None:
+    model = MarEcg(micro.model).eval()
+    generator = torch.Generator().manual_seed(0)
+    x_BCL, n_valid_B = torch.randn(1, 12, 3500, generator=generator), torch.tensor([3500])
+    with torch.no_grad():
+        once, twice = (model(scale * x_BCL, n_valid_B).wide_BW for scale in (1, 2))
+    step = (twice - once)[0]
+    torch.testing.assert_close(step[-12:], torch.full((12,), math.log(2)), atol=1e-3, rtol=0)
+    torch.testing.assert_close(step[:-12], torch.zeros(len(step) - 12), atol=1e-2, rtol=0)
+
+
+def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro: Config) -> None:
+    model = MarEcg(micro.model).eval()
+    generator = torch.Generator().manual_seed(0)
+    x_BCL, n_valid_B = torch.randn(2, 12, 3500, generator=generator), torch.tensor([2000, 3500])
+    absent_BC = torch.zeros(2, 12, dtype=torch.bool)
+    absent_BC[:, 3] = True
+    other_BCL = x_BCL.clone()
+    other_BCL[0, :, 2000:] = 5
+    other_BCL[:, 3] *= 7
+    with torch.no_grad():
+        one, other = (model(x, n_valid_B, absent_BC).wide_BW for x in (x_BCL, other_BCL))
+    torch.testing.assert_close(one, other)
+
+
+def test_a_still_record_has_a_slope_everywhere() -> None:
+    h_BTCD = torch.ones(1, 1, 12, 2, requires_grad=True)
+    real_BT = torch.ones(1, 1, dtype=torch.bool)
+    wide_readout(torch.zeros(1, 2), h_BTCD, torch.zeros(1, 12), real_BT).sum().backward()  # type: ignore[no-untyped-call]
+    assert h_BTCD.grad is not None
+    assert torch.isfinite(h_BTCD.grad).all()
+
+
+def test_it_is_traced_for_any_number_of_records(micro: Config) -> None:
+    model = MarEcg(micro.model).eval()
+    records = torch.export.Dim("records", min=1)
+
+    class Wide(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, x: torch.Tensor, n_valid: torch.Tensor, absent: torch.Tensor) -> torch.Tensor:
+            return self.model(x, n_valid, absent).wide_BW  # type: ignore[no-any-return]
+
+    def inputs(batch: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        generator = torch.Generator().manual_seed(batch)
+        absent = torch.zeros(batch, 12, dtype=torch.bool)
+        absent[0, 5] = True
+        return torch.randn(batch, 12, 3500, generator=generator), torch.full((batch,), 2000), absent
+
+    program = torch.export.export(Wide(), inputs(2), dynamic_shapes=({0: records},) * 3)
+    with torch.no_grad():
+        torch.testing.assert_close(program.module()(*inputs(3)), Wide()(*inputs(3)), atol=1e-4, rtol=1e-4)
