@@ -20,8 +20,25 @@ def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[
     assert {"c1", "c2p", "c2", "c3", "tiny"} <= set(shown["recipes"])
     assert shown["recipes"]["c3"]["msps"]["lambda_rhythm"] == 0.2
     assert shown["sources"]["msps.lambda_rhythm"] == "paper §sec:values"
+    assert run("recipes", "c3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    [sigma] = [line for line in lines if "gscl.sigma" in line]
+    assert "paper §subsec:tree-distance" in sigma
+    [own, rest] = [number for number, line in enumerate(lines) if "in c1" in line]
+    assert own < lines.index(sigma) < rest, "what is other than in c1 comes first"
+
+
+def test_the_recipes_are_readable_at_eighty_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("recipes") == 0
-    assert "gscl.sigma" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert "with jepa, view, regulariser, mpct, gscl, msps" in said
+    assert said.count("model.width") == 1, "what the tiny ones share is said once"
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("recipes", "tiny-c3") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The options that say what an array is; they mean the same in every command that reads one."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
 Leads = Annotated[str, typer.Option(help="Leads of arrays by name, with commas; the usual twelve if empty.")]
-Units = Annotated[str, typer.Option(help="Units of arrays: mV, uV, V, or adc with --gain.")]
+Units = Annotated[
+    Literal["mV", "uV", "V", "adc"], typer.Option(help="Units of arrays; adc is to be used with --gain.")
+]
 Gain = Annotated[float | None, typer.Option(help="Units per mV, for --units adc.")]
 Key = Annotated[str, typer.Option(help="Which array of the file, where several could be signals.")]
 

@@ -5,33 +5,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from marecg_cli._commands import add, application, one_of
 from marecg_cli._output import Format, message, result, result_json
-
-ROWS = "rows"
-"""The command that is meant where none is named."""
-
-
-class RowsUnlessNamed(TyperGroup):
-    """`marecg bench loader --quick` is `marecg bench rows loader --quick`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the default command's name in front, unless another is named or help is asked for."""
-        if not args or args[0] not in (*self.commands, "--help"):
-            args = [ROWS, *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(
-    cls=RowsUnlessNamed,
-    help="Measure speed as ratios against named baselines, pretraining on a GPU, and R-peak detectors.\n\n"
-    "Example: marecg bench encoder-forward loader --format json",
-    rich_markup_mode=None,
-)
 
 
 class BenchFormat(StrEnum):
@@ -42,7 +21,18 @@ class BenchFormat(StrEnum):
     markdown = "markdown"
 
 
-@app.command(ROWS)
+def _recipes() -> tuple[str, ...]:
+    from marecg.bench.gpu import RECIPES
+
+    return tuple(RECIPES)
+
+
+def _variants() -> tuple[str, ...]:
+    from marecg.bench.gpu import VARIANTS
+
+    return tuple(VARIANTS)
+
+
 def rows_(
     rows: Annotated[
         list[str] | None, typer.Argument(metavar="[ROW]…", help="Rows by name; all without.")
@@ -85,7 +75,6 @@ def rows_(
             temporary.write_text(json.dumps(as_json(measured, effort), indent=2), encoding="utf-8")
 
 
-@app.command()
 def gpu(
     device: Annotated[str, typer.Option(help="cuda, or cpu, which only shows that it runs.")] = "cuda",
     tiny: Annotated[bool, typer.Option("--tiny", help="The tiny recipes and a small product.")] = False,
@@ -93,14 +82,21 @@ def gpu(
     steps: Annotated[int, typer.Option(help="Steps that are timed.", min=1)] = 20,
     recipe: Annotated[
         list[str] | None,
-        typer.Option(help="c1 or c3; may be repeated. [default: both]", show_default=False),
+        typer.Option(
+            metavar="NAME",
+            help="c1 or c3; may be repeated. [default: both]",
+            show_default=False,
+            **one_of(_recipes),
+        ),
     ] = None,
     variant: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAME",
             help="eager, compile, compile-autotune, checkpoint, compile+checkpoint or adamw-loop; may be "
             "repeated. [default: all]",
             show_default=False,
+            **one_of(_variants),
         ),
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
@@ -128,7 +124,6 @@ def gpu(
             temporary.write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
-@app.command()
 def rpeaks(
     records: Annotated[int, typer.Option(help="Synthetic records.", min=1)] = 400,
 ) -> None:
@@ -140,3 +135,12 @@ def rpeaks(
 
     for line in table(records):
         result(line)
+
+
+app = application(
+    "Measure speed as ratios against named baselines, pretraining on a GPU, and R-peak detectors.\n\n"
+    "Example: marecg bench encoder-forward loader --format json",
+    {"measure": ("rows", "gpu", "rpeaks")},
+    default="rows",
+)
+add(app, (rows_, gpu, rpeaks))

@@ -11,16 +11,17 @@ from typing import Annotated
 import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
+from marecg_cli._commands import one_of, the_one
 from marecg_cli._corpus_text import (
     print_accounts,
     print_audit,
     print_comparison,
     print_statistics,
     print_table,
-    progress,
     tell_quarantined,
 )
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._progress import progress
 
 
 class Profile(StrEnum):
@@ -37,45 +38,72 @@ class Selection(StrEnum):
     paper = "paper"
 
 
+def _diagnoses() -> list[str]:
+    from marecg.synth import DIAGNOSES
+
+    return list(DIAGNOSES)
+
+
+def _quirks() -> list[str]:
+    from marecg.synth import QUIRKS
+
+    return [*QUIRKS, "all"]
+
+
 def synth(
-    out: Annotated[Path, typer.Argument(help="A new folder, or an older synthetic corpus to replace.")],
+    folder: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A new folder, or an older synthetic corpus to replace.  [required]"),
+    ] = None,
     records: Annotated[int, typer.Option(help="How many good records.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
     diagnosis: Annotated[
-        list[str] | None, typer.Option(help="Draw leading findings from these only (repeat the option).")
+        list[str] | None,
+        typer.Option(
+            metavar="ABBR",
+            help="Draw leading findings from these only; may be repeated.",
+            **one_of(_diagnoses),
+        ),
     ] = None,
     noise: Annotated[float, typer.Option(help="How noisy: 0 clean, 1 as usual.")] = 1.0,
     label_noise: Annotated[
         float, typer.Option(help="The share of headers with a wrong or missing code.")
     ] = 0.0,
     quirk: Annotated[
-        list[str] | None, typer.Option(help="Add a bad record of this kind (repeat the option), or `all`.")
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Add a bad record of this kind, or `all`; may be repeated.",
+            **one_of(_quirks),
+        ),
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print what was written.")] = Format.text,
 ) -> None:
     """Write a WFDB corpus of synthetic ECGs with codes, Challenge style, each with its truth beside it.
 
-    Example: marecg synth demo-corpus --records 600 --seed 0
+    Example: marecg synth --out wfdb --records 600 --seed 0
     """
     from marecg.synth import DIAGNOSES, QUIRKS, write_corpus
 
     quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    with progress() as watch:
+    where = the_one(out, folder, "--out")
+    with progress("records") as tell:
         written = write_corpus(
-            out,
+            where,
             records,
             seed,
             diagnoses=tuple(diagnosis or ()),
             noise=noise,
             label_noise=label_noise,
             quirks=quirks,
-            watch=lambda done, wanted: watch(wanted, done, 0),
+            watch=lambda done, wanted: tell(done, wanted, ""),
         )
     if format_ is Format.json:
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
     rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
-    print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
+    print_table(f"{len(written.names)} records in {where}", ("finding", "name", "records"), rows)
 
 
 def prepare(
@@ -117,7 +145,7 @@ def prepare(
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
     only = COLLECTIONS if corpus is Selection.paper else ()
-    with progress() as watch:
+    with progress("records") as tell:
         account = prepare(
             sources,
             out,
@@ -126,7 +154,7 @@ def prepare(
             only=only,
             jobs=jobs,
             cluster=cluster,
-            watch=watch,
+            watch=lambda found, kept, bad: tell(kept + bad, found, f"{kept} kept, {bad} quarantined"),
             layout=layout,
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []

@@ -1,14 +1,13 @@
-"""What the commands that make and look at a corpus print for a reader: tables, a few names, a bar.
+"""What the commands that make and look at a corpus print for a reader: tables, a few names.
 
 Rich is imported where it is used, so that `marecg --help` stays quick.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from marecg_cli._output import message, result
+from marecg_cli._output import console, message, result
 
 NAMED = 20
 """Records named one by one; of the others, how many there are."""
@@ -97,7 +96,6 @@ def print_audit(found: Mapping[str, Any]) -> None:
 
 def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
     """A table with its title above it; columns of numbers are flushed right."""
-    from rich.console import Console
     from rich.table import Table
 
     table = Table()
@@ -106,38 +104,7 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
         table.add_column(heading, justify="left" if words else "right")
     for name, values in rows.items():
         table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
-    console = Console(width=None if Console().is_terminal else 200)
-    console.print(title, table, sep="\n")
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[int, int, int], None]]:
-    """A bar on stderr with counts by verdict, rate and time left; silent where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[verdicts]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("records", total=None, verdicts="", rate="")
-
-        def watch(found: int, kept: int, quarantined: int) -> None:
-            speed = bar.tasks[0].speed
-            bar.update(
-                task,
-                total=found,
-                completed=kept + quarantined,
-                verdicts=f"{kept} kept, {quarantined} quarantined",
-                rate=f"{speed:.0f} records/s" if speed else "",
-            )
-
-        yield watch
+    console().print(title, table, sep="\n")
 
 
 def _tell(what: str, lines: Sequence[str], rest: str) -> None:

@@ -3,23 +3,22 @@
 Each command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from marecg_cli._commands import add, application, one_of
 from marecg_cli._output import Format, result, result_json
-
-app = typer.Typer(
-    help="The datasets that are read by name: list them, get them; hand a corpus on to other tools.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+from marecg_cli._progress import progress
 
 
-@app.command("list")
+def _names() -> list[str]:
+    from marecg.read.published import catalogue
+
+    return list(catalogue())
+
+
 def list_(
     root: Annotated[Path | None, typer.Option(help="Count what this folder holds of each.")] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
@@ -44,9 +43,13 @@ def list_(
         result(f"    {each.home}")
 
 
-@app.command()
 def get(
-    name: Annotated[str, typer.Argument(help="A dataset by its name; `marecg data list` shows them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A dataset by its name; `marecg data list` shows them.", **one_of(_names)
+        ),
+    ],
     out: Annotated[
         Path, typer.Option(help="The folder for datasets; this one gets a folder of its name in it.")
     ],
@@ -64,12 +67,17 @@ def get(
     from marecg.read.download import get
     from marecg.read.published import dataset
 
-    with _progress() as watch:
-        folder = get(dataset(name), out, base=mirror, verify=verify, watch=watch)
+    with progress("files") as tell:
+        folder = get(
+            dataset(name),
+            out,
+            base=mirror,
+            verify=verify,
+            watch=lambda found, done, received: tell(done, found, f"{received / 1e6:,.0f} MB"),
+        )
     result(str(folder))
 
 
-@app.command()
 def export(
     data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="A .h5, .hdf5 or .parquet file, or a folder of Parquet files.")],
@@ -83,16 +91,9 @@ def export(
     result(f"{export(data, out)} records in {out}")
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int, int], None]]:
-    """A bar of files on stderr; silent where stderr is no terminal."""
-    from tqdm import tqdm
-
-    with tqdm(unit=" files", disable=None) as bar:
-
-        def watch(found: int, done: int, received: int) -> None:
-            bar.total = found
-            bar.set_postfix_str(f"{received / 1e6:,.0f} MB", refresh=False)
-            bar.update(done - bar.n)
-
-        yield watch
+app = application(
+    "The datasets that are read by name: list them, get them; hand a corpus on to other tools.\n\n"
+    "Example: marecg data list",
+    {"datasets": ("list", "get"), "corpus": ("export",)},
+)
+add(app, (list_, get, export))

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 import ecg_ontology
+from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
@@ -13,15 +14,17 @@ BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
 def export(
-    out: Annotated[Path, typer.Argument(help="The ending says the form.")],
+    file: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    out: Annotated[Path | None, typer.Option(help="The ending says the form.  [required]")] = None,
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
     """Write the ontology as .npz, .safetensors, .json, .csv (a folder), .ttl, .owl, .nt or .dot.
 
-    Example: ecgonto export ccg.npz
+    Example: ecgonto export --out ccg.npz
     """
-    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), out)))
+    where = the_one(out, file, "--out")
+    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), where)))
 
 
 def build(

@@ -3,12 +3,12 @@
 `ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ecg_ontology
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
 ]
-Profile = Annotated[str, typer.Option(help="paper: four codes as the paper prints them; curated: mended.")]
+Profile = Annotated[
+    Literal["paper", "curated"],
+    typer.Option(help="paper: four codes as the paper prints them; curated: mended."),
+]
+Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
+Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
 Source = Annotated[
     str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
 ]
@@ -42,8 +47,8 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
 
 def target(
     codes: Codes,
-    sigma: Annotated[float, typer.Option(help="Temperature in edges.")] = 1.0,
-    rule: Annotated[str, typer.Option(help="How c* is chosen: max-index or most-specific.")] = "max-index",
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
     form: As = Format.text,
@@ -159,5 +164,5 @@ def exit_if_unknown(routes: "tuple[Route, ...]") -> None:
     strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
     codes = [repr(route.code) for route in routes if route.status in strange]
     if codes:
-        message(f"unknown or malformed: {', '.join(codes)}")
+        problem(f"unknown or malformed: {', '.join(codes)}")
         raise typer.Exit(EXIT_FINDINGS)

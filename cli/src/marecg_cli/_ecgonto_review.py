@@ -6,11 +6,9 @@ from typing import Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import As, Codes, Profile, Source, exit_if_unknown
+from marecg_cli._commands import the_one
+from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown
 from marecg_cli._output import Format, result, result_json
-
-Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
-Rule = Annotated[str, typer.Option(help="How c* is chosen: max-index or most-specific.")]
 
 
 def explain(
@@ -120,7 +118,8 @@ def diff(
 
 
 def draw(
-    out: Annotated[Path, typer.Argument(help=".svg, .png or .pdf")],
+    picture: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    out: Annotated[Path | None, typer.Option(help="A .svg, .png or .pdf file.  [required]")] = None,
     distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
     target: Annotated[
         list[str] | None, typer.Option(metavar="CODE", help="Draw this record's target.")
@@ -132,14 +131,15 @@ def draw(
 ) -> None:
     """Draw the graph, its distance matrix, or a soft target on the graph.
 
-    Example: ecgonto draw target.svg --target 54329005
+    Example: ecgonto draw --out target.svg --target 54329005
     """
+    where = the_one(out, picture, "--out")
     onto = ecg_ontology.load(ontology, profile)
     if distances:
-        result(str(ecg_ontology.draw_distances(onto, out)))
+        result(str(ecg_ontology.draw_distances(onto, where)))
         return
     why = ecg_ontology.explain_codes(onto, target, sigma, rule) if target else None
-    result(str(ecg_ontology.draw_graph(onto, out, why)))
+    result(str(ecg_ontology.draw_graph(onto, where, why)))
 
 
 COMMANDS = (explain, coverage, diff, draw)

@@ -7,12 +7,16 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, result, result_json
+from marecg_cli._commands import one_of
+from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
+from marecg_cli._progress import passing
 
+Protocol = Literal["strict", "merl", "merl-positional"]
+"""How a probe is done."""
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
@@ -29,6 +33,12 @@ class PairedTest(StrEnum):
 
     bootstrap = "bootstrap"
     delong = "delong"
+
+
+def _baselines() -> tuple[str, ...]:
+    from marecg.evaluate.request import BASELINES
+
+    return tuple(BASELINES)
 
 
 def probe(
@@ -60,7 +70,7 @@ def probe(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
-    protocol: Annotated[str, typer.Option(help="strict, merl or merl-positional.")] = "strict",
+    protocol: Annotated[Protocol, typer.Option(help="How it is probed.")] = "strict",
     splits: Annotated[
         Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
     ] = None,
@@ -69,7 +79,12 @@ def probe(
         typer.Option(metavar="NAME=FILE", help="Another model's features: an .npz with ids and features."),
     ] = None,
     baseline: Annotated[
-        list[str] | None, typer.Option(help="A further baseline, which takes longer: minirocket, resnet1d.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further baseline, which takes longer: minirocket, resnet1d; may be repeated.",
+            **one_of(_baselines),
+        ),
     ] = None,
     readout: Annotated[
         Readout, typer.Option(help="What of the encoder the rows beside it are compared with.")
@@ -94,9 +109,6 @@ def probe(
     """
     from functools import partial
 
-    from rich.console import Console
-    from rich.progress import track
-
     from marecg.evaluate.evaluation import evaluate
     from marecg.evaluate.request import FRACTIONS
     from marecg.evaluate.sweep import sweep
@@ -118,7 +130,7 @@ def probe(
             features=_named_files(features or []),
             baselines=baseline or (),
             readout=readout.value,
-            watch=partial(track, console=Console(stderr=True), transient=True),
+            watch=passing,
         ),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
@@ -133,7 +145,7 @@ def probe(
     elif found:
         result(probe_text(found[0][1]) if len(found) == 1 else sweep_text(found))
     for line in refused:
-        message(line)
+        problem(line)
     if refused and not found:
         raise typer.Exit(EXIT_UNREADABLE)
 
@@ -148,7 +160,7 @@ def table(
     task: Annotated[
         list[str] | None, typer.Option(help="These tasks alone, one option each. [default: all]")
     ] = None,
-    protocol: Annotated[str, typer.Option(help="Whose reports are read.")] = "strict",
+    protocol: Annotated[Protocol, typer.Option(help="Whose reports are read.")] = "strict",
     published: Annotated[
         bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
     ] = True,
@@ -173,7 +185,7 @@ def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that was probed.")],
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
     task: Annotated[str, typer.Option(help="The task that both were probed on.")] = "ptbxl-super",
-    protocol: Annotated[str, typer.Option(help="The protocol of both.")] = "strict",
+    protocol: Annotated[Protocol, typer.Option(help="The protocol of both.")] = "strict",
     test: Annotated[
         PairedTest, typer.Option(help="Paired resamples of the test records, or DeLong's test.")
     ] = PairedTest.bootstrap,

@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
-from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
+from marecg_cli._progress import passing
 
 
 class Target(StrEnum):
@@ -54,10 +55,6 @@ def embed(
 
     Example: marecg embed run /data/georgia --out georgia.npz
     """
-    import sys
-
-    from tqdm import tqdm
-
     from marecg.use.embed_files import embed_files
 
     done = embed_files(
@@ -68,7 +65,7 @@ def embed(
         patches=patch,
         readout=readout.value,
         batch_size=batch_size,
-        watch=lambda entries: tqdm(entries, unit="record", file=sys.stderr, disable=None),
+        watch=passing,
     )
     _name("not embedded", done.failed.values())
     _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
@@ -139,10 +136,10 @@ def export(
 
 def _name(what: str, problems: Collection[str]) -> None:
     """A line for each of the first problems, and one that counts the others."""
-    for problem in list(problems)[:SHOWN]:
-        message(f"{what}: {problem}")
+    for each in list(problems)[:SHOWN]:
+        problem(f"{what}: {each}")
     if len(problems) > SHOWN:
-        message(f"{what}: {len(problems) - SHOWN} more; --format json names all")
+        problem(f"{what}: {len(problems) - SHOWN} more; --format json names all")
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (embed, predict, export)

@@ -2,22 +2,34 @@
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
 can't be written · 130 interrupted.
+
+A message is a log record, as the warnings of the packages are, so -q and -v rule both.
 """
 
 import json
+import logging
 import os
 import sys
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from ecg_ontology.errors import EcgError, UsageError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
 EXIT_INTERRUPTED = 130
+WIDTH = 200
+"""Columns of a table where there is no terminal that says how wide it is."""
+OURS = ("marecg_cli", "marecg", "ecg_ontology")
+"""Whose log records the commands print."""
+
+logger = logging.getLogger(__name__)
 
 
 class Format(StrEnum):
@@ -45,20 +57,64 @@ def result_json(value: Any) -> None:
 
 
 def message(text: str) -> None:
-    """Print a message to stderr, where it does not disturb a pipe."""
-    typer.echo(text, err=True)
+    """Print a message to stderr, where it does not disturb a pipe; -q leaves it out."""
+    logger.info("%s", text)
+
+
+def problem(text: str) -> None:
+    """Print to stderr, -q or not, what could not be done."""
+    logger.error("%s", text)
+
+
+def quiet() -> bool:
+    """Whether messages and bars are not wanted."""
+    return not logger.isEnabledFor(logging.INFO)
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """A terminal as wide as it is or COLUMNS says, or a file of long lines; colours as NO_COLOR says."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr)
+    return made if made.is_terminal or "COLUMNS" in os.environ else Console(stderr=stderr, width=WIDTH)
+
+
+def be_as_loud_as(wanted: int) -> None:
+    """Say only what failed (−1), what concerns a user (0), what is done (1), or everything (2 and more)."""
+    own, others = {-1: (logging.ERROR, logging.ERROR), 0: (logging.INFO, logging.WARNING)}.get(
+        wanted, (logging.INFO, logging.INFO) if wanted == 1 else (logging.DEBUG, logging.DEBUG)
+    )
+    for name in OURS:
+        logging.getLogger(name).setLevel(own if name == OURS[0] else others)
+    logging.getLogger("lightning.pytorch").setLevel(logging.INFO if wanted > 1 else logging.WARNING)
 
 
 def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
     """Run `app` on `argv`, or on the process's own arguments; a user's error ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
+    for name in OURS:
+        log = logging.getLogger(name)
+        if not any(isinstance(handler, _OnStderr) for handler in log.handlers):
+            log.addHandler(_OnStderr())
+    be_as_loud_as(0)
     try:
         app(args=argv, standalone_mode=True)
     except SystemExit as end:
         if end.code == EXIT_INTERRUPTED:
-            message("interrupted")
+            problem("interrupted")
         raise
     except EcgError as error:
-        message(f"error: {error}")
+        logger.debug("where it happened", exc_info=True)
+        problem(f"error: {error}")
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)
     sys.exit(0)
+
+
+class _OnStderr(logging.Handler):
+    """Prints records as lines on what is stderr at the time; those of a package say how grave they are."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one."""
+        told = self.format(record)
+        own = record.name.startswith(OURS[0])
+        typer.echo(told if own else f"{record.levelname.lower()}: {told}", err=True)

@@ -3,23 +3,35 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from marecg_cli._commands import one_of, the_one
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
 
 
+def _recipes() -> list[str]:
+    from marecg.recipes import RECIPES
+
+    return list(RECIPES)
+
+
 def train(
     data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
-    recipe: Annotated[str, typer.Option(help="A recipe by name; `marecg recipes` shows them.")] = "tiny",
+    recipe: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="A recipe by name; `marecg recipes` shows them.", **one_of(_recipes)
+        ),
+    ] = "tiny",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the recipe; may be repeated."),
@@ -34,34 +46,38 @@ def train(
     from marecg.recipes import by_name
     from marecg.train.run import train
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     run = train(override(by_name(recipe), set_ or []), data, out, resume=resume)
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 
 
 def recipes(
+    recipe: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One recipe, as a whole.", **one_of(_recipes))
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
 ) -> None:
-    """Show the recipes side by side, each value with its source.
+    """Show what makes each recipe its own, or one of them as a whole, each value with its source.
 
-    Example: marecg recipes
+    Example: marecg recipes c3
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from marecg.config import Config, sources
-    from marecg.recipes import RECIPES
+    from marecg.recipes import RECIPES, by_name
+    from marecg_cli._recipes_text import print_recipe, print_recipes
 
-    built = {name: make().model_dump(mode="json") for name, make in RECIPES.items()}
+    chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
+    built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
     if format_ is Format.json:
         result_json({"recipes": built, "sources": dict(sources(Config))})
         return
-    table = Table("value", *built, "source")
-    for key, source in sources(Config):
-        table.add_row(key, *(_shown(values, key) for values in built.values()), source)
-    Console(width=None if Console().is_terminal else 200).print(table)
-    message("The sources are those of the full-size values; what differs in tiny… fits two CPU cores.")
+    base = next(iter(RECIPES))
+    if recipe:
+        whole = by_name(base).model_dump(mode="json")
+        print_recipe(built[recipe], base, whole, dict(sources(Config)))
+        message("The sources are those of the full-size values; what differs in tiny… fits two CPU cores.")
+        return
+    print_recipes(built, {name: _about(make) for name, make in RECIPES.items()})
+    message("marecg recipes NAME shows one as a whole, each value with its source.")
 
 
 def report(
@@ -84,7 +100,11 @@ def report(
 
 
 def demo(
-    out: Annotated[Path, typer.Argument(help="Where everything goes.")] = Path("marecg-demo"),
+    folder: Annotated[Path | None, typer.Argument(hidden=True)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where everything goes. [default: marecg-demo]", show_default=False),
+    ] = None,
     records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=200)] = 480,
     steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
@@ -96,8 +116,7 @@ def demo(
     from marecg.demo import demo
     from marecg_cli._probe_text import probe_text
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    done = demo(out, records, steps, seed)
+    done = demo(the_one(out, folder, "--out", Path("marecg-demo")), records, steps, seed)
     result(probe_text(done.probe))
     result(f"report:   {done.page}")
     result(f"pictures: {done.page.parent / 'pictures'}")
@@ -107,7 +126,10 @@ def ablate(
     data: Annotated[Path, typer.Option(help="The prepared corpus to train on.")],
     out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
     root: Annotated[Path, typer.Option(help="The probe's data.")],
-    recipe: Annotated[list[str] | None, typer.Option("--recipes", help="Recipes, one or several.")] = None,
+    recipe: Annotated[
+        list[str] | None,
+        typer.Option("--recipes", "--recipe", metavar="NAME", help="Recipes, one or several."),
+    ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     task: Annotated[str, typer.Option(help="The probe's task.")] = "ptbxl-super",
     fraction: Annotated[float, typer.Option(help="The share of the probe's training records.")] = 1.0,
@@ -126,7 +148,6 @@ def ablate(
 
     from marecg.evaluate.ablate import ablate
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
     rows = ablate(
         names,
@@ -171,10 +192,11 @@ def texts(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def _shown(values: object, key: str) -> str:
-    for part in key.split("."):
-        values = values[part] if isinstance(values, dict) else None
-    return "–" if values is None else str(values)
+def _about(make: Callable[..., object]) -> str:
+    """The first line of what builds a recipe; of one at another size, which one that is."""
+    if isinstance(make, partial):
+        return f"{make.args[0].__name__} at a size for two CPU cores."
+    return (make.__doc__ or "").partition("\n")[0]
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, ablate, report, demo, texts)

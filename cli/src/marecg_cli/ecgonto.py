@@ -1,20 +1,25 @@
 """`ecgonto`: what a code means, how far two concepts lie apart, and whether an ontology is sound."""
 
-import typer
-
 from marecg_cli import _ecgonto_build, _ecgonto_check, _ecgonto_look, _ecgonto_review
+from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
-app = typer.Typer(
-    help="The cardiac concept graph: route codes, see targets and distances, check, build and export it.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+STAGES = {
+    "look": ("show", "route", "target", "distance", "explain", "draw"),
+    "check": ("validate", "rules", "errata", "snomed"),
+    "review": ("coverage", "diff"),
+    "build": ("build", "export"),
+}
+"""What the commands are for."""
+
+app = application(
+    "The cardiac concept graph: route codes, see targets and distances, check, build and export it.\n\n"
+    "Example: ecgonto route 164889003",
+    STAGES,
+    "marecg-cli",
 )
 for module in (_ecgonto_look, _ecgonto_review, _ecgonto_check, _ecgonto_build):
-    for command in module.COMMANDS:
-        app.command()(command)
+    add(app, module.COMMANDS)
 
 
 def main(argv: list[str] | None = None) -> None:

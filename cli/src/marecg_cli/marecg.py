@@ -1,20 +1,26 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
-import typer
-
 from marecg_cli import _bench, _corpus, _data, _evaluation, _inference, _training
+from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
-app = typer.Typer(
-    help="Ontology-guided representation learning for 12-lead ECG: synth, prepare, train, probe, embed.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+STAGES = {
+    "start": ("demo", "synth", "data"),
+    "corpus": ("prepare", "stats", "audit", "gallery"),
+    "train": ("recipes", "train", "ablate"),
+    "evaluate": ("probe", "table", "compare"),
+    "use": ("embed", "predict", "export", "report"),
+    "develop": ("bench", "texts"),
+}
+"""What the commands are for, in the order of a user's way."""
+
+app = application(
+    "Ontology-guided representation learning for 12-lead ECG.\n\nExample: marecg demo",
+    STAGES,
+    "marecg-cli",
 )
 for module in (_corpus, _training, _evaluation, _inference):
-    for command in module.COMMANDS:
-        app.command()(command)
+    add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ecg_ontology.loading import errata, load, validate
     from ecg_ontology.ontology import Ontology
 
+    __version__: str
+
 _HOMES = {
     "coded": ("CodedRecords",),
     "concepts": ("Concept", "Finding", "Kind", "Regime", "Relation", "Route", "Severity", "Status", "Tier"),
@@ -84,6 +86,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("ecg-ontology")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
@@ -92,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "__version__"])

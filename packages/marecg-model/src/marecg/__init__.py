@@ -1,6 +1,12 @@
 """MAR-ECG: ontology-guided representation learning for 12-lead ECG.
 
-The names in `__all__` load on first use, so that `import marecg` stays light.
+Load an encoder, embed any ECG, ask for its concepts; recipes and training are below `marecg.recipes` and
+`marecg.train.run`. The names in `__all__` load on first use, so that `import marecg` stays light.
+
+Example:
+    >>> import marecg
+    >>> dir(marecg)
+    ['EcgEmbedder', 'Embeddings', 'MarEcg', 'WideEmbeddings', '__version__', 'embed', 'predict', 'recipes']
 """
 
 from importlib import import_module
@@ -12,6 +18,8 @@ if TYPE_CHECKING:
     from marecg.use.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
+
+    __version__: str
 
 __all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "WideEmbeddings", "embed", "predict", "recipes"]
 
@@ -29,6 +37,13 @@ def __getattr__(name: str) -> Any:
     """Fetch a public name from its home (PEP 562)."""
     if name == "recipes":
         return import_module("marecg.recipes")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("marecg-model")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'marecg' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, for whoever presses Tab."""
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,12 @@
+"""`python -m marecg` is the command `marecg`, which marecg-cli brings."""
+
+import sys
+from importlib.metadata import entry_points
+
+_COMMAND = "marecg"
+
+if __name__ == "__main__":
+    found = entry_points(group="console_scripts", name=_COMMAND)
+    if not found:
+        sys.exit(f"error: the command {_COMMAND} is not installed. Install marecg-cli.")
+    next(iter(found)).load()()

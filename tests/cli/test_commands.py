@@ -1,0 +1,204 @@
+"""What every command has, and what one table of all options shows: one meaning per name."""
+
+import logging
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+import typer
+
+from marecg_cli import ecgonto, marecg
+from marecg_cli._commands import the_one
+from marecg_cli._progress import PATIENCE, PAUSE, Tenths
+
+APPS = {"marecg": marecg, "ecgonto": ecgonto}
+TREES = {name: typer.main.get_command(module.app) for name, module in APPS.items()}
+
+
+def walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield " ".join(path), command
+        return
+    for name, child in children.items():
+        yield from walk((*path, name), child)
+
+
+COMMANDS = dict(pair for name, tree in TREES.items() for pair in walk((name,), tree))
+EVERY = pytest.mark.parametrize("name", COMMANDS)
+
+
+def said(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str, str]:
+    program, *argv = shlex.split(line)
+    with pytest.raises(SystemExit) as ended:
+        APPS[program].main(argv)
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def examples(command: Any) -> list[str]:
+    paragraphs = (" ".join(part.split()) for part in command.help.split("\n\n"))
+    return [part.removeprefix("Example: ") for part in paragraphs if part.startswith("Example: ")]
+
+
+@EVERY
+def test_every_command_has_an_example_and_it_is_understood(name: str) -> None:
+    found = examples(COMMANDS[name])
+    assert found, f"{name} has no example"
+    for line in found:
+        program, *argv = shlex.split(line)
+        context = TREES[program].make_context(program, list(argv))
+        while getattr(context.command, "commands", None):
+            rest = [*context._protected_args, *context.args]
+            called, command, rest = context.command.resolve_command(context, rest)
+            context = command.make_context(called, rest, parent=context)
+        assert context.command_path == name
+
+
+@EVERY
+def test_every_command_takes_h_q_and_v(name: str) -> None:
+    options = {option for each in COMMANDS[name].params for option in each.opts}
+    assert {"--quiet", "-q", "--verbose", "-v"} <= options
+
+
+@EVERY
+def test_where_something_goes_is_said_by_out(name: str) -> None:
+    for each in COMMANDS[name].params:
+        if each.param_type_name == "argument" and not each.hidden:
+            assert each.name not in {"out", "output", "target"}, f"{name}: an argument says where"
+
+
+SAME = {
+    "--out", "--profile", "--rule", "--sigma", "--fs", "--leads", "--units", "--gain", "--key",
+    "--protocol", "--ontology", "--quiet", "--verbose",
+}  # fmt: skip
+"""Options that mean the same wherever they are, so they take the same kind of value."""
+
+
+def options(command: Any) -> Iterator[tuple[Any, str]]:
+    for each in command.params:
+        if each.param_type_name == "option":
+            yield from ((each, option) for option in each.opts)
+
+
+def kind(option: Any) -> str:
+    """What it takes: choices, or the name of a type or of what stands for its value."""
+    annotation = option.type_descriptor.annotation
+    choices = [str(each) for each in (get_args(annotation) if get_origin(annotation) is Literal else ())]
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        choices = [each.value for each in annotation]
+    return "|".join(choices) or str(option.metavar or annotation)
+
+
+def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
+    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, command in COMMANDS.items():
+        for each, option in options(command):
+            kinds[option]["flag" if each.is_flag else kind(each)].append(name)
+    mixed = {option: dict(found) for option, found in kinds.items() if option in SAME and len(found) > 1}
+    assert not mixed
+    flags = {option: dict(found) for option, found in kinds.items() if "flag" in found and len(found) > 1}
+    assert not flags, "an option is a flag here and takes a value there"
+
+
+def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> None:
+    for name, command in COMMANDS.items():
+        for each, option in options(command):
+            if option == "--format" and name != "marecg table":
+                assert "json" in kind(each), name
+
+
+def test_the_stages_name_every_command_and_no_other() -> None:
+    for name, module in APPS.items():
+        staged = [each for stage in module.STAGES.values() for each in stage]
+        assert sorted(staged) == sorted(TREES[name].commands)
+
+
+@pytest.mark.parametrize("program", APPS)
+def test_the_help_page_lists_the_stages_in_order_within_eighty_columns(
+    program: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, long, _ = said(capsys, f"{program} --help")
+    assert (code, said(capsys, f"{program} -h")[1]) == (0, long)
+    headings = re.findall(r"^(\w+):$", long, re.MULTILINE)
+    assert headings == ["Options", *(stage.capitalize() for stage in APPS[program].STAGES)]
+    assert max(map(len, long.splitlines())) <= 80
+    assert "--show-completion" in long
+
+
+@pytest.mark.parametrize("program", APPS)
+def test_the_version_names_every_package(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, f"{program} --version")
+    assert code == 0
+    assert re.search(r"marecg-cli \d+\.\d+", out)
+    assert re.search(r"ecg-ontology \d+\.\d+.*, marecg-model \d.*, torch \d.*, Python 3\.", out)
+
+
+def test_q_leaves_messages_out_and_keeps_results_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = said(capsys, "ecgonto route nonsense -q")
+    assert (code, "unknown or malformed" in err, "invalid" in out) == (1, True, True)
+    assert not logging.getLogger("marecg_cli").isEnabledFor(logging.INFO)
+    said(capsys, "ecgonto route 164889003")
+    assert logging.getLogger("marecg_cli").isEnabledFor(logging.INFO), "the next command is told anew"
+
+
+def test_twice_v_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Traceback" not in said(capsys, "ecgonto show nothing -v")[2]
+    err = said(capsys, "ecgonto show nothing -vv")[2]
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize("line", ["ecgonto export", "ecgonto draw", "marecg synth"])
+def test_an_out_that_is_missing_or_given_twice_is_one_line(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given in ("", " here --out there"):
+        code, _, err = said(capsys, line + given)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "--out" in err
+
+
+def test_an_argument_in_place_of_out_still_works_and_no_help_page_shows_it(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for where in (f"{tmp_path}/a.json", f"--out {tmp_path}/b.json"):
+        assert said(capsys, f"ecgonto export {where}")[0] == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    usage = said(capsys, "ecgonto export -h")[1].splitlines()[0]
+    assert usage == "Usage: pytest export [OPTIONS]" or usage.endswith("export [OPTIONS]")
+    assert the_one(None, None, "--out", "default") == "default"
+
+
+def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long() -> None:
+    lines: list[str] = []
+    now = 0.0
+    tell = Tenths("records", lines.append, lambda: now)
+    for done in range(1, 1001):
+        now = done * PAUSE / 10
+        tell(done, 1000, "3 kept")
+    assert len(lines) == 10
+    assert lines[0] == "records: 100 of 1,000 (10 %), 3 kept, 2/s, 7:30 left"
+    assert lines[-1] == "records: 1,000 of 1,000 (100 %), 3 kept, 2/s"
+    now += PATIENCE
+    tell(1000, None, "")
+    assert lines[-1].startswith("records: 1,000, ")
+
+
+def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was() -> None:
+    lines: list[str] = []
+    now = 0.0
+    tell = Tenths("steps", lines.append, lambda: now)
+    for done in range(1, 101):
+        tell(done, 100, "")
+    assert lines == []
+    now = 0.0
+    resumed = Tenths("steps", lines.append, lambda: now)
+    for done in range(501, 601):
+        now += 1.0
+        resumed(done, 1000, "")
+    assert lines == ["steps: 600 of 1,000 (60 %), 1/s, 6:40 left"]
