@@ -1,7 +1,7 @@
 """What both command lines share: results on stdout, messages on stderr, and the exit codes.
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
-can't be written · 130 interrupted.
+can't be written · 130 interrupted · 143 stopped by a scheduler, to go on later.
 
 A message is a log record, as the warnings of the packages are, so -q and -v rule both.
 """
@@ -9,6 +9,7 @@ A message is a log record, as the warnings of the packages are, so -q and -v rul
 import json
 import logging
 import os
+import signal
 import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,6 +25,7 @@ EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
 EXIT_INTERRUPTED = 130
+EXIT_STOPPED = 143
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 OURS = ("marecg_cli", "marecg", "ecg_ontology")
@@ -104,6 +106,10 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
             problem("interrupted")
         raise
     except EcgError as error:
+        stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
+        if stopped_by is not None:
+            problem(str(error))
+            sys.exit(EXIT_INTERRUPTED if stopped_by == signal.SIGINT else EXIT_STOPPED)
         logger.debug("where it happened", exc_info=True)
         problem(f"error: {error}")
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)

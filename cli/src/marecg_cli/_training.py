@@ -36,9 +36,16 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the recipe; may be repeated."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
+    resume: Annotated[
+        bool | None,
+        typer.Option(
+            "--resume/--fresh",
+            help="Refuse a folder without a run, or with one. By default a run in it is gone on with.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Pretrain an encoder.
+    """Pretrain an encoder; the same command goes on after an interruption.
 
     Example: marecg train --recipe tiny --data corpus --out run --set train.max_steps=200
     """

@@ -223,9 +223,11 @@ def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_t
     assert 0 < float(share[1]) < 100
 
 
-def test_a_run_is_not_overwritten(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
+def test_a_run_is_not_overwritten_by_one_that_is_to_be_fresh(
+    corpus_folder: Path, micro: Config, unbroken: Path
+) -> None:
     with pytest.raises(UsageError, match="holds a run already"):
-        train(micro, corpus_folder, unbroken)
+        train(micro, corpus_folder, unbroken, resume=False)
 
 
 def test_a_corpus_of_another_window_is_refused(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:

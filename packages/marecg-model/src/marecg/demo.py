@@ -42,6 +42,6 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
             prepare([out / f"{name}-wfdb"], out / name)
     run = out / "run"
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
-    train(config, out / "train", run, resume=(run / "config.json").exists())
+    train(config, out / "train", run)
     report = evaluate(run, "corpus", out / "probe", fractions=(1.0,), seeds=1)
     return Demo(report, run, write_report(run, out / "train"))

@@ -13,6 +13,7 @@ __all__ = [
     "InputError",
     "OutputError",
     "RecordError",
+    "StoppedError",
     "UsageError",
 ]
 
@@ -31,6 +32,15 @@ class CheckpointError(InputError):
 
 class DivergedError(EcgError):
     """Training has come to gradients that stay infinite or undefined."""
+
+
+class StoppedError(EcgError):
+    """A signal ended training early; `signal` is its number, `step` the one that the checkpoint holds."""
+
+    def __init__(self, signal: int, step: int, *, where: object = "") -> None:
+        super().__init__(f"stopped at step {step}; the same command goes on", where=where)
+        self.signal = signal
+        self.step = step
 
 
 class RecordError(InputError):

@@ -152,8 +152,12 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold a folder, made if need be, against a second preparation; a killed process lets go by itself.
+def held(folder: Path, doing: str = "prepared") -> Iterator[None]:
+    """Hold a folder, made if need be, against a second process; a killed one lets go by itself.
+
+    Args:
+        folder: the folder.
+        doing: what is being done to it, as the error says it.
 
     Raises:
         CorpusError: another process holds it.
@@ -170,7 +174,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        problem = "is being prepared by another process"
+        problem = f"is being {doing} by another process"
         raise CorpusError(
             problem, where=folder, remedy="Wait for it, or choose another folder for --out"
         ) from error

@@ -90,6 +90,6 @@ def _run(
     config: Config, data: Path, out: Path, task: str, root: Path, fractions: tuple[float, ...]
 ) -> Report:
     run = out / f"{config.name}-seed{config.train.seed}"
-    train(config, data, run, resume=(run / "config.json").exists())
+    train(config, data, run)
     # One place for features: those that are no run's own are computed for the first run alone.
     return evaluate(run, task, root, fractions=fractions, kept_in=out / "features")

@@ -1,25 +1,22 @@
-"""What a run writes while it goes on: metrics.csv, monitors.csv, checkpoints, and a progress bar."""
+"""What a run shows while it goes on: metrics.csv, monitors.csv and a progress bar."""
 
 import csv
 import sys
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Checkpoint
 from torch import Tensor
 from tqdm import tqdm
 
 from ecg_ontology.files import replacing
 from marecg.corpus.batches import Batch, BatchStream
+from marecg.errors import OutputError
 from marecg.train.lightning_module import Pretraining
-
-KEPT_CHECKPOINTS = 2
 
 
 class AfterStep(lightning.Callback):
@@ -121,30 +118,6 @@ class Monitors(Rows):
             _append(self.path, {"step": trainer.global_step, **module.monitored})
 
 
-class Checkpoints(AfterStep, Checkpoint):
-    """A checkpoint every so many optimiser steps and after the last; the newest two stay.
-
-    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
-    """
-
-    def __init__(self, folder: Path, every: int) -> None:
-        self.folder = folder
-        self.every = every
-
-    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Save after the step that is due."""
-        step = trainer.global_step
-        if step % self.every and step != module.total_steps:
-            return
-        target = self.folder / f"step-{step:08d}.ckpt"
-        # Every rank takes part in collecting the state; rank 0 alone writes.
-        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
-            trainer.save_checkpoint(path, weights_only=False)  # all of it, not the weights alone
-        if trainer.is_global_zero:
-            for old in checkpoints(self.folder)[:-KEPT_CHECKPOINTS]:
-                old.unlink()
-
-
 class Progress(AfterStep):
     """A bar on stderr that counts optimiser steps and shows the speed and the latest row of metrics.csv.
 
@@ -189,26 +162,30 @@ class Progress(AfterStep):
             self.bar.close()
 
 
-def checkpoints(folder: Path) -> list[Path]:
-    """The complete checkpoints of a run, oldest first."""
-    return sorted(folder.glob("step-*.ckpt"))
-
-
 def _append(path: Path, row: Mapping[str, float]) -> None:
-    new = not path.exists()
-    with path.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(row))
-        if new:
-            writer.writeheader()
-        writer.writerow(row)
+    try:
+        with path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, fieldnames=list(row))
+            if file.tell() == 0:  # also one that a full disk has left empty
+                writer.writeheader()
+            writer.writerow(row)
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written ({error.strerror})",
+            where=path,
+            remedy="Make room on the disk; the same command goes on",
+        ) from error
 
 
 def _forget_after(path: Path, step: int) -> None:
     """Keep the rows up to a step; one that a crash cut short goes too, being later than any checkpoint."""
     if not path.exists():
         return
-    with path.open(newline="", encoding="utf-8") as file:
-        head, *rows = csv.reader(file)
+    text = path.read_text(encoding="utf-8", errors="replace").replace("\0", "")  # a power cut leaves zeros
+    head, *rows = list(csv.reader(text.splitlines())) or [[]]
+    kept = [row for row in rows if len(row) == len(head) and row[0].isdigit() and int(row[0]) <= step]
+    if not kept:
+        path.unlink()
+        return
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        kept = [row for row in rows if row and row[0].isdigit() and int(row[0]) <= step]
         csv.writer(file).writerows([head, *kept])

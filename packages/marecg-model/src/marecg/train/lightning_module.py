@@ -75,7 +75,7 @@ class Pretraining(lightning.LightningModule):
         self.non_finite_in_a_row += 1
         logger.warning("step %d skipped: its gradients are not finite", self.global_step + 1)
         if self.non_finite_in_a_row == NON_FINITE_IN_A_ROW:
-            raise self._diverged()
+            raise self.diverged(self.global_step + 1)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Step, then let the EMA follow."""
@@ -125,15 +125,20 @@ class Pretraining(lightning.LightningModule):
         assert isinstance(gathered, Tensor)
         return gathered.flatten(0, 1)
 
-    def _diverged(self) -> DivergedError:
-        assert self._last is not None
-        batch, named = self._last
-        culprits = [name for name, value in named.items() if not value.isfinite()]
-        ids = self.trainer.datamodule.corpus.ids  # type: ignore[attr-defined]
-        records = ", ".join(ids[row] for row in batch.rows_B.tolist())
+    def diverged(self, step: int) -> DivergedError:
+        """The error of a run whose steps up to this one had gradients that aren't finite."""
+        about = ""
+        if self._last is not None:
+            batch, named = self._last
+            culprits = [name for name, value in named.items() if not value.isfinite()]
+            ids = self.trainer.datamodule.corpus.ids  # type: ignore[attr-defined]
+            records = ", ".join(ids[row] for row in batch.rows_B.tolist())
+            loss = f"loss {', '.join(culprits)}" if culprits else "every loss is finite"
+            about = f" ({loss}; records {records})"
+        row = self.non_finite_in_a_row
+        steps = f"{row} steps in a row" if row > 1 else "the last step"
         return DivergedError(
-            f"{NON_FINITE_IN_A_ROW} steps in a row had gradients that are not finite "
-            f"({'loss ' + ', '.join(culprits) if culprits else 'every loss is finite'}; records {records})",
-            where=f"step {self.global_step + 1}",
-            remedy="Look at those records, or resume with a lower train.lr in a new run",
+            f"{steps} had gradients that are not finite{about}",
+            where=f"step {step}",
+            remedy="Look at those records, or begin again with a lower train.lr in another folder",
         )

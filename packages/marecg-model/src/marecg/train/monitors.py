@@ -3,6 +3,8 @@
 Shapes: B batch, D width, N concepts.
 """
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -27,7 +29,12 @@ def monitor(outcome: Outcome) -> dict[str, float]:
 
 
 def effective_rank(h_BD: Tensor) -> float:
-    """Exponential of the entropy of the centred singular values: 1 is a line, min(B − 1, D) everywhere."""
+    """Exponential of the entropy of the centred singular values: 1 is a line, min(B − 1, D) everywhere.
+
+    NaN where `h_BD` isn't finite.
+    """
+    if not h_BD.isfinite().all():  # the decomposition would raise
+        return math.nan
     singular = torch.linalg.svdvals(h_BD - h_BD.mean(0))
     share = singular / singular.sum().clamp(min=1e-12)
     return float(torch.exp(-(share * share.clamp(min=1e-12).log()).sum()))

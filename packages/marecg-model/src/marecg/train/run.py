@@ -1,37 +1,40 @@
 """What `marecg train` does: corpus and ontology in, run folder out.
 
-A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ and, at the end,
-model/.
+A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
+checkpoints.sha256 and, at the end, model/.
 """
 
-import json
 import logging
 import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import lightning
 import torch
 from lightning.pytorch.utilities import rank_zero_only
+from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 import ecg_ontology
-from ecg_ontology.files import replacing
-from marecg.config import LEADS, Config
+from marecg.config import Config
 from marecg.corpus import trained_on
 from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.plan import held
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import Supervision
-from marecg.errors import CheckpointError, CorpusError, UsageError
+from marecg.errors import CorpusError, StoppedError
 from marecg.model.card import Provenance
-from marecg.train.callbacks import Checkpoints, Metrics, Monitors, Progress, checkpoints
+from marecg.train.callbacks import Metrics, Monitors, Progress
+from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.concept_text import shipped
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
+from marecg.train.run_folder import claim
+from marecg.train.stopping import Stopping
 from marecg.use.embed import best_device
 
 logger = logging.getLogger(__name__)
@@ -75,21 +78,26 @@ class CorpusData(lightning.LightningDataModule):
         return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
-def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = False) -> Run:
-    """Pretrain by a recipe on a prepared corpus.
+def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | None = None) -> Run:
+    """Pretrain by a recipe on a prepared corpus; called again, go on from the newest whole checkpoint.
+
+    Every step after a checkpoint draws what the unbroken run would have drawn. SIGTERM, SIGUSR1 and SIGINT
+    end the run after the step that it is in, with a checkpoint.
 
     Args:
         config: the recipe.
         data: a folder that `marecg prepare` wrote.
-        out: the run folder; it must not hold a run already, unless that is to be resumed.
-        resume: go on from the newest checkpoint in `out`; every later step draws what the unbroken run
-            would have drawn.
+        out: the run folder, new or begun by the same call.
+        resume: True: refuse a folder without a run; False: refuse one with a run.
 
     Raises:
-        CorpusError: `data` is no prepared corpus, or one of another sampling rate, window or enumeration.
-        CheckpointError: the run to resume follows another enumeration.
-        UsageError: `out` holds a run and `resume` is off, or the other way round, or the recipes differ.
+        CorpusError: `data` is no prepared corpus, or one of another sampling rate, window or enumeration; or
+            another process is training in `out`.
+        CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus.
+        UsageError: the run in `out` has other settings, or `resume` forbids it.
         OutputError: `out` can't be written.
+        DivergedError: gradients weren't finite ten steps in a row, or in the last step.
+        StoppedError: a signal ended the run before its last step.
     """
     folder = Path(out)
     corpus = Corpus.open(data)
@@ -102,32 +110,44 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
                 where=data,
                 remedy="Prepare it again, or change the recipe with --set",
             )
-    if getattr(rank_zero_only, "rank", 0) == 0:
-        identity = {
-            "config": config.model_dump(mode="json"),
-            "leads": list(LEADS),
-            "ontology": ontology.sha256,
-        }
-        _claim(folder, identity, ontology, resume=resume)
-        trained_on.write(corpus, folder)
-        _warn_of_leaks(corpus)
+    stopping = Stopping()
+    with ExitStack() as stack:
+        if getattr(rank_zero_only, "rank", 0) == 0:
+            stack.enter_context(held(folder, "trained in"))
+            claim(folder, config, corpus, ontology, resume=resume)
+            _warn_of_leaks(corpus)
+        stack.enter_context(stopping.listening())
+        return _run(config, folder, corpus, ontology, stopping)
 
+
+def _run(
+    config: Config, folder: Path, corpus: Corpus, ontology: ecg_ontology.Ontology, stopping: Stopping
+) -> Run:
+    """Train in a folder that is ours."""
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    trainer = _trainer(config, folder, metrics)
+    trainer = _trainer(config, folder, metrics, stopping)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module = Pretraining(config, _network(config, ontology), steps)
-    newest = checkpoints(folder / "checkpoints")[-1:] if resume else []
+    checkpoint = newest(folder)
     began = time.monotonic()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), suppress(SIGTERMException):  # a signal just before Lightning's first step
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
         warnings.filterwarnings("ignore", module="lightning")
         trainer.fit(
             module,
             datamodule=CorpusData(corpus, Supervision.of(corpus, ontology, config), config, steps),
-            ckpt_path=newest[0] if newest else None,
+            ckpt_path=checkpoint,
             weights_only=True,
         )
-    if trainer.is_global_zero:
+    if stopping.signal is not None and module.global_step < steps:
+        kept = newest(folder)
+        raise StoppedError(stopping.signal, step_of(kept) if kept else 0, where=folder)
+    if module.non_finite_in_a_row:
+        raise module.diverged(steps)
+    already = checkpoint is not None and step_of(checkpoint) == steps and (folder / "model").is_dir()
+    if trainer.is_global_zero and already:
+        logger.warning("%s: nothing done, the run is complete", folder)
+    elif trainer.is_global_zero:
         model = module.network.export()
         model.ontology = ontology
         model.provenance = Provenance(
@@ -136,7 +156,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool = F
             records=len(corpus),
             sources=dict(Counter(corpus.sources)),
             seconds=time.monotonic() - began,
-            resumed=bool(newest),
+            resumed=checkpoint is not None,
             devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
         model.save_pretrained(folder / "model")
@@ -166,7 +186,7 @@ def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
     return network
 
 
-def _trainer(config: Config, folder: Path, metrics: Metrics) -> lightning.Trainer:
+def _trainer(config: Config, folder: Path, metrics: Metrics, stopping: Stopping) -> lightning.Trainer:
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
@@ -181,7 +201,7 @@ def _trainer(config: Config, folder: Path, metrics: Metrics) -> lightning.Traine
             metrics,
             Monitors(folder / "monitors.csv", train.monitor_every),
             Progress(metrics),
-            Checkpoints(folder / "checkpoints", train.checkpoint_every),
+            Checkpoints(folder, train.checkpoint_every, stopping),
         ],
         logger=False,
         enable_model_summary=False,
@@ -196,41 +216,3 @@ def _total_steps(config: Config, records: int, world: int) -> int:
     train = config.train
     steps = math.ceil(train.max_epochs * records / (train.batch_size * train.accumulate * world))
     return min(steps, train.max_steps or steps)
-
-
-def _claim(folder: Path, identity: dict[str, Any], ontology: ecg_ontology.Ontology, *, resume: bool) -> None:
-    """Make the run folder ours, or make sure that the run in it is the one to go on with."""
-    described = folder / "config.json"
-    if not described.exists():
-        if resume:
-            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
-        with replacing(folder / "ontology.json") as temporary:
-            ontology.save(temporary)
-        with replacing(described) as temporary:
-            temporary.write_text(json.dumps(identity, indent=2), encoding="utf-8")
-        return
-    if not resume:
-        raise UsageError("holds a run already", where=folder, remedy="Add --resume, or name another folder")
-    before = json.loads(described.read_text(encoding="utf-8"))
-    if before["ontology"] != identity["ontology"]:
-        difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
-        raise CheckpointError(
-            f"follows another enumeration: {difference}",
-            where=folder,
-            remedy="Install the ecg-ontology that it was trained with",
-        )
-    changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(identity)))).items())
-    if changed:
-        raise UsageError(
-            f"was started with another {changed[0][0]}",
-            where=folder,
-            remedy="Resume it with the same settings",
-        )
-
-
-def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    if not isinstance(tree, dict):
-        yield key, json.dumps(tree)
-        return
-    for name, value in tree.items():
-        yield from _flat(value, f"{key}.{name}" if key else name)

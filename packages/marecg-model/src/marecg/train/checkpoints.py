@@ -1,0 +1,136 @@
+"""Checkpoints: written whole, with a SHA-256 each, and only read where it still holds.
+
+checkpoints/step-*.ckpt   the newest two
+checkpoints.sha256        their hashes, as `sha256sum --check` reads them
+"""
+
+import hashlib
+import logging
+from contextlib import nullcontext
+from pathlib import Path
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Checkpoint
+
+from ecg_ontology.files import replacing
+from marecg.corpus.batches import Batch
+from marecg.errors import CheckpointError
+from marecg.train.callbacks import AfterStep
+from marecg.train.lightning_module import Pretraining
+from marecg.train.stopping import Stopping
+
+logger = logging.getLogger(__name__)
+
+KEPT = 2
+SUMS = "checkpoints.sha256"
+
+
+class Checkpoints(AfterStep, Checkpoint):
+    """A checkpoint every so many optimiser steps, after the last, and where the run is asked to stop.
+
+    An older one goes only when the newer is complete, so a full disk costs no more than the newest.
+
+    Args:
+        run: the run folder.
+        every: optimiser steps between checkpoints.
+        stopping: looked at after each step; where any rank was asked, all stop after the same step.
+    """
+
+    def __init__(self, run: Path, every: int, stopping: Stopping) -> None:
+        self.run = run
+        self.every = every
+        self.stopping = stopping
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Take the signals back from Lightning, which would end the run without a checkpoint."""
+        self.stopping.listen()
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Save after the step that is due."""
+        step = trainer.global_step
+        stop = trainer.strategy.reduce_boolean_decision(self.stopping.signal is not None, all=False)
+        if step % self.every == 0 or step == module.total_steps or stop:
+            self._save(trainer, step)
+        if stop:
+            trainer.should_stop = True
+
+    def _save(self, trainer: lightning.Trainer, step: int) -> None:
+        target = self.run / "checkpoints" / f"step-{step:08d}.ckpt"
+        # Every rank takes part in collecting the state; rank 0 alone writes.
+        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
+            trainer.save_checkpoint(path, weights_only=False)  # all of it, not the weights alone
+            if trainer.is_global_zero:
+                # The hash comes first: without it no file of that name counts.
+                _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
+        if trainer.is_global_zero:
+            kept = written(self.run)
+            for old in kept[:-KEPT]:
+                old.unlink()
+            names = {path.name for path in kept[-KEPT:]}
+            _write_sums(self.run, {name: sha for name, sha in _sums(self.run).items() if name in names})
+
+
+def written(run: Path) -> list[Path]:
+    """The checkpoints of a run, oldest first, whether they are whole or not."""
+    return sorted((run / "checkpoints").glob("step-*.ckpt"))
+
+
+def step_of(checkpoint: Path) -> int:
+    """After how many optimiser steps a checkpoint was written."""
+    return int(checkpoint.stem.removeprefix("step-"))
+
+
+def newest(run: Path) -> Path | None:
+    """The newest checkpoint that is whole; None where the run has none yet. Says which are damaged.
+
+    Raises:
+        CheckpointError: there are some, and none is whole.
+    """
+    found, sums = written(run), _sums(run)
+    for path in reversed(found):
+        problem = _problem(path, sums.get(path.name))
+        if problem is None:
+            return path
+        logger.warning("%s: %s; an older one is tried", path, problem)
+    if found:
+        raise CheckpointError(
+            f"{len(found)} checkpoints, and none is whole",
+            where=run / "checkpoints",
+            remedy="Put back a copy, or begin again in another folder",
+        )
+    return None
+
+
+def _problem(path: Path, sha256: str | None) -> str | None:
+    """What is wrong with a checkpoint, if anything is."""
+    try:
+        if sha256 is not None:
+            return None if _sha256(path) == sha256 else f"is damaged (its SHA-256 is not that in {SUMS})"
+        # A run begun before there were hashes.
+        held = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        missing = {"state_dict", "optimizer_states", "loops", "global_step"} - held.keys()
+    except Exception as error:  # noqa: BLE001 (a damaged file raises whatever it likes)
+        return f"can't be read ({' '.join(str(error).split())[:80] or type(error).__name__})"
+    return f"has no {min(missing)}" if missing else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sums(run: Path) -> dict[str, str]:
+    """Hashes by the name of the checkpoint."""
+    try:
+        lines = (run / SUMS).read_text(encoding="ascii", errors="replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    pairs = [line.split("  ", 1) for line in lines if "  " in line]
+    return {Path(path).name: sha256 for sha256, path in pairs}
+
+
+def _write_sums(run: Path, sums: dict[str, str]) -> None:
+    with replacing(run / SUMS) as temporary:
+        lines = [f"{sha256}  checkpoints/{name}\n" for name, sha256 in sorted(sums.items())]
+        temporary.write_text("".join(lines), encoding="ascii")

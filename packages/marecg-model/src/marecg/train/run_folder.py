@@ -1,0 +1,154 @@
+"""Whose a run folder is: what it was begun with, and whether a command may go on in it."""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+import ecg_ontology
+from ecg_ontology.files import replacing
+from marecg.config import LEADS, Config
+from marecg.corpus import index, trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, UsageError
+
+_LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8}(\.\w+)?")
+"""What `replacing` leaves behind where a process was killed while it wrote."""
+
+
+def claim(
+    folder: Path, config: Config, corpus: Corpus, ontology: ecg_ontology.Ontology, *, resume: bool | None
+) -> None:
+    """Make the run folder ours, or make sure that the run in it is the one to go on with.
+
+    Args:
+        folder: the run folder.
+        config: the recipe.
+        corpus: what is trained on.
+        ontology: that of the corpus.
+        resume: whether there must be a run in it; None: go on where there is one.
+
+    Raises:
+        UsageError: there is none, or one that isn't to be gone on with, or one of other settings.
+        CheckpointError: the run in it can't be read, or follows another enumeration or another corpus.
+        OutputError: the folder can't be written.
+    """
+    described = folder / "config.json"
+    identity = {
+        "config": config.model_dump(mode="json"),
+        "leads": list(LEADS),
+        "ontology": ontology.sha256,
+        "corpus": fingerprint(corpus),
+    }
+    if not described.exists():
+        if resume:
+            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
+        with replacing(folder / "ontology.json") as temporary:
+            ontology.save(temporary)
+        trained_on.write(corpus, folder)
+        with replacing(described) as temporary:  # last: a folder that has it is a run
+            temporary.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+        return
+    if resume is False:
+        raise UsageError(
+            "holds a run already",
+            where=folder,
+            remedy="Leave --fresh away to go on, or name another folder",
+        )
+    before = _begun_with(described)
+    if "corpus" not in before and _was_trained_on(folder, corpus):  # begun before the corpus was noted
+        before["corpus"] = identity["corpus"]
+    _compare(folder, before, identity, ontology)
+    for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
+        if _LEFT_OVER.fullmatch(path.name):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def fingerprint(corpus: Corpus) -> dict[str, Any]:
+    """What tells a corpus from any other: its records' number, signals and labels, in their order."""
+    return {
+        "records": len(corpus),
+        "signals": hashlib.sha256("\n".join(_signal_hashes(corpus)).encode()).hexdigest(),
+        "labels": hashlib.sha256(corpus.y.tobytes()).hexdigest(),
+    }
+
+
+def _signal_hashes(corpus: Corpus) -> list[str]:
+    column = index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"]
+    hashes: list[str] = column.to_pylist()
+    return hashes
+
+
+def _was_trained_on(folder: Path, corpus: Corpus) -> bool:
+    seen = trained_on.read(folder)
+    return seen is not None and seen.hashes == set(_signal_hashes(corpus))
+
+
+def _begun_with(described: Path) -> dict[str, Any]:
+    """What config.json says; values that were added to the recipes since then have their defaults."""
+    try:
+        before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
+        before["config"] = Config.model_validate(before["config"]).model_dump(mode="json")
+        before["ontology"], before["leads"]
+    except ValidationError as error:
+        names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        raise CheckpointError(
+            f"has settings that this version does not have ({names})",
+            where=described,
+            remedy="Go on with the version that began the run, or begin again in another folder",
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(
+            f"is damaged ({error or type(error).__name__})",
+            where=described,
+            remedy="Put back a copy, or begin again in another folder",
+        ) from error
+    return before
+
+
+def _compare(
+    folder: Path, before: dict[str, Any], now: dict[str, Any], ontology: ecg_ontology.Ontology
+) -> None:
+    if before["ontology"] != now["ontology"]:
+        difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
+        raise CheckpointError(
+            f"follows another enumeration: {difference}",
+            where=folder,
+            remedy="Install the ecg-ontology that it was trained with",
+        )
+    if before.get("corpus") != now["corpus"]:
+        its, this = _told(before.get("corpus")), _told(now["corpus"])
+        raise CheckpointError(
+            f"is being trained on another corpus ({its}; this one: {this})",
+            where=folder,
+            remedy="Go on with the corpus that it was begun with, or name another folder",
+        )
+    changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(now)))).items())
+    if changed:
+        raise UsageError(
+            f"was started with another {changed[0][0]}",
+            where=folder,
+            remedy="Go on with the same settings, or name another folder",
+        )
+
+
+def _told(corpus: Any) -> str:
+    """A corpus in a few words."""
+    if not isinstance(corpus, dict):
+        return "not known"
+    return f"{corpus.get('records')} records, signals {str(corpus.get('signals'))[:8]}, " + (
+        f"labels {str(corpus.get('labels'))[:8]}"
+    )
+
+
+def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if not isinstance(tree, dict):
+        yield key, json.dumps(tree)
+        return
+    for name, value in tree.items():
+        yield from _flat(value, f"{key}.{name}" if key else name)

@@ -1,0 +1,53 @@
+"""A run that is asked to end: it finishes its step, keeps what it has, and says so.
+
+Schedulers send SIGTERM before they kill, and SIGUSR1 before the time limit if asked to; Ctrl-C is SIGINT.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+IMPATIENT = 2.0
+"""Seconds after which another Ctrl-C is a second one; launchers pass on the first, so it comes twice."""
+
+
+class Stopping:
+    """Whether a signal asked the run to end.
+
+    Attributes:
+        signal: which one; None while there was none.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+        self._asked = 0.0
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take note of signals instead of dying of them; afterwards they do what they did before."""
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        self.listen()
+        try:
+            yield
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    def listen(self) -> None:
+        """Install the handlers; Python lets none but the main thread do that."""
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if self.signal is None:
+            self.signal, self._asked = number, now
+        elif number == signal.SIGINT and now > self._asked + IMPATIENT:
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
