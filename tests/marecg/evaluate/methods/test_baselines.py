@@ -1,3 +1,5 @@
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -87,6 +89,28 @@ def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_fe
     train = [row for row, part in zip(task.row_M, task.split_M, strict=True) if part == "train"]
     assert minirocket(task.only(task.split_M == "train")).sha256 == method.sha256
     assert len(train) == 48
+
+
+def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
+    """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
+    code = f"""
+import numba, numpy as np, pathlib, torch
+from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.tasks.registry import open_task
+task = open_task("ptbxl-super", pathlib.Path({str(ptbxl_root)!r}))
+method = minirocket(task)
+method.compute([np.zeros((12, 5000), np.float32)])
+print(numba.threading_layer(), torch.get_num_threads())
+"""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **threads},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["workqueue", "2"]
 
 
 @pytest.mark.parametrize(("baseline", "protocol"), [("rocket", "strict"), ("resnet1d", "merl")])

@@ -39,6 +39,7 @@ def minirocket(task: Task) -> Method:
         raise UsageError(
             "the baseline minirocket needs aeon", remedy="Run pip install 'marecg-model[minirocket]'"
         ) from error
+    use_own_threads()
     rows = np.sort(np.random.default_rng(SEED).permutation(task.row_M[task.split_M == TRAIN])[:FITTED_ON])
     ids = [task.recordings.ids[row] for row in rows]
     description = f"aeon {version('aeon')} {KERNELS} kernels seed {SEED} fitted on {' '.join(ids)}"
@@ -51,6 +52,19 @@ def minirocket(task: Task) -> Method:
     )
 
 
+def use_own_threads() -> None:
+    """Have numba keep threads of its own, unless it has begun to work with others.
+
+    By default it takes OpenMP's, which are torch's too. Each then sets their number for itself, and the
+    encoder, which works in turns with it, waits while they are made anew.
+    """
+    numba = import_module("numba")
+    try:
+        numba.threading_layer()
+    except ValueError:  # its way of saying that no parallel loop has run yet
+        numba.config.THREADING_LAYER = "workqueue"
+
+
 def _lazily(transform: Any, task: Task, rows: NDArray[np.int64]) -> Callable[[Signals], NDArray[np.floating]]:
     fitted: list[Any] = []
 
@@ -61,7 +75,7 @@ def _lazily(transform: Any, task: Task, rows: NDArray[np.int64]) -> Callable[[Si
                 fitted.append(transform.fit(slow_signals(_readable(task, rows))))
             return np.asarray(fitted[0].transform(slow_signals(signals)), np.float32)
         finally:
-            torch.set_num_threads(threads)  # numba sets the number for OpenMP, which torch shares with it
+            torch.set_num_threads(threads)  # where numba had begun with OpenMP, it sets torch's number too
 
     return compute
 
