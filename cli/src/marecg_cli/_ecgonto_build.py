@@ -37,12 +37,10 @@ def build(
 
     Example: ecgonto build --check
     """
-    from ecg_ontology.building import built_files, stale, write
-
-    files = built_files(sources, out)
-    outdated = stale(files)
+    files = ecg_ontology.built_files(sources, out)
+    outdated = ecg_ontology.stale_files(files)
     if not check:
-        write({path: files[path] for path in outdated})
+        ecg_ontology.write_files({path: files[path] for path in outdated})
     for path in files:
         state = "up to date" if path not in outdated else "stale" if check else "written"
         result(f"{path}: {state}")

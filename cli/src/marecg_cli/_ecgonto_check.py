@@ -53,9 +53,7 @@ def validate(
     off = reports.known_rules(disable or [])
     findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
     if reasoner:
-        from ecg_ontology.owl import consistency
-
-        findings += consistency(ecg_ontology.load(source, profile))
+        findings += ecg_ontology.owl.consistency(ecg_ontology.load(source, profile))
     failed = reports.fails(findings, ecg_ontology.Severity[fail_on])
     _report(findings, failed, form)
 
@@ -74,9 +72,8 @@ def snomed(
     Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
     """
     from ecg_ontology import reports
-    from ecg_ontology.snomed import review
 
-    findings = review(ecg_ontology.load(ontology, profile), release)
+    findings = ecg_ontology.review_release(ecg_ontology.load(ontology, profile), release)
     _report(findings, reports.fails(findings, ecg_ontology.Severity[fail_on]), form)
 
 

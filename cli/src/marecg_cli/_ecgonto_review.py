@@ -30,8 +30,6 @@ def explain(
 
     Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
     """
-    from ecg_ontology.explain import as_text
-
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, codes, sigma, rule)
     if picture is not None:
@@ -39,7 +37,7 @@ def explain(
     if form is Format.json:
         result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
     else:
-        result(as_text(onto, why))
+        result(ecg_ontology.explanation_text(onto, why))
     exit_if_unknown(why.routes)
 
 

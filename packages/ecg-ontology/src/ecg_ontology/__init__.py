@@ -8,13 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ecg_ontology import owl, reports
+    from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
     from ecg_ontology.concepts import Concept, Finding, Kind, Regime, Relation, Route, Severity, Status, Tier
     from ecg_ontology.corpora import Corpus, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
     from ecg_ontology.drafts import Erratum
-    from ecg_ontology.draw import draw_distances, draw_graph
+    from ecg_ontology.draw import draw_distances, draw_graph, family_colours
     from ecg_ontology.errors import (
         EcgError,
         InputError,
@@ -23,27 +25,36 @@ if TYPE_CHECKING:
         UnknownConceptError,
         UsageError,
     )
-    from ecg_ontology.explain import Explanation, explain_codes
+    from ecg_ontology.explain import Explanation, explain_codes, explanation_text
     from ecg_ontology.exports import export
+    from ecg_ontology.files import refuse_others, replacing
     from ecg_ontology.graph import ConceptGraph
     from ecg_ontology.loading import errata, load, validate
     from ecg_ontology.ontology import Ontology
+    from ecg_ontology.positions import node_positions
+    from ecg_ontology.snomed import review_release
 
 _HOMES = {
+    "building": ("built_files", "stale_files", "write_files"),
     "coded": ("CodedRecords",),
     "concepts": ("Concept", "Finding", "Kind", "Regime", "Relation", "Route", "Severity", "Status", "Tier"),
     "corpora": ("Corpus", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
     "drafts": ("Erratum",),
-    "draw": ("draw_distances", "draw_graph"),
+    "draw": ("draw_distances", "draw_graph", "family_colours"),
     "errors": ("EcgError", "InputError", "OutputError", "SourceError", "UnknownConceptError", "UsageError"),
-    "explain": ("Explanation", "explain_codes"),
+    "explain": ("Explanation", "explain_codes", "explanation_text"),
     "exports": ("export",),
+    "files": ("refuse_others", "replacing"),
     "graph": ("ConceptGraph",),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
+    "positions": ("node_positions",),
+    "snomed": ("review_release",),
 }
+_MODULES = ("owl", "reports")
+"""Public as a whole."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -70,20 +81,33 @@ __all__ = [
     "Tier",
     "UnknownConceptError",
     "UsageError",
+    "built_files",
     "compare",
     "coverage_of",
     "draw_distances",
     "draw_graph",
     "errata",
     "explain_codes",
+    "explanation_text",
     "export",
+    "family_colours",
     "load",
+    "node_positions",
+    "owl",
     "read_corpus",
+    "refuse_others",
+    "replacing",
+    "reports",
+    "review_release",
+    "stale_files",
     "validate",
+    "write_files",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -22,6 +22,14 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
+
+    Example:
+        >>> import ecg_ontology
+        >>> try:
+        ...     _ = ecg_ontology.built_files(Path("nowhere"), Path("ccg.json"))
+        ... except SourceError as error:
+        ...     print(error.problem)
+        is no folder of sources
     """
     if not sources.is_dir():
         raise SourceError(
@@ -40,16 +48,29 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
     return {bundle: bundle_text(_locked(draft, lock)), sources / LOCK: lock}
 
 
-def stale(files: Table[Path, str]) -> list[Path]:
-    """Return those of `files` whose text on disk is another one, or that are missing."""
+def stale_files(files: Table[Path, str]) -> list[Path]:
+    """Return those of `files` whose text on disk is another one, or that are missing.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.stale_files({Path("nowhere.json"): "{}"})
+        [PosixPath('nowhere.json')]
+    """
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
-def write(files: Table[Path, str]) -> None:
+def write_files(files: Table[Path, str]) -> None:
     """Write `files`, each whole or not at all.
 
     Raises:
         OutputError: one can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "ccg.json"
+        >>> ecg_ontology.write_files({file: "{}"})
+        >>> ecg_ontology.stale_files({file: "{}"})
+        []
     """
     for path, text in files.items():
         with replacing(path) as temporary:

@@ -54,6 +54,16 @@ def refuse_others(out: Path, ours: Callable[[str], object]) -> None:
     Raises:
         UsageError: it is a file, or holds others, which would be lost.
         OutputError: it can't be listed.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "thesis.doc").touch()
+        >>> try:
+        ...     refuse_others(folder, {"nodes.csv"}.__contains__)
+        ... except UsageError as error:
+        ...     print(error.problem)
+        holds thesis.doc, which would be lost
     """
     try:
         names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []

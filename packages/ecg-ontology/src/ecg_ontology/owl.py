@@ -2,6 +2,11 @@
 
 Concepts are individuals of ``ccg:Root`` and ``ccg:Leaf``; the relations are object properties that work from
 both sides where they are symmetric.
+
+Example:
+    >>> import ecg_ontology
+    >>> len(ecg_ontology.owl.leaves(ecg_ontology.owl.world(ecg_ontology.load())))
+    35
 """
 
 import io

@@ -1,4 +1,10 @@
-"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems."""
+"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems.
+
+Example:
+    >>> import ecg_ontology
+    >>> ecg_ontology.reports.fails(ecg_ontology.validate())
+    False
+"""
 
 import json
 from collections.abc import Sequence

@@ -132,8 +132,8 @@ def _words(text: str) -> set[str]:
     return {word.removesuffix("s") for word in words} - _SMALL_WORDS
 
 
-def review(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto` against the release at `path`.
+def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
+    r"""Check the routing of `onto` against the release at `path`.
 
     Args:
         onto: the ontology, with the profile whose routes are to be checked.
@@ -141,6 +141,14 @@ def review(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
 
     Raises:
         InputError: the path is not there or is no release.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> release = Path(tempfile.mkdtemp()) / "gps.txt"
+        >>> _ = release.write_text("Concept ID\tFSN\tStatus\n164889003\tAtrial fibrillation\t1\n")
+        >>> missing = ecg_ontology.review_release(ecg_ontology.load(), release)
+        >>> {finding.id for finding in missing}
+        {'CCG-E401'}
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ecg_ontology import enumeration
-from ecg_ontology.concepts import Concept, Relation
+from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UnknownConceptError
 
 if TYPE_CHECKING:
@@ -144,6 +144,30 @@ class Vocabulary:
             35
         """
         return tuple(node.index for node in self.nodes if not node.root)
+
+    @cached_property
+    def families(self) -> tuple[int, ...]:
+        """Index of the root of each concept; a root is its own.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().families[4:8]
+            (4, 1, 1, 1)
+        """
+        family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
+        return tuple(family.get(index, index) for index in range(len(self)))
+
+    @property
+    def by_family(self) -> tuple[int, ...]:
+        """Indices of the concepts family by family, each root before its leaves.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().by_family[:5]
+            (0, 34, 35, 36, 1)
+        """
+        order = sorted((self.families[node.index], not node.root, node.index) for node in self.nodes)
+        return tuple(index for *_, index in order)
 
     def node(self, name: int | str) -> Concept:
         """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
