@@ -13,7 +13,15 @@ import ecg_ontology
 from ecg_ontology import Kind, Ontology, SourceError, Tier
 from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, Header, Mapping, bundle_text
+from ecg_ontology.drafts import (
+    BASE_TABLE,
+    Draft,
+    DraftConcept,
+    DraftRelation,
+    Header,
+    RoutingRow,
+    bundle_text,
+)
 from ecg_ontology.sources import rdf_text, read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
 from ecg_ontology.turtle import turtle_text
@@ -98,9 +106,9 @@ def test_a_sound_graph_has_no_finding_and_every_function_works_on_it(draft):
     assert onto.route("164889003").status == "unknown"
 
 
-def rows(draft: Draft) -> tuple[Mapping, ...]:
+def rows(draft: Draft) -> tuple[RoutingRow, ...]:
     return tuple(
-        Mapping(
+        RoutingRow(
             code=f"lung:{concept.abbr}",
             label=concept.label,
             predicate="skos:exactMatch",
@@ -151,7 +159,7 @@ def test_a_graph_of_ten_concepts_loads_from_its_own_folder_with_its_own_codes(tm
     labels = {concept.iri: concept.label for concept in draft.concepts}
     leaf, root = draft.concepts[5], draft.concepts[1]
     mine = [
-        Mapping(
+        RoutingRow(
             code="icd10:J45",
             label="asthma",
             predicate=predicate,

@@ -11,7 +11,7 @@ import ecg_ontology
 from ecg_ontology import UsageError, reports
 from ecg_ontology.checks.every import CHAPTERS, RULES, findings
 from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Mapping
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, RoutingRow
 from ecg_ontology.sources import read_source
 
 
@@ -42,7 +42,7 @@ def with_relation(draft: Draft, kind: str, subject: str, end: str) -> Draft:
     return draft.model_copy(update={"relations": (*draft.relations, relation)})
 
 
-def with_rows(draft: Draft, *rows: Mapping) -> Draft:
+def with_rows(draft: Draft, *rows: RoutingRow) -> Draft:
     return draft.model_copy(update={"mappings": (*draft.mappings, *rows)})
 
 
@@ -57,9 +57,9 @@ def without(draft: Draft, kind: str, *ends: str) -> Draft:
     return draft.model_copy(update={"relations": relations})
 
 
-def ROW(**changes) -> Mapping:
+def ROW(**changes) -> RoutingRow:
     row = {"code": "164889003", "label": "atrial fibrillation", "predicate": "skos:exactMatch"}
-    return Mapping(**{**row, "node": CCG + "AF", "regime": Regime.single, **changes})
+    return RoutingRow(**{**row, "node": CCG + "AF", "regime": Regime.single, **changes})
 
 
 OTHER_FAULTS = {

@@ -1,6 +1,6 @@
 """From a folder of sources to what is shipped: the bundle and the lock file."""
 
-from collections.abc import Mapping as Table
+from collections.abc import Mapping
 from pathlib import Path
 
 from ecg_ontology.checks.every import findings
@@ -48,7 +48,7 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
     return {bundle: bundle_text(_locked(draft, lock)), sources / LOCK: lock}
 
 
-def stale_files(files: Table[Path, str]) -> list[Path]:
+def stale_files(files: Mapping[Path, str]) -> list[Path]:
     """Return those of `files` whose text on disk is another one, or that are missing.
 
     Example:
@@ -59,7 +59,7 @@ def stale_files(files: Table[Path, str]) -> list[Path]:
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
-def write_files(files: Table[Path, str]) -> None:
+def write_files(files: Mapping[Path, str]) -> None:
     """Write `files`, each whole or not at all.
 
     Raises:

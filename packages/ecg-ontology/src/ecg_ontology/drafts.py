@@ -60,7 +60,7 @@ class DraftRelation(Frozen):
     place: str = ""
 
 
-class Mapping(Frozen):
+class RoutingRow(Frozen):
     """One row of a routing table: one code and one node.
 
     Attributes:
@@ -146,7 +146,7 @@ class Draft(Frozen):
     header: Header
     concepts: tuple[DraftConcept, ...]
     relations: tuple[DraftRelation, ...]
-    mappings: tuple[Mapping, ...] = ()
+    mappings: tuple[RoutingRow, ...] = ()
     official: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Finding
 from ecg_ontology.errors import UsageError
 from ecg_ontology.ontology import Ontology

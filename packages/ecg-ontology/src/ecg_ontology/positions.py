@@ -21,7 +21,8 @@ def node_positions(onto: Ontology) -> dict[int, tuple[float, float]]:
     family = onto.families
     ring = _ring_order(onto)
     members = {
-        root: _neighbourly([leaf for leaf in onto.leaves if family[leaf] == root], onto) for root in ring
+        root: _adjacent_leaves_together([leaf for leaf in onto.leaves if family[leaf] == root], onto)
+        for root in ring
     }
     # A family's share of the circle grows with its leaves; a small one still gets room for its name.
     share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
@@ -37,7 +38,7 @@ def node_positions(onto: Ontology) -> dict[int, tuple[float, float]]:
     return positions
 
 
-def _neighbourly(leaves: list[int], onto: Ontology) -> list[int]:
+def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
     """The leaves of a family in an order that keeps joined ones together."""
     joined = nx.Graph()
     joined.add_nodes_from(leaves)

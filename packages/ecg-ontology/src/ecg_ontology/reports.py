@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from ecg_ontology.checks.catalogue import Chapter, Rule
 from ecg_ontology.checks.every import CHAPTERS
+from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.concepts import Finding, Severity
 from ecg_ontology.errors import UsageError
 from ecg_ontology.owl import REASONER

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 from ecg_ontology.concepts import Concept, Route, Status
-from ecg_ontology.drafts import BASE_TABLE, Mapping
+from ecg_ontology.drafts import BASE_TABLE, RoutingRow
 from ecg_ontology.errors import UsageError
 
 Profile = Literal["paper", "curated"]
@@ -75,14 +75,14 @@ class RoutingTable:
         UsageError: there is no such profile.
     """
 
-    def __init__(self, mappings: Iterable[Mapping], nodes: Sequence[Concept], profile: str) -> None:
+    def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: str) -> None:
         if profile not in PROFILES:
             raise UsageError(
                 f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
             )
         self.profile = profile
         self._by_iri = {node.iri: node for node in nodes}
-        tables: dict[str, dict[str, list[Mapping]]] = {BASE_TABLE: {}, "paper": {}}
+        tables: dict[str, dict[str, list[RoutingRow]]] = {BASE_TABLE: {}, "paper": {}}
         for row in mappings:
             name = row.table if row.table == "paper" else BASE_TABLE
             tables[name].setdefault(row.code, []).append(row)
@@ -121,7 +121,7 @@ class RoutingTable:
             notes=self._notes(code, rows),
         )
 
-    def _notes(self, code: str, rows: Sequence[Mapping]) -> tuple[str, ...]:
+    def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
         reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
         if code not in self._printed:
             return reasons
@@ -132,5 +132,5 @@ class RoutingTable:
             *reasons,
         )
 
-    def _names(self, rows: Sequence[Mapping]) -> str:
+    def _names(self, rows: Sequence[RoutingRow]) -> str:
         return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"

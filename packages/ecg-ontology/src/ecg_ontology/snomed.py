@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Finding, Route
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.release import Release, read_release
 
-_SMALL_WORDS = frozenset(
+_STOP_WORDS = frozenset(
     [
         "a",
         "an",
@@ -129,7 +129,7 @@ def _words(text: str) -> set[str]:
     """Words in lower case, British and American spelling, plural and singular taken as one."""
     plain = re.sub(r"\([^)]*\)$", "", text.casefold()).replace("ae", "e").replace("oe", "e")
     words = re.findall(r"[a-z0-9]+", plain)
-    return {word.removesuffix("s") for word in words} - _SMALL_WORDS
+    return {word.removesuffix("s") for word in words} - _STOP_WORDS
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:

@@ -122,7 +122,7 @@ def _read_errata(path: Path) -> tuple[Erratum, ...]:
 
 def _read_graph(path: Path) -> Draft:
     graph = _parse(path)
-    places = _Places(path)
+    places = _SourceLines(path)
     iris = sorted(
         {s for tier in (*Tier, "Concept") for s in graph.subjects(RDF.type, CCG[tier])}
         | set(graph.subjects(CCG["index"], None)),
@@ -174,7 +174,7 @@ def _header(graph: rdflib.Graph, path: Path) -> Header:
     )
 
 
-def _concept(graph: rdflib.Graph, iri: rdflib.term.Node, places: "_Places") -> DraftConcept:
+def _concept(graph: rdflib.Graph, iri: rdflib.term.Node, places: "_SourceLines") -> DraftConcept:
     index = _text(graph, iri, CCG["index"])
     types = set(graph.objects(iri, RDF.type))
     return DraftConcept(
@@ -189,7 +189,7 @@ def _concept(graph: rdflib.Graph, iri: rdflib.term.Node, places: "_Places") -> D
     )
 
 
-def _relations(graph: rdflib.Graph, places: "_Places") -> Iterable[DraftRelation]:
+def _relations(graph: rdflib.Graph, places: "_SourceLines") -> Iterable[DraftRelation]:
     for kind in Kind:
         for subject, end in sorted(graph.subject_objects(CCG[kind]), key=str):
             place = places.of(str(subject), kind)
@@ -201,7 +201,7 @@ def _text(graph: rdflib.Graph, subject: rdflib.term.Node, predicate: rdflib.URIR
     return min((str(value) for value in graph.objects(subject, predicate)), default="")
 
 
-class _Places:
+class _SourceLines:
     """Where a file states something. RDF parsers keep no lines, so the layout is searched for them."""
 
     def __init__(self, path: Path) -> None:

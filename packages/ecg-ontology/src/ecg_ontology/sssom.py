@@ -6,12 +6,11 @@ with its reason as comment. The regime stands in the slot ``other`` as ``regime:
 
 import csv
 import io
-from collections.abc import Iterable
-from collections.abc import Mapping as Table
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Mapping
+from ecg_ontology.drafts import RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
 
@@ -32,7 +31,7 @@ COLUMNS = (
 _REGIME = "regime: "
 
 
-def read_sssom(path: Path, table: str) -> tuple[Mapping, ...]:
+def read_sssom(path: Path, table: str) -> tuple[RoutingRow, ...]:
     """Read one routing table.
 
     Args:
@@ -51,7 +50,7 @@ def read_sssom(path: Path, table: str) -> tuple[Mapping, ...]:
         raise SourceError(f"is no routing table: it has no column {', '.join(missing)}", where=path)
     rows = csv.DictReader((line for _, line in body), delimiter="\t")
     return tuple(
-        _mapping(row, prefixes, table, f"{path.name}:{number}")
+        _routing_row(row, prefixes, table, f"{path.name}:{number}")
         for row, (number, _) in zip(rows, body[1:], strict=True)
     )
 
@@ -71,7 +70,7 @@ def _curie_map(lines: Iterable[str]) -> dict[str, str]:
     return prefixes
 
 
-def _mapping(row: Table[str, str], prefixes: Table[str, str], table: str, place: str) -> Mapping:
+def _routing_row(row: Mapping[str, str], prefixes: Mapping[str, str], table: str, place: str) -> RoutingRow:
     if None in row or None in row.values():
         raise SourceError("the row has not as many fields as the header", where=place)
     regime = row["other"].removeprefix(_REGIME)
@@ -79,7 +78,7 @@ def _mapping(row: Table[str, str], prefixes: Table[str, str], table: str, place:
         raise SourceError(
             f"no regime is called {regime!r}", where=place, remedy=f"Choose one of {', '.join(Regime)}"
         )
-    return Mapping(
+    return RoutingRow(
         code=row["subject_id"].removeprefix(f"{SNOMED}:"),
         label=row["subject_label"],
         predicate=row["predicate_id"],
@@ -92,7 +91,7 @@ def _mapping(row: Table[str, str], prefixes: Table[str, str], table: str, place:
     )
 
 
-def _expand(curie: str, prefixes: Table[str, str], place: str) -> str:
+def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:
     prefix, _, local = curie.partition(":")
     if prefix not in prefixes:
         raise SourceError(
@@ -102,7 +101,11 @@ def _expand(curie: str, prefixes: Table[str, str], place: str) -> str:
 
 
 def sssom_text(
-    rows: Iterable[Mapping], *, metadata: Table[str, str], prefixes: Table[str, str], labels: Table[str, str]
+    rows: Iterable[RoutingRow],
+    *,
+    metadata: Mapping[str, str],
+    prefixes: Mapping[str, str],
+    labels: Mapping[str, str],
 ) -> str:
     """Return a routing table as SSSOM/TSV.
 
@@ -137,7 +140,7 @@ def sssom_text(
     return out.getvalue()
 
 
-def _shorten(iri: str, prefixes: Table[str, str]) -> str:
+def _shorten(iri: str, prefixes: Mapping[str, str]) -> str:
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft, DraftConcept
 
 CONCEPTS: Chapter[Draft] = Chapter("Concepts")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft, Lock
 from ecg_ontology.enumeration import enumeration_difference, sha256_of
 from ecg_ontology.resolve import draft_lines

@@ -1,8 +1,8 @@
 """Every rule of the catalogue, and the check of a draft against all of them."""
 
-from ecg_ontology.checks.catalogue import Chapter, Rule
 from ecg_ontology.checks.enumeration import ENUMERATION
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
+from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
 from ecg_ontology.concepts import Finding

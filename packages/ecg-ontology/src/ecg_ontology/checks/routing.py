@@ -3,15 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Kind, Regime, Tier
-from ecg_ontology.drafts import BASE_TABLE, Draft, Mapping
+from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.routing import malformation
 
 ROUTING: Chapter[Draft] = Chapter("Routing")
 PROFILE_DIFFERENCE = "CCG-W310"
 
-Rows = list[Mapping]
+Rows = list[RoutingRow]
 
 
 def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft
 
 VARIANTS_PER_CONCEPT = 3
