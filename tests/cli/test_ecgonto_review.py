@@ -5,7 +5,9 @@ import shutil
 import socket
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from marecg_cli import ecgonto
 
@@ -143,3 +145,11 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
     for arguments in asked:
         code, _, err = call(*arguments)
         assert code in (0, 1), err
+
+
+def test_a_prepared_corpus_is_covered_by_the_codes_of_its_index(call, tmp_path):
+    codes = pa.array([["164889003"], ["164889003", "426783006"]], pa.list_(pa.string()))
+    parquet.write_table(pa.table({"codes": codes}), tmp_path / "index.parquet")
+    found = json.loads(call("coverage", tmp_path, "--format", "json")[1])
+    assert found["records"]["records"] == 2
+    assert found["leaves"]["AF"] == 2

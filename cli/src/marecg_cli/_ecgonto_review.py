@@ -1,13 +1,17 @@
 """Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_look import As, Codes, Profile, Source, exit_if_unknown
 from marecg_cli._output import Format, result, result_json
+
+if TYPE_CHECKING:
+    from ecg_ontology import Corpus
 
 Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
 Rule = Annotated[str, typer.Option(help="How c* is chosen: max-index or most-specific.")]
@@ -43,7 +47,8 @@ def explain(
 
 def coverage(
     corpus: Annotated[
-        Path, typer.Argument(help="A folder of .hea files, a prepared corpus, or a .csv of counts.")
+        Path,
+        typer.Argument(help="Headers (.hea), PTB-XL, a prepared corpus, .parquet of codes, .csv of counts."),
     ],
     sources: Annotated[
         list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
@@ -58,7 +63,7 @@ def coverage(
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
     onto = ecg_ontology.load(ontology, profile)
-    found = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(corpus, sources or ()), rule)
+    found = ecg_ontology.coverage_of(onto, _read_corpus(corpus, sources or ()), rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return
@@ -90,7 +95,7 @@ def diff(
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
-    records = None if corpus is None else ecg_ontology.read_corpus(corpus)
+    records = None if corpus is None else _read_corpus(corpus)
     found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
@@ -141,3 +146,9 @@ def draw(
 
 
 COMMANDS = (explain, coverage, diff, draw)
+
+
+def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "Corpus":
+    """The codes at `path`; those of a prepared corpus stand in its index."""
+    index = path / "index.parquet"
+    return ecg_ontology.read_corpus(index if index.is_file() else path, sources)
