@@ -162,7 +162,7 @@ def _default_columns(header: Sequence[str]) -> tuple[str, ...]:
 
 def _statements(text: str, path: Path, line: int) -> tuple[str, ...]:
     if not re.fullmatch(rf"\{{({_LIKELIHOOD}(,|(?=\}})))*\}}", text.strip()):
-        problem = f"line {line} names its statements as {text[:40]!r}"
+        problem = f"line {line} names its statements as {text[:60]!r}"
         raise InputError(problem, where=path, remedy="Download PTB-XL again")
     return tuple(f"scp:{name}" for name in re.findall(_LIKELIHOOD, text))
 

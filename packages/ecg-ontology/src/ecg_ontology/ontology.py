@@ -109,8 +109,11 @@ class Ontology(Vocabulary):
         """
         return dict(self.draft.official)
 
-    def route(self, code: str) -> Route:
+    def route(self, code: str | int) -> Route:
         """Return π of one code. Unknown and malformed codes get an answer, not an exception.
+
+        Raises:
+            UsageError: `code` is neither text nor a whole number.
 
         Example:
             >>> import ecg_ontology
@@ -120,7 +123,7 @@ class Ontology(Vocabulary):
         """
         return self._routing.route(code)
 
-    def routes(self, codes: Iterable[str]) -> tuple[Route, ...]:
+    def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
         """Return π of each code.
 
         Example:
@@ -130,7 +133,7 @@ class Ontology(Vocabulary):
         """
         return tuple(self.route(code) for code in codes)
 
-    def status_counts(self, codes: Iterable[str]) -> dict[Status, int]:
+    def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
         """Count what became of `codes`, by status.
 
         Example:
@@ -144,10 +147,13 @@ class Ontology(Vocabulary):
 
     # --- targets
 
-    def leaf_multi_hot(self, records: "Sequence[Sequence[str]] | CodedRecords") -> "NDArray[np.uint8]":
+    def leaf_multi_hot(self, records: "Sequence[Sequence[str | int]] | CodedRecords") -> "NDArray[np.uint8]":
         """Return y, uint8[B, N], for records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+
+        Raises:
+            UsageError: a record is no list of codes.
 
         Example:
             >>> import ecg_ontology
@@ -168,7 +174,7 @@ class Ontology(Vocabulary):
             rule: ``max-index`` (the paper's) or ``most-specific``.
 
         Raises:
-            UsageError: no such rule, or `y` is not [B, N].
+            UsageError: no such rule, or `y` is not [B, N], holds more than 0 and 1, or has a root active.
 
         Example:
             >>> import ecg_ontology
@@ -178,7 +184,8 @@ class Ontology(Vocabulary):
         """
         from ecg_ontology import targets
 
-        return targets.primary(y, targets.ranking(self.nodes, self.relations, rule))
+        active_BN = targets.active_leaves(y, self.nodes)
+        return targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
 
     def soft_targets(
         self, y: "ArrayLike", sigma: float = 1.0, rule: str = "max-index"
@@ -191,7 +198,7 @@ class Ontology(Vocabulary):
             rule: how c* is chosen.
 
         Raises:
-            UsageError: `sigma` is not positive, no such rule, or `y` is not [B, N].
+            UsageError: `sigma` is not positive, no such rule, or `y` is none for `primary`.
 
         Example:
             >>> import ecg_ontology
@@ -202,7 +209,9 @@ class Ontology(Vocabulary):
         """
         from ecg_ontology import targets
 
-        return targets.soft_targets(y, self.primary(y, rule), self.distances, sigma)
+        active_BN = targets.active_leaves(y, self.nodes)
+        c_star_B = targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
+        return targets.soft_targets(active_BN, c_star_B, self.distances, sigma)
 
 
 def _refuse_unsound(draft: Draft, where: object) -> None:

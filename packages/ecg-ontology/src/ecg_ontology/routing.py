@@ -5,6 +5,7 @@ Pure Python without arrays, so that one code is answered as fast as the interpre
 
 import re
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Literal, get_args
 
 from ecg_ontology.concepts import Concept, Route, Status
@@ -63,6 +64,23 @@ def malformation(code: str) -> str:
     )
 
 
+def code_text(code: object) -> str:
+    """Return a code as text; whole numbers, as tables hold them, are SNOMED CT identifiers.
+
+    Raises:
+        UsageError: it is neither text nor a whole number.
+
+    Example:
+        >>> code_text(164889003)
+        '164889003'
+    """
+    if isinstance(code, str):
+        return code
+    if isinstance(code, Integral) and not isinstance(code, bool):
+        return str(int(code))
+    raise UsageError(f"{code!r} is no code", remedy="Give codes as text, or as whole numbers")
+
+
 class RoutingTable:
     """The routing table π of one profile.
 
@@ -95,9 +113,13 @@ class RoutingTable:
         """Every code of the tables, routed or not, in the order of the tables."""
         return tuple(self._curated)
 
-    def route(self, code: str) -> Route:
-        """Return π(`code`); a code that is unknown or no code at all is answered, never refused."""
-        code = code.strip()
+    def route(self, code: object) -> Route:
+        """Return π(`code`); text that is an unknown code or none at all is answered, never refused.
+
+        Raises:
+            UsageError: it is neither text nor a whole number.
+        """
+        code = code_text(code).strip()
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
         return self._routes[code]
