@@ -11,7 +11,18 @@ if TYPE_CHECKING:
     from ecg_ontology import owl, reports
     from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
-    from ecg_ontology.concepts import Concept, Finding, Kind, Regime, Relation, Route, Severity, Status, Tier
+    from ecg_ontology.concepts import (
+        Concept,
+        Finding,
+        Kind,
+        Name,
+        Regime,
+        Relation,
+        Route,
+        Severity,
+        Status,
+        Tier,
+    )
     from ecg_ontology.corpora import Corpus, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
@@ -29,15 +40,29 @@ if TYPE_CHECKING:
     from ecg_ontology.exports import export
     from ecg_ontology.files import refuse_others, replacing
     from ecg_ontology.graph import ConceptGraph
+    from ecg_ontology.languages import label_in, language_notes, languages_of
     from ecg_ontology.loading import errata, load, validate
     from ecg_ontology.ontology import Ontology
     from ecg_ontology.positions import node_positions
+    from ecg_ontology.search import Field, Hit, Match, find_concept, search_concepts, suggestions
     from ecg_ontology.snomed import review_release
+    from ecg_ontology.tree import Branch, branches
 
 _HOMES = {
     "building": ("built_files", "stale_files", "write_files"),
     "coded": ("CodedRecords",),
-    "concepts": ("Concept", "Finding", "Kind", "Regime", "Relation", "Route", "Severity", "Status", "Tier"),
+    "concepts": (
+        "Concept",
+        "Finding",
+        "Kind",
+        "Name",
+        "Regime",
+        "Relation",
+        "Route",
+        "Severity",
+        "Status",
+        "Tier",
+    ),
     "corpora": ("Corpus", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
@@ -48,6 +73,9 @@ _HOMES = {
     "exports": ("export",),
     "files": ("refuse_others", "replacing"),
     "graph": ("ConceptGraph",),
+    "languages": ("label_in", "language_notes", "languages_of"),
+    "search": ("Field", "Hit", "Match", "find_concept", "search_concepts", "suggestions"),
+    "tree": ("Branch", "branches"),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
     "positions": ("node_positions",),
@@ -58,6 +86,7 @@ _MODULES = ("owl", "reports")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Branch",
     "CodedRecords",
     "Concept",
     "ConceptGraph",
@@ -67,9 +96,13 @@ __all__ = [
     "EcgError",
     "Erratum",
     "Explanation",
+    "Field",
     "Finding",
+    "Hit",
     "InputError",
     "Kind",
+    "Match",
+    "Name",
     "Ontology",
     "OutputError",
     "Regime",
@@ -81,6 +114,7 @@ __all__ = [
     "Tier",
     "UnknownConceptError",
     "UsageError",
+    "branches",
     "built_files",
     "compare",
     "coverage_of",
@@ -91,6 +125,10 @@ __all__ = [
     "explanation_text",
     "export",
     "family_colours",
+    "find_concept",
+    "label_in",
+    "language_notes",
+    "languages_of",
     "load",
     "node_positions",
     "owl",
@@ -99,7 +137,9 @@ __all__ = [
     "replacing",
     "reports",
     "review_release",
+    "search_concepts",
     "stale_files",
+    "suggestions",
     "validate",
     "write_files",
 ]

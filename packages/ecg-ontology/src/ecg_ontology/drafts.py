@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from ecg_ontology.concepts import Frozen, Kind, Regime, Tier
+from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import replacing
 
@@ -28,6 +28,7 @@ class Header(Frozen):
         licence: IRI of the licence.
         creators: who made it.
         provenance: where its content comes from.
+        unreviewed: languages whose labels no clinician has reviewed.
     """
 
     iri: str
@@ -36,6 +37,7 @@ class Header(Frozen):
     licence: str
     creators: tuple[str, ...]
     provenance: tuple[str, ...]
+    unreviewed: tuple[str, ...] = ()
 
 
 class DraftConcept(Frozen):
@@ -48,6 +50,8 @@ class DraftConcept(Frozen):
     tier: Tier | None = None
     variants: tuple[str, ...] = ()
     yields: bool = False
+    translations: tuple[Name, ...] = ()
+    synonyms: tuple[Name, ...] = ()
     place: str = ""
 
 

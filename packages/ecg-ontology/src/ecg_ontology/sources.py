@@ -9,7 +9,7 @@ from pathlib import Path
 import rdflib
 from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
-from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.concepts import Kind, Name, Tier
 from ecg_ontology.drafts import (
     BASE_TABLE,
     Draft,
@@ -171,6 +171,7 @@ def _header(graph: rdflib.Graph, path: Path) -> Header:
         licence=_text(graph, iri, DCTERMS.license),
         creators=tuple(sorted(str(value) for value in graph.objects(iri, DCTERMS.creator))),
         provenance=tuple(sorted(str(value) for value in graph.objects(iri, DCTERMS.provenance))),
+        unreviewed=tuple(sorted(str(value) for value in graph.objects(iri, CCG["unreviewed"]))),
     )
 
 
@@ -181,10 +182,16 @@ def _concept(graph: rdflib.Graph, iri: rdflib.term.Node, places: "_SourceLines")
         iri=str(iri),
         index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
         abbr=_text(graph, iri, SKOS.notation),
-        label=_text(graph, iri, SKOS.prefLabel),
+        label=_english(graph, iri, SKOS.prefLabel),
         tier=next((tier for tier in Tier if CCG[tier] in types), None),
         variants=tuple(sorted(str(value) for value in graph.objects(iri, CCG["textVariant"]))),
         yields=_text(graph, iri, CCG["yields"]) in ("true", "1"),
+        translations=tuple(
+            name
+            for name in _names(graph, iri, SKOS.prefLabel)
+            if name.language.partition("-")[0] not in ("", "en")
+        ),
+        synonyms=_names(graph, iri, SKOS.altLabel),
         place=places.of(str(iri)),
     )
 
@@ -199,6 +206,24 @@ def _relations(graph: rdflib.Graph, places: "_SourceLines") -> Iterable[DraftRel
 def _text(graph: rdflib.Graph, subject: rdflib.term.Node, predicate: rdflib.URIRef) -> str:
     """The first value in order of text: the same one on every run where there are several."""
     return min((str(value) for value in graph.objects(subject, predicate)), default="")
+
+
+def _english(graph: rdflib.Graph, subject: rdflib.term.Node, predicate: rdflib.URIRef) -> str:
+    """The English text, else one without a language."""
+    names = _names(graph, subject, predicate)
+    english = [name for name in names if name.language.partition("-")[0] == "en"]
+    plain = [name for name in names if not name.language]
+    return next((name.text for name in (*english, *plain)), "")
+
+
+def _names(graph: rdflib.Graph, subject: rdflib.term.Node, predicate: rdflib.URIRef) -> tuple[Name, ...]:
+    """The texts with their languages, by language and text."""
+    names = {
+        Name(text=str(value), language=value.language or "")
+        for value in graph.objects(subject, predicate)
+        if isinstance(value, rdflib.Literal)
+    }
+    return tuple(sorted(names, key=lambda name: (name.language, name.text)))
 
 
 class _SourceLines:

@@ -5,7 +5,7 @@ Reading it back gives the same draft, and writing that the same bytes.
 
 from collections.abc import Iterator
 
-from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.concepts import Kind, Name, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, Header
 
 SCHEMA = "https://w3id.org/mar-ecg/ccg#"
@@ -30,6 +30,7 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "index in the frozen enumeration",
     ),
     ("textVariant", ("owl:DatatypeProperty",), "text for a text encoder"),
+    ("unreviewed", ("owl:AnnotationProperty",), "language whose labels no clinician has reviewed"),
     ("yields", ("owl:DatatypeProperty", "rdfs:range xsd:boolean"), "comes last under the rule most-specific"),
     ("related", _ends("Concept", "Concept"), "joined by an edge"),
     ("family", (*_ends("Leaf", "Root"), _FUNCTIONAL), "belongs to the family"),
@@ -81,6 +82,7 @@ def _header(header: Header) -> str:
         ("dcterms:license", f"<{header.licence}>"),
         *(("dcterms:creator", _literal(creator)) for creator in sorted(header.creators)),
         *(("dcterms:provenance", f"{_literal(source)}@en") for source in sorted(header.provenance)),
+        *(("ccg:unreviewed", _literal(language)) for language in sorted(header.unreviewed)),
     ]
     return _block(f"<{header.iri}>", statements)
 
@@ -98,6 +100,8 @@ def _concept(draft: Draft, concept: DraftConcept) -> str:
         ("ccg:index", str(concept.index)),
         ("skos:notation", _literal(concept.abbr)),
         ("skos:prefLabel", f"{_literal(concept.label)}@en"),
+        *(("skos:prefLabel", _name(name)) for name in concept.translations),
+        *(("skos:altLabel", _name(name)) for name in concept.synonyms),
         *(("ccg:textVariant", f"{_literal(text)}@en") for text in sorted(concept.variants)),
     ]
     if concept.yields:
@@ -131,6 +135,10 @@ def _ordered(draft: Draft) -> list[DraftConcept]:
 def _node(iri: str, base: str) -> str:
     local = iri.removeprefix(base)
     return f":{local}" if iri.startswith(base) and local.isalnum() else f"<{iri}>"
+
+
+def _name(name: Name) -> str:
+    return f"{_literal(name.text)}@{name.language}" if name.language else _literal(name.text)
 
 
 def _literal(text: str) -> str:

@@ -186,8 +186,16 @@ class Vocabulary:
             return self.nodes[int(name)]
         raise UnknownConceptError(
             f"no concept has the index or abbreviation {name!r}",
-            remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
+            remedy=self._advice(str(name)),
         )
+
+    def _advice(self, name: str) -> str:
+        from ecg_ontology.wording import nearest
+
+        near = nearest(name, [text for node in self.nodes for text in (node.abbr, node.label)])
+        if near:
+            return "Did you mean " + " or ".join(near)
+        return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
         """Return the concepts beside one, each with what it is to that one.
@@ -211,3 +219,35 @@ class Vocabulary:
             elif edge.target == place:
                 found.append((self.nodes[edge.source], inward))
         return tuple(found)
+
+    def ancestors(self, name: int | str) -> tuple[Concept, ...]:
+        """Return what a concept is a kind of, over subtypes and families, the nearest first.
+
+        Raises:
+            UnknownConceptError: there is no such concept.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [concept.abbr for concept in ecg_ontology.load().ancestors("AntMI")]
+            ['Ischemic', 'AMI', 'OMI']
+        """
+        from ecg_ontology.tree import above
+
+        return tuple(self.nodes[index] for index in above(self, self.node(name).index))
+
+    def descendants(self, name: int | str) -> tuple[Concept, ...]:
+        """Return what is a kind of a concept, over families and subtypes, the nearest first.
+
+        Manifestations are no kinds: ST elevation shows ischaemia, and is no descendant of it.
+
+        Raises:
+            UnknownConceptError: there is no such concept.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [concept.abbr for concept in ecg_ontology.load().descendants("AMI")]
+            ['AntMI', 'InfMI']
+        """
+        from ecg_ontology.tree import below
+
+        return tuple(self.nodes[index] for index in below(self, self.node(name).index))
