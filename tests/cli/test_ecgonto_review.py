@@ -130,6 +130,8 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("target", "164889003"),
         ("distance", "AF", "AFL"),
         ("show", "AF"),
+        ("search", "fibr"),
+        ("tree",),
         ("explain", "164889003"),
         ("coverage", tmp_path / "counts.csv"),
         ("diff", SOURCES, revision),

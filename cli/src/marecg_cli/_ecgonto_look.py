@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
 ]
-Profile = Annotated[str, typer.Option(help="paper: four codes as the paper prints them; curated: mended.")]
+Profile = Annotated[
+    str, typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided.")
+]
 Source = Annotated[
     str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
 ]

@@ -14,8 +14,8 @@ from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import replacing
 
-BASE_TABLE = "curated"
-"""The routing table that every profile starts from."""
+BASE_TABLE = "base"
+"""The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
 
 
 class Header(Frozen):
@@ -75,7 +75,7 @@ class RoutingRow(Frozen):
         regime: the appendix's regime of the code.
         reason: why, where the labels alone don't say it.
         source: who decided: the paper's table or the curation.
-        table: the table's name: ``curated``, ``paper`` or that of a further vocabulary.
+        table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
     """
 

@@ -16,7 +16,8 @@ def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
     Args:
         source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph without
             routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
-        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them.
+        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
+            holds the curators' decisions on doubted codes.
 
     Raises:
         SourceError: the source can't be read or does not describe a concept graph.

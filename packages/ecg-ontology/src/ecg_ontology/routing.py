@@ -87,7 +87,8 @@ class RoutingTable:
     Args:
         mappings: the rows of all tables.
         nodes: the concepts; rows name them by IRI.
-        profile: ``paper`` keeps the rows as the paper prints them, ``curated`` follows the official labels.
+        profile: the table of that name replaces rows of the others: ``paper`` keeps codes as the paper prints
+            them, ``curated`` holds what the curators decided.
 
     Raises:
         UsageError: there is no such profile.
@@ -100,18 +101,19 @@ class RoutingTable:
             )
         self.profile = profile
         self._by_iri = {node.iri: node for node in nodes}
-        tables: dict[str, dict[str, list[RoutingRow]]] = {BASE_TABLE: {}, "paper": {}}
+        tables: dict[str, dict[str, list[RoutingRow]]] = {name: {} for name in (BASE_TABLE, *PROFILES)}
         for row in mappings:
-            name = row.table if row.table == "paper" else BASE_TABLE
+            name = row.table if row.table in PROFILES else BASE_TABLE
             tables[name].setdefault(row.code, []).append(row)
-        self._curated = tables[BASE_TABLE]
-        self._printed = tables["paper"] if profile == "paper" else {}
+        self._base = tables[BASE_TABLE]
+        self._own = tables[profile]
+        self._curated = tables["curated"]
         self._routes: dict[str, Route] = {}
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the tables, routed or not, in the order of the tables."""
-        return tuple(self._curated)
+        """Every code of the profile's tables, routed or not, in the order of the tables."""
+        return tuple({**self._base, **self._own})
 
     def route(self, code: object) -> Route:
         """Return π(`code`); text that is an unknown code or none at all is answered, never refused.
@@ -125,14 +127,14 @@ class RoutingTable:
         return self._routes[code]
 
     def _look_up(self, code: str) -> Route:
-        rows = self._printed.get(code) or self._curated.get(code)
+        rows = self._own.get(code) or self._base.get(code)
         if rows is None:
             problem = malformation(code)
             if problem:
                 return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))
             note = "well formed, but in no routing table: add a row to routing.sssom.tsv to supervise with it"
-            return Route(code=code, status=Status.unknown, notes=(note,))
-        label = self._curated.get(code, rows)[0].label
+            return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
+        label = self._base.get(code, rows)[0].label
         nodes = [self._by_iri[row.node] for row in rows if row.node is not None]
         return Route(
             code=code,
@@ -145,14 +147,22 @@ class RoutingTable:
 
     def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
         reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
-        if code not in self._printed:
-            return reasons
-        official = self._curated[code]
+        if self.profile != "paper" or code not in self._own:
+            return (*reasons, *self._decided(code))
+        official = self._curated.get(code) or self._base[code]
         return (
             f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
             f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",
             *reasons,
         )
+
+    def _decided(self, code: str) -> tuple[str, ...]:
+        """What the curators decided on `code`, for a reader of another profile."""
+        rows = self._curated.get(code)
+        if rows is None or self.profile == "curated":
+            return ()
+        where = self._names(rows) if rows[0].node is not None else "nothing"
+        return (f"in doubt: the profile curated routes it to {where}, for: {rows[0].reason}",)
 
     def _names(self, rows: Sequence[RoutingRow]) -> str:
         return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"

@@ -38,9 +38,9 @@ def read_source(source: Path) -> Draft:
     """Read whatever `source` is: a folder of sources, one RDF file (a graph without routing), or a bundle.
 
     A folder holds one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``), and where there are any:
-    ``routing.sssom.tsv`` (the curated table), ``routing.paper.sssom.tsv`` (rows that replace it in the
-    profile `paper`), further vocabularies as ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official
-    codes) and ``enumeration.lock``.
+    ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
+    (rows that replace others in the profile of that name), further vocabularies as
+    ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
 
     Raises:
         SourceError: it is not there, not readable, or of no known form.

@@ -112,7 +112,7 @@ def wrong_label(draft: Draft) -> Iterator[Breach]:
     """A row's label is not the official one."""
     for (table, code), rows in _by_code(draft).items():
         official = draft.official.get(code)
-        if table == BASE_TABLE and official is not None and rows[0].label != official:
+        if table != "paper" and official is not None and rows[0].label != official:
             yield Breach(
                 code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].where
             )
@@ -157,7 +157,7 @@ def printed_otherwise(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in sorted(tables.items()):
         if table != "paper":
             continue
-        curated = tables.get((BASE_TABLE, code), [])
+        curated = tables.get(("curated", code)) or tables.get((BASE_TABLE, code), [])
         label = curated[0].label if curated else "no code of the map"
         names = [_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
         if names[0] != names[1]:
