@@ -185,6 +185,34 @@ def test_building_checks_and_writes_what_is_stale(call, tmp_path):
     assert bundle.read_bytes() == package.read_bytes()
 
 
+def test_only_the_package_s_own_sources_are_built_without_a_place_for_the_bundle(call, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "ontology", tmp_path / "lung")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (("build", "lung"), ("build", "lung", "--check"), ("build",)):
+        code, out, err = call(*arguments)
+        assert (code, out, bool(err)) == (2, "", True)
+    assert "--out lung.json" in call("build", "lung")[2]
+    assert {path.name for path in tmp_path.iterdir()} == {"lung"}
+    monkeypatch.chdir(ROOT)
+    assert call("build", "--check")[0] == 0
+
+
+def test_a_bundle_of_another_ontology_is_not_built_over(call, tmp_path):
+    sources = shutil.copytree(ROOT / "ontology", tmp_path / "lung")
+    text = (sources / "cardiac.ttl").read_text(encoding="utf-8")
+    text = text.replace("<https://w3id.org/mar-ecg/cardiac> a", "<https://example.org/lung> a")
+    (sources / "cardiac.ttl").write_text(text, encoding="utf-8")
+    bundle = tmp_path / "ccg.json"
+    assert call("export", bundle)[0] == 0
+    before = bundle.read_bytes()
+    code, _, err = call("build", sources, "--out", bundle)
+    assert (code, bundle.read_bytes()) == (2, before)
+    assert "is the ontology https://w3id.org/mar-ecg/cardiac" in err
+    (tmp_path / "notes.json").write_text('{"todo": []}', encoding="utf-8")
+    assert "is no ontology" in call("build", ROOT / "ontology", "--out", tmp_path / "notes.json")[2]
+    assert (tmp_path / "notes.json").read_text(encoding="utf-8") == '{"todo": []}'
+
+
 def test_a_user_s_own_bundle_answers_every_question(call, tmp_path):
     bundle = tmp_path / "own.json"
     assert call("export", bundle)[0] == 0

@@ -9,6 +9,8 @@ import ecg_ontology
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
+OWN_SOURCES = Path("ontology")
+"""From the root of the repository, the only sources whose bundle the package carries."""
 BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
@@ -25,10 +27,10 @@ def export(
 
 
 def build(
-    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = Path("ontology"),
+    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = OWN_SOURCES,
     out: Annotated[
-        Path, typer.Option(help="The bundle; default: the package's own, from the root.")
-    ] = BUNDLE,
+        Path | None, typer.Option(help="The bundle; default: the package's own for ontology, from the root.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 if something is stale.")
     ] = False,
@@ -37,6 +39,14 @@ def build(
 
     Example: ecgonto build --check
     """
+    if out is None:
+        if sources.resolve() != OWN_SOURCES.resolve() or not BUNDLE.parent.is_dir():
+            raise ecg_ontology.UsageError(
+                "no place is named for the bundle",
+                where=sources,
+                remedy=f"Name it: --out {sources.resolve().name}.json",
+            )
+        out = BUNDLE
     files = ecg_ontology.built_files(sources, out)
     outdated = ecg_ontology.stale_files(files)
     if not check:

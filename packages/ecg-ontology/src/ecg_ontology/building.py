@@ -7,8 +7,9 @@ from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft, bundle_text
 from ecg_ontology.enumeration import lock_text, parse_lock
-from ecg_ontology.errors import SourceError
+from ecg_ontology.errors import SourceError, UsageError
 from ecg_ontology.files import replacing
+from ecg_ontology.overwriting import bundle_iri
 from ecg_ontology.resolve import draft_lines
 from ecg_ontology.sources import LOCK, read_source
 
@@ -22,6 +23,7 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
+        UsageError: `bundle` is something else than an older bundle of the same ontology.
 
     Example:
         >>> import ecg_ontology
@@ -43,6 +45,11 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
             f"{first.message} [{first.id}] ({len(errors)} errors)",
             where=first.where or sources,
             remedy=f"{first.fix}; `ecgonto validate {sources}` lists them all",
+        )
+    if bundle.exists() and (iri := bundle_iri(bundle)) != draft.header.iri:
+        found = f"the ontology {iri}" if iri else "no ontology"
+        raise UsageError(
+            f"is {found} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json"
         )
     lock = lock_text(draft.header.version, draft_lines(draft))
     return {bundle: bundle_text(_locked(draft, lock)), sources / LOCK: lock}

@@ -10,6 +10,7 @@ import numpy as np
 from ecg_ontology.errors import UsageError
 from ecg_ontology.files import replacing
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign
 
 
 def export(onto: Ontology, out: str | Path) -> Path:
@@ -24,11 +25,13 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.dot``                  the graph for Graphviz
     ========================  =============================================================================
 
+    What an earlier export wrote is replaced; nothing else is.
+
     Returns:
         The path that was written.
 
     Raises:
-        UsageError: no form has this ending.
+        UsageError: no form has this ending, or something else is there.
         OutputError: the file can't be written.
 
     Example:
@@ -43,6 +46,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
         raise UsageError(
             f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {', '.join(_WRITERS)}"
         )
+    refuse_foreign(onto, out)
     with replacing(out) as temporary:
         _WRITERS[out.suffix](onto, temporary)
     return out
@@ -62,21 +66,21 @@ def _npz(onto: Ontology, path: Path) -> None:
 
 def _safetensors(onto: Ontology, path: Path) -> None:
     try:
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
     except ImportError as error:
         raise UsageError(
             "safetensors is not installed", remedy='pip install "ecg-ontology[safetensors]"'
         ) from error
     arrays = {"distances": onto.distances, "adjacency": onto.adjacency, "a_hat": onto.a_hat}
     metadata = {"sha256": onto.sha256, "abbr": json.dumps([node.abbr for node in onto.nodes])}
-    save_file(arrays, path, metadata)
+    path.write_bytes(save(arrays, metadata))  # `save_file` would keep it from other users
 
 
 def _csv(onto: Ontology, path: Path) -> None:
     path.mkdir()
     abbr = [node.abbr for node in onto.nodes]
     nodes = ((n.index, n.abbr, n.label, "root" if n.root else "leaf", n.iri) for n in onto.nodes)
-    _table(path / "nodes.csv", ("index", "abbr", "label", "tier", "iri"), nodes)
+    _table(path / "nodes.csv", NODES_HEADER, nodes)
     edges = ((edge.kind, edge.source, edge.target) for edge in onto.relations)
     _table(path / "edges.csv", ("kind", "source", "target"), edges)
     routes = (
@@ -102,9 +106,16 @@ def _rdf(onto: Ontology, path: Path) -> None:
 
 def _dot(onto: Ontology, path: Path) -> None:
     lines = ["graph ccg {", "  node [shape=ellipse];"]
-    lines += [f'  {n.index} [label="{n.abbr}"{", shape=box" if n.root else ""}];' for n in onto.nodes]
+    lines += [
+        f"  {n.index} [label={_dot_text(n.abbr)}{', shape=box' if n.root else ''}];" for n in onto.nodes
+    ]
     lines += [f'  {edge.source} -- {edge.target} [label="{edge.kind}"];' for edge in onto.relations]
     path.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
