@@ -15,16 +15,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def call(capsys):
+def call(call_ecgonto):
     """Run `ecgonto` with these arguments; return its exit code, stdout and stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            ecgonto.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(done.value.code or 0), out, err
-
-    return run
+    return call_ecgonto
 
 
 def test_the_packaged_ontology_is_ok_and_its_warnings_name_the_four_codes(call):
@@ -220,7 +213,10 @@ def test_a_user_s_own_bundle_answers_every_question(call, tmp_path):
     assert call("distance", "AF", "AFL", "--ontology", bundle)[1].startswith("1 ")
 
 
-COMMANDS = [command.name or command.callback.__name__ for command in ecgonto.app.registered_commands]
+COMMANDS = [
+    (command.name or command.callback.__name__).replace("_", "-")
+    for command in ecgonto.app.registered_commands
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,7 +2,14 @@
 
 import typer
 
-from marecg_cli import _ecgonto_build, _ecgonto_check, _ecgonto_find, _ecgonto_look, _ecgonto_review
+from marecg_cli import (
+    _ecgonto_build,
+    _ecgonto_check,
+    _ecgonto_curate,
+    _ecgonto_find,
+    _ecgonto_look,
+    _ecgonto_review,
+)
 from marecg_cli._output import run
 
 app = typer.Typer(
@@ -12,7 +19,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for module in (_ecgonto_look, _ecgonto_find, _ecgonto_review, _ecgonto_check, _ecgonto_build):
+for module in (
+    _ecgonto_look,
+    _ecgonto_find,
+    _ecgonto_review,
+    _ecgonto_curate,
+    _ecgonto_check,
+    _ecgonto_build,
+):
     for command in module.COMMANDS:
         app.command()(command)
 

@@ -42,8 +42,12 @@ if TYPE_CHECKING:
     from ecg_ontology.graph import ConceptGraph
     from ecg_ontology.languages import label_in, language_notes, languages_of
     from ecg_ontology.loading import errata, load, validate
+    from ecg_ontology.matching import Candidate, NewCode, candidate_rows, match_label, read_new_codes
     from ecg_ontology.ontology import Ontology
     from ecg_ontology.positions import node_positions
+    from ecg_ontology.review import review_rows, write_review
+    from ecg_ontology.revise import decision_counts, read_decisions, revised_files
+    from ecg_ontology.routing_file import Decision
     from ecg_ontology.search import Field, Hit, Match, find_concept, search_concepts, suggestions
     from ecg_ontology.snomed import review_release
     from ecg_ontology.tree import Branch, branches
@@ -76,6 +80,10 @@ _HOMES = {
     "languages": ("label_in", "language_notes", "languages_of"),
     "search": ("Field", "Hit", "Match", "find_concept", "search_concepts", "suggestions"),
     "tree": ("Branch", "branches"),
+    "review": ("review_rows", "write_review"),
+    "routing_file": ("Decision",),
+    "revise": ("decision_counts", "read_decisions", "revised_files"),
+    "matching": ("Candidate", "NewCode", "candidate_rows", "match_label", "read_new_codes"),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
     "positions": ("node_positions",),
@@ -87,11 +95,13 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Branch",
+    "Candidate",
     "CodedRecords",
     "Concept",
     "ConceptGraph",
     "Corpus",
     "Coverage",
+    "Decision",
     "Difference",
     "EcgError",
     "Erratum",
@@ -103,6 +113,7 @@ __all__ = [
     "Kind",
     "Match",
     "Name",
+    "NewCode",
     "Ontology",
     "OutputError",
     "Regime",
@@ -116,8 +127,10 @@ __all__ = [
     "UsageError",
     "branches",
     "built_files",
+    "candidate_rows",
     "compare",
     "coverage_of",
+    "decision_counts",
     "draw_distances",
     "draw_graph",
     "errata",
@@ -130,18 +143,24 @@ __all__ = [
     "language_notes",
     "languages_of",
     "load",
+    "match_label",
     "node_positions",
     "owl",
     "read_corpus",
+    "read_decisions",
+    "read_new_codes",
     "refuse_others",
     "replacing",
     "reports",
     "review_release",
+    "review_rows",
+    "revised_files",
     "search_concepts",
     "stale_files",
     "suggestions",
     "validate",
     "write_files",
+    "write_review",
 ]
 
 

@@ -75,6 +75,9 @@ class RoutingRow(Frozen):
         regime: the appendix's regime of the code.
         reason: why, where the labels alone don't say it.
         source: who decided: the paper's table or the curation.
+        justification: how the mapping was made, as a CURIE of the vocabulary SEMAPV.
+        author: who reviewed the row last.
+        date: when, ``YYYY-MM-DD``.
         table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
     """
@@ -86,6 +89,9 @@ class RoutingRow(Frozen):
     regime: Regime
     reason: str = ""
     source: str = ""
+    justification: str = "semapv:ManualMappingCuration"
+    author: str = ""
+    date: str = ""
     table: str = BASE_TABLE
     place: str = ""
 

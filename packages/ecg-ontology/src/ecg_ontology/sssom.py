@@ -28,6 +28,9 @@ COLUMNS = (
     "other",
     "comment",
 )
+AUTHOR = "author_label"
+DATE = "mapping_date"
+MANUAL = "semapv:ManualMappingCuration"
 _REGIME = "regime: "
 
 
@@ -42,7 +45,7 @@ def read_sssom(path: Path, table: str) -> tuple[RoutingRow, ...]:
         SourceError: it can't be read or is no SSSOM table of this form; the message names the line.
     """
     lines = read_text(path).splitlines()
-    prefixes = _curie_map(lines)
+    prefixes = curie_map(lines)
     body = [(number, line) for number, line in enumerate(lines, start=1) if line and not line.startswith("#")]
     header = body[0][1].split("\t") if body else []
     missing = [column for column in COLUMNS if column not in header]
@@ -55,7 +58,7 @@ def read_sssom(path: Path, table: str) -> tuple[RoutingRow, ...]:
     )
 
 
-def _curie_map(lines: Iterable[str]) -> dict[str, str]:
+def curie_map(lines: Iterable[str]) -> dict[str, str]:
     """The prefixes of the metadata block: two-space indented entries below ``#curie_map:``."""
     prefixes: dict[str, str] = {}
     inside = False
@@ -86,6 +89,9 @@ def _routing_row(row: Mapping[str, str], prefixes: Mapping[str, str], table: str
         regime=Regime(regime),
         reason=row["comment"],
         source=row["mapping_source"],
+        justification=row["mapping_justification"],
+        author=row.get(AUTHOR) or "",
+        date=row.get(DATE) or "",
         table=table,
         place=place,
     )
@@ -115,32 +121,39 @@ def sssom_text(
         prefixes: the curie_map; the nodes' IRIs are shortened by it.
         labels: label of each node by IRI.
     """
+    rows = list(rows)
+    signed = (AUTHOR, DATE) if any(row.author or row.date for row in rows) else ()
     out = io.StringIO()
-    for slot, value in metadata.items():
-        out.write(f"#{slot}: {value}\n")
-    out.write("#curie_map:\n")
-    for prefix, iri in sorted(prefixes.items()):
-        out.write(f'#  {prefix}: "{iri}"\n')
+    out.write(metadata_text(metadata, prefixes))
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow((*COLUMNS, *signed))
     for row in rows:
         writer.writerow(
             (
                 row.code if ":" in row.code else f"{SNOMED}:{row.code}",
                 row.label,
                 row.predicate,
-                NO_TERM if row.node is None else _shorten(row.node, prefixes),
+                NO_TERM if row.node is None else shorten(row.node, prefixes),
                 "" if row.node is None else labels[row.node],
-                "semapv:ManualMappingCuration",
+                row.justification,
                 row.source,
                 _REGIME + row.regime,
                 row.reason,
+                *((row.author, row.date) if signed else ()),
             )
         )
     return out.getvalue()
 
 
-def _shorten(iri: str, prefixes: Mapping[str, str]) -> str:
+def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> str:
+    """Return the metadata block above a table."""
+    slots = "".join(f"#{slot}: {value}\n" for slot, value in metadata.items())
+    entries = "".join(f'#  {prefix}: "{iri}"\n' for prefix, iri in sorted(prefixes.items()))
+    return f"{slots}#curie_map:\n{entries}"
+
+
+def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
+    """Return `iri` as a CURIE by the longest prefix that fits, or itself where none does."""
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri
