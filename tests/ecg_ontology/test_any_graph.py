@@ -22,7 +22,8 @@ from ecg_ontology.drafts import (
     RoutingRow,
     bundle_text,
 )
-from ecg_ontology.sources import rdf_text, read_source
+from ecg_ontology.rdf_writer import rdf_text
+from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
 from ecg_ontology.turtle import turtle_text
 

@@ -11,7 +11,7 @@ import ecg_ontology
 from ecg_ontology import UsageError, reports
 from ecg_ontology.checks.every import CHAPTERS, RULES, findings
 from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, RoutingRow
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
 from ecg_ontology.sources import read_source
 
 
@@ -69,6 +69,9 @@ OTHER_FAULTS = {
     "CCG-E006": lambda d: with_relation(d, "sibling", "AF", "Rhythm"),
     "CCG-E010": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
     "CCG-E011": lambda d: without(d, "family", "AF", "AFL", "Rhythm"),
+    "CCG-E015": lambda d: d.model_copy(
+        update={"misstatements": (Misstatement(subject=CCG + "AF", problem="has two labels"),)}
+    ),
     "CCG-W013": lambda d: without(d, "ring", "Normal", "Rhythm"),
     "CCG-W014": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
     "CCG-E102": lambda d: with_concept(d, "AF", variants=("Long qt", "b", "c")),

@@ -52,6 +52,23 @@ class DraftConcept(Frozen):
     yields: bool = False
     translations: tuple[Name, ...] = ()
     synonyms: tuple[Name, ...] = ()
+    deprecated: bool = False
+    place: str = ""
+
+
+class Statement(Frozen):
+    """A statement that a draft has no field for, kept as it is: three terms as N-Triples write them."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+class Misstatement(Frozen):
+    """What a source says of a subject and can't mean: two labels of one language, a truth value "yes"."""
+
+    subject: str
+    problem: str
     place: str = ""
 
 
@@ -151,6 +168,8 @@ class Draft(Frozen):
         official: label of every code of the official map that the base table must cover.
         lock: the frozen enumeration, where the sources bring one.
         errata: what the paper the graph comes from contradicts.
+        statements: what the graph states besides.
+        misstatements: what it states and can't mean.
     """
 
     header: Header
@@ -160,6 +179,8 @@ class Draft(Frozen):
     official: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    misstatements: tuple[Misstatement, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""

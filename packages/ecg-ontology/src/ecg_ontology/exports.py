@@ -99,7 +99,7 @@ def _table(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) 
 
 
 def _rdf(onto: Ontology, path: Path) -> None:
-    from ecg_ontology.sources import rdf_text
+    from ecg_ontology.rdf_writer import rdf_text
 
     path.write_text(rdf_text(onto.draft, path.suffix), encoding="utf-8")
 
