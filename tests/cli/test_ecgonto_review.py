@@ -126,6 +126,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("show", "AF"),
         ("search", "fibr"),
         ("tree",),
+        ("browse", "--out", tmp_path / "onto.html"),
         ("review", "--out", tmp_path / "review.tsv"),
         ("match", tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
         ("add-code", "icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--ontology", revision),

@@ -1,5 +1,6 @@
 """Commands that find concepts by their words, and show how they stand to each other."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -88,4 +89,21 @@ def tree(
     note_language(onto, [line.concept for line in lines], lang)
 
 
-COMMANDS = (search, tree)
+def browse(
+    out: Annotated[Path, typer.Option(help="The page: one .html file that needs no network.")] = Path(
+        "ontology.html"
+    ),
+    lang: Language = "en",
+    profile: Profile = "paper",
+    ontology: Source = None,
+) -> None:
+    """Write one page to search and read the ontology in a browser, on a desk or a phone, without a network.
+
+    Example: ecgonto browse --out onto.html
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    result(str(ecg_ontology.write_page(onto, out, lang)))
+    note_language(onto, onto.nodes, lang)
+
+
+COMMANDS = (search, tree, browse)

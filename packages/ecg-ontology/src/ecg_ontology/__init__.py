@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ecg_ontology import owl, reports
+    from ecg_ontology.browse import write_page
     from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
     from ecg_ontology.concepts import (
@@ -84,6 +85,7 @@ _HOMES = {
     "routing_file": ("Decision",),
     "revise": ("decision_counts", "read_decisions", "revised_files"),
     "matching": ("Candidate", "NewCode", "candidate_rows", "match_label", "read_new_codes"),
+    "browse": ("write_page",),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
     "positions": ("node_positions",),
@@ -160,6 +162,7 @@ __all__ = [
     "suggestions",
     "validate",
     "write_files",
+    "write_page",
     "write_review",
 ]
 

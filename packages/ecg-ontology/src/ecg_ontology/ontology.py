@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ecg_ontology.concepts import Route, Severity, Status
-from ecg_ontology.drafts import Draft, Header, write_bundle
+from ecg_ontology.drafts import Draft, Header, RoutingRow, write_bundle
 from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
@@ -97,6 +97,17 @@ class Ontology(Vocabulary):
             True
         """
         return self._routing.codes
+
+    @property
+    def rows(self) -> tuple[RoutingRow, ...]:
+        """The rows of the routing tables that hold in this profile, code by code.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [row.predicate for row in ecg_ontology.load().rows if row.code == "426177001"]
+            ['skos:exactMatch', 'skos:broadMatch']
+        """
+        return self._routing.rows
 
     @property
     def official(self) -> dict[str, str]:

@@ -115,6 +115,11 @@ class RoutingTable:
         """Every code of the profile's tables, routed or not, in the order of the tables."""
         return tuple({**self._base, **self._own})
 
+    @property
+    def rows(self) -> tuple[RoutingRow, ...]:
+        """The rows that hold in the profile, code by code."""
+        return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
+
     def route(self, code: object) -> Route:
         """Return π(`code`); text that is an unknown code or none at all is answered, never refused.
 

@@ -96,7 +96,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
         return ()
     found: dict[int | str, list[tuple[_Fit, int, Match]]] = {}
     order = list(Field)
-    for place, match in _texts(onto):
+    for place, match in searchable_texts(onto):
         if (fit := _fit(wanted, fold(match.text))) is not _Fit.none:
             found.setdefault(place, []).append((fit, order.index(match.field), match))
     hits = []
@@ -108,7 +108,7 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
     return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
 
 
-def _texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
+def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
     """Every text that can be found, with the concept's index, or the code where it reaches none."""
     for node in onto.nodes:
         yield node.index, Match(field=Field.abbreviation, text=node.abbr)

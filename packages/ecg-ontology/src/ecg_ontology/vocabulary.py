@@ -210,15 +210,17 @@ class Vocabulary:
             >>> [(other.abbr, relation) for other, relation in ecg_ontology.load().neighbours("LAFB")]
             [('Conduction', 'family')]
         """
-        place = self.node(name).index
-        found = []
+        return self._beside.get(self.node(name).index, ())
+
+    @cached_property
+    def _beside(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
+        beside: dict[int, list[tuple[Concept, str]]] = {}
         for edge in self.relations:
             outward, inward = edge.kind.readings
-            if edge.source == place:
-                found.append((self.nodes[edge.target], outward))
-            elif edge.target == place:
-                found.append((self.nodes[edge.source], inward))
-        return tuple(found)
+            beside.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
+            if edge.target != edge.source:
+                beside.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
+        return {index: tuple(others) for index, others in beside.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
         """Return what a concept is a kind of, over subtypes and families, the nearest first.
