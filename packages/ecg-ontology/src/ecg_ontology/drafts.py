@@ -5,6 +5,7 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 ``ccg.json`` is a draft written as JSON, so whatever is loaded passes through the same door.
 """
 
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -90,6 +91,8 @@ class RoutingRow(Frozen):
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` when no node can carry the code.
         regime: the appendix's regime of the code.
+        modifier: ``Not`` where the row denies what it says.
+        node_label: the node's label as the row has it.
         reason: why, where the labels alone don't say it.
         source: who decided: the paper's table or the curation.
         justification: how the mapping was made, as a CURIE of the vocabulary SEMAPV.
@@ -104,6 +107,8 @@ class RoutingRow(Frozen):
     predicate: str
     node: str | None
     regime: Regime
+    modifier: str = ""
+    node_label: str = ""
     reason: str = ""
     source: str = ""
     justification: str = "semapv:ManualMappingCuration"
@@ -184,10 +189,11 @@ class Draft(Frozen):
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""
-        for concept in self.concepts:
-            if concept.iri == iri and concept.abbr:
-                return concept.abbr
-        return iri.rpartition("#")[2].rpartition("/")[2]
+        return self._abbreviations.get(iri) or iri.rpartition("#")[2].rpartition("/")[2]
+
+    @cached_property
+    def _abbreviations(self) -> dict[str, str]:
+        return {concept.iri: concept.abbr for concept in self.concepts}
 
 
 def read_bundle(path: Path) -> Draft:
@@ -226,7 +232,7 @@ def bundle_text(draft: Draft) -> str:
     return (
         draft.model_dump_json(
             indent=1,
-            exclude={**everywhere, "mappings": {"__all__": {"place"}}, "lock": {"place"}},
+            exclude={**everywhere, "mappings": {"__all__": {"place", "node_label"}}, "lock": {"place"}},
             exclude_defaults=True,
         )
         + "\n"

@@ -42,6 +42,7 @@ def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[
 
     Raises:
         SourceError: the source can't be read at all.
+        UsageError: there is no such profile.
 
     Example:
         >>> import ecg_ontology

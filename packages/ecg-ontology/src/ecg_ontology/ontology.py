@@ -226,9 +226,11 @@ class Ontology(Vocabulary):
 
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
+    from ecg_ontology.checks.mappings import DECISIVE
     from ecg_ontology.checks.structure import STRUCTURE
 
-    errors = [f for f in STRUCTURE.findings(draft) if f.severity is Severity.error]
+    found = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
+    errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:
         first = errors[0]
         others = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""

@@ -152,9 +152,9 @@ class RoutingTable:
 
     def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
         reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
-        if self.profile != "paper" or code not in self._own:
+        official = self._curated.get(code) or self._base.get(code)
+        if self.profile != "paper" or code not in self._own or official is None:
             return (*reasons, *self._decided(code))
-        official = self._curated.get(code) or self._base[code]
         return (
             f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
             f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",

@@ -16,6 +16,7 @@ from ecg_ontology.sssom import (
     NO_TERM,
     SNOMED,
     curie_map,
+    metadata_and_table,
     metadata_text,
     shorten,
 )
@@ -78,10 +79,9 @@ class RoutingFile:
         self.path = sources / f"routing{infix}.sssom.tsv"
         self.table = table
         text = read_text(self.path) if self.path.exists() else _empty(draft)
-        lines = text.splitlines(keepends=True)
-        body = csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
+        self._head, table_text = metadata_and_table(text)
+        body = csv.DictReader(io.StringIO(table_text, newline=""), delimiter="\t")
         self.rows = list(body)
-        self._head = [line for line in lines if line.startswith("#")]
         self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), AUTHOR, DATE)))
         self._prefixes = curie_map(self._head)
         self._concepts = {concept.abbr: concept for concept in draft.concepts}
@@ -174,7 +174,7 @@ class RoutingFile:
     def text(self) -> str:
         """The table as the text of its file."""
         out = io.StringIO()
-        out.write("".join(self._head))
+        out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)

@@ -61,7 +61,9 @@ def _read_folder(folder: Path) -> Draft:
     base = read_graph(graphs[0])
     return base.model_copy(
         update={
-            "mappings": tuple(row for path in _tables(folder) for row in read_sssom(path, _table_name(path))),
+            "mappings": tuple(
+                row for path in _tables(folder) for row in read_sssom(path, _table_name(path), base.concepts)
+            ),
             "official": _read_official(folder / OFFICIAL),
             "lock": _read_lock(folder / LOCK),
             "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),

@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Kind, Regime, Tier
+from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.routing import malformation
+from ecg_ontology.sssom import regime_of
 
-ROUTING: Chapter[Draft] = Chapter("Routing")
+ROUTING: Chapter[Draft] = Chapter("Routing", DECISIVE, MAPPINGS)
 PROFILE_DIFFERENCE = "CCG-W310"
 
 Rows = list[RoutingRow]
@@ -33,20 +35,6 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
         if problem := malformation(code):
             yield Breach(code, f"{code!r} is no code: {problem}", rows[0].where)
-
-
-@ROUTING.rule(
-    "CCG-E302",
-    "Every row ends at a concept",
-    why="A code that is routed to nothing supervises nothing.",
-    fix="Correct the object_id, or define the concept",
-)
-def unknown_node(draft: Draft) -> Iterator[Breach]:
-    """A row names a node that does not exist."""
-    known = {concept.iri for concept in draft.concepts}
-    for row in draft.mappings:
-        if row.node is not None and row.node not in known:
-            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
 
 
 @ROUTING.rule(
@@ -82,24 +70,17 @@ def contradicting_rows(draft: Draft) -> Iterator[Breach]:
         nodes = [row.node for row in rows]
         if not {node for node in nodes if node is not None} <= tiers.keys():
             continue  # E302's business: without its node nothing can be said about a row
-        count = sum(node is not None and tiers[node] is Tier.leaf for node in nodes)
         if None in nodes and len(nodes) > 1:
             problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
         elif len(set(nodes)) < len(nodes):
             problem = "names a node twice"
         elif len({row.label for row in rows}) > 1:
             problem = "has two labels"
-        elif {row.regime for row in rows} != {(regime := _regime(nodes, count))}:
+        elif {row.regime for row in rows} != {(regime := regime_of(nodes, tiers))}:
             problem = f"should be of the regime {regime.value!r}"
         else:
             continue
         yield Breach(code, f"{code} {problem}", rows[-1].where)
-
-
-def _regime(nodes: list[str | None], leaves: int) -> Regime:
-    if None in nodes:
-        return Regime.unrouted
-    return (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]
 
 
 @ROUTING.rule(
