@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from ecg_ontology import InputError, review_release
+from ecg_ontology import InputError, Ontology, review_release
 from ecg_ontology.release import read_release
 
 CONCEPT = "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId\n"
@@ -146,3 +146,41 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
     tracemalloc.stop()
     assert found.parents == {}
     assert peak < 200 * n  # bytes: five integers a row, and what sorting them needs; no row's text
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("abc\t20240101\t1\t0\t164896001\t164895002\t0\t116680003\t0\t0\n", "'abc' is no number"),
+        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' is no number"),
+        ("1\tlate\t1\t0\t5\t164895002\t0\t116680003\t0\t0\n", "'late' is no number"),
+        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' is no number"),
+    ],
+)
+def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(curated, labels, release, row, says):
+    path = release(concept_rows(labels), description_rows(labels), RELATIONSHIP + row)
+    with pytest.raises(InputError, match=says) as caught:
+        review_release(curated, path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_release_without_a_column_is_refused(curated, labels, release):
+    path = release(concept_rows(labels), description_rows(labels).replace("conceptId", "concept"))
+    with pytest.raises(InputError, match="has no column conceptId"):
+        review_release(curated, path)
+
+
+def test_a_subtype_reaches_what_its_leaf_is_a_subtype_of(curated, labels, release):
+    # Anterior MI is a subtype of acute MI in the graph: a code routed to it alone reaches acute MI as well.
+    row = next(row for row in curated.draft.mappings if row.code == "54329005")
+    mine = [
+        row.model_copy(update={"code": "52035003", "node": curated.node(a).iri})
+        for a in ("AntMI", "Ischemic")
+    ]
+    onto = Ontology(
+        curated.draft.model_copy(update={"mappings": (*curated.draft.mappings, *mine)}), "curated"
+    )
+    there = {**labels, "52035003": labels["54329005"]}
+    pairs = relationship_rows([("52035003", "57054005")])
+    assert onto.route("57054005").leaves == (onto.node("AMI").index,)
+    assert review_release(onto, release(concept_rows(there), description_rows(there), pairs)) == ()

@@ -16,6 +16,8 @@ Profile = Literal["paper", "curated"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
+_CONCEPTS = ("00", "10")
+"""What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
 
 # Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
@@ -59,9 +61,11 @@ def malformation(code: str) -> str:
         return ""
     if not _SCTID.fullmatch(code):
         return "neither a SNOMED CT identifier nor of the form vocabulary:code"
-    return (
-        "" if has_check_digit(code) else "its check digit does not fit: a digit is wrong or two are swapped"
-    )
+    if not has_check_digit(code):
+        return "its check digit does not fit: a digit is wrong or two are swapped"
+    if code[-3:-1] not in _CONCEPTS:
+        return "it identifies no concept, but one of its descriptions or relationships"
+    return ""
 
 
 def code_text(code: object) -> str:

@@ -143,6 +143,21 @@ def foreign_exact_match(draft: Draft) -> Iterator[Breach]:
             yield Breach(row.code, message, row.where)
 
 
+@MAPPINGS.rule(
+    "CCG-E313",
+    "No code is routed to a retired concept",
+    why="A concept is retired where it stands (owl:deprecated): its index is never reused, nor its rows.",
+    fix="Route the code to the concept that replaces it, or to sssom:NoTermFound",
+)
+def retired_node(draft: Draft) -> Iterator[Breach]:
+    """A row ends at a concept that is deprecated."""
+    retired = {concept.iri for concept in draft.concepts if concept.deprecated}
+    for row in draft.mappings:
+        if row.node in retired:
+            message = f"{row.code} is routed to {draft.abbreviation(row.node)}, which is retired"
+            yield Breach(row.code, message, row.where)
+
+
 def _names(concept: DraftConcept) -> set[str]:
     """What a concept is called, in any language, as `fold` compares it."""
     others = (each.text for each in (*concept.translations, *concept.synonyms))

@@ -122,7 +122,7 @@ def undecided_code(draft: Draft) -> Iterator[Breach]:
 def unexplained_code(draft: Draft) -> Iterator[Breach]:
     """An unrouted code has no reason."""
     for row in draft.mappings:
-        if row.node is None and not row.reason:
+        if row.node is None and not row.reason.strip():
             yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.where)
 
 
