@@ -19,7 +19,9 @@ def export(
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
-    """Write the ontology as .npz, .safetensors, .json, .csv (a folder), .ttl, .owl, .nt or .dot.
+    """Write the ontology for other programs.
+
+    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .skos.ttl .sssom.tsv .dot
 
     Example: ecgonto export ccg.npz
     """

@@ -10,7 +10,8 @@ import numpy as np
 from ecg_ontology.errors import UsageError
 from ecg_ontology.files import replacing
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign
+from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign, refuse_unmarked
+from ecg_ontology.vocabulary_exports import routing_text, skos_mark, skos_text, sssom_mark
 
 
 def export(onto: Ontology, out: str | Path) -> Path:
@@ -22,6 +23,8 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
     ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
+    ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
+    ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.dot``                  the graph for Graphviz
     ========================  =============================================================================
 
@@ -42,10 +45,16 @@ def export(onto: Ontology, out: str | Path) -> Path:
         (40, 40)
     """
     out = Path(out)
-    if out.suffix not in _WRITERS:
-        raise UsageError(
-            f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {', '.join(_WRITERS)}"
-        )
+    two = "".join(out.suffixes[-2:])
+    if two not in _VIEWS and out.suffix not in _WRITERS:
+        known = ", ".join((*_WRITERS, *_VIEWS))
+        raise UsageError(f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {known}")
+    if two in _VIEWS:
+        text, mark = _VIEWS[two]
+        refuse_unmarked(out, mark(onto))
+        with replacing(out) as temporary:
+            temporary.write_text(text(onto), encoding="utf-8")
+        return out
     refuse_foreign(onto, out)
     with replacing(out) as temporary:
         _WRITERS[out.suffix](onto, temporary)
@@ -128,3 +137,9 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".nt": _rdf,
     ".dot": _dot,
 }
+
+_VIEWS: dict[str, tuple[Callable[[Ontology], str], Callable[[Ontology], str]]] = {
+    ".skos.ttl": (skos_text, skos_mark),
+    ".sssom.tsv": (routing_text, sssom_mark),
+}
+"""Texts for other programs, each with the line by which an export knows its own."""

@@ -60,6 +60,16 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
         )
 
 
+def refuse_unmarked(out: Path, mark: str) -> None:
+    """See that nothing stands at `out`, or a text that begins with the mark of an export.
+
+    Raises:
+        UsageError: something else is there, and would be lost.
+    """
+    if out.exists() and not (out.is_file() and read_text(out).startswith(mark)):
+        raise UsageError("is no export of this ontology, and would be lost", where=out, remedy=_REMEDY)
+
+
 def turtle_comments(text: str) -> list[tuple[int, str]]:
     """Return the comments of a Turtle text, each with its line.
 

@@ -139,8 +139,8 @@ def _concept(concept: DraftConcept) -> list[Pair]:
         ("ccg:index", str(concept.index)),
         ("skos:notation", literal_text(concept.abbr)),
         ("skos:prefLabel", f"{literal_text(concept.label)}@en"),
-        *(("skos:prefLabel", _name(name)) for name in concept.translations),
-        *(("skos:altLabel", _name(name)) for name in concept.synonyms),
+        *(("skos:prefLabel", name_text(name)) for name in concept.translations),
+        *(("skos:altLabel", name_text(name)) for name in concept.synonyms),
         *(("ccg:textVariant", f"{literal_text(text)}@en") for text in sorted(concept.variants)),
     ]
     flags = (("ccg:yields", concept.yields), ("owl:deprecated", concept.deprecated))
@@ -184,7 +184,8 @@ def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
     return term
 
 
-def _name(name: Name) -> str:
+def name_text(name: Name) -> str:
+    """Return a text with its language as Turtle writes it."""
     return f"{literal_text(name.text)}@{name.language}" if name.language else literal_text(name.text)
 
 
