@@ -85,12 +85,18 @@ def diff(
     old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, help="Count codes whose target alone moves by less; 0 lists all.")
+    ] = 0.05,
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
     form: As = Format.text,
 ) -> None:
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
+
+    The summary comes first. Distances beyond twenty and codes that keep leaves and c* and move by less than
+    --threshold in total variation are counted; --threshold 0 and --format json list them.
 
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
@@ -100,26 +106,7 @@ def diff(
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return
-    if found.empty:
-        result("no difference in supervision")
-    for line in found.enumeration:
-        result(line)
-    for pair in found.moved:
-        result(f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}")
-    if found.rows:
-        result(f"changed rows of D: {', '.join(found.rows)}")
-    if found.routes:
-        result(f"changed routes: {', '.join(found.routes)}")
-    for code in found.codes:
-        y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
-        primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
-        result(f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}")
-    if found.records is not None:
-        result(
-            f"records: {found.records.changed} of {found.records.records} have another target, "
-            f"{found.records.primary_changed} another c*; total variation "
-            f"mean {found.records.mean_total_variation:.4f}, max {found.records.max_total_variation:.4f}"
-        )
+    result(ecg_ontology.difference_text(found, threshold))
 
 
 def draw(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ecg_ontology.corpora import Corpus, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
+    from ecg_ontology.diff_text import difference_text
     from ecg_ontology.drafts import Erratum
     from ecg_ontology.draw import draw_distances, draw_graph, family_colours
     from ecg_ontology.errors import (
@@ -86,6 +87,7 @@ _HOMES = {
     "revise": ("decision_counts", "read_decisions", "revised_files"),
     "matching": ("Candidate", "NewCode", "candidate_rows", "match_label", "read_new_codes"),
     "browse": ("write_page",),
+    "diff_text": ("difference_text",),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
     "positions": ("node_positions",),
@@ -133,6 +135,7 @@ __all__ = [
     "compare",
     "coverage_of",
     "decision_counts",
+    "difference_text",
     "draw_distances",
     "draw_graph",
     "errata",

@@ -1,4 +1,4 @@
-"""The ontology in the words of vocabulary tools: concepts as SKOS, the routing of a profile as one SSSOM table."""
+"""The ontology in the words of vocabulary tools: concepts as SKOS, a profile's routing as one SSSOM table."""
 
 from collections.abc import Iterator
 
