@@ -8,7 +8,7 @@ from rdflib.compare import isomorphic
 
 import ecg_ontology
 from ecg_ontology import SourceError
-from ecg_ontology.drafts import read_bundle
+from ecg_ontology.bundle import read_bundle
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source
 from ecg_ontology.turtle import turtle_text

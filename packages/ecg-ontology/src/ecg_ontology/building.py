@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from ecg_ontology.bundle import bundle_text
 from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
-from ecg_ontology.drafts import Draft, bundle_text
-from ecg_ontology.enumeration import lock_text, parse_lock
 from ecg_ontology.errors import SourceError, UsageError
 from ecg_ontology.files import replacing
+from ecg_ontology.lock import lock_of, lock_text
 from ecg_ontology.overwriting import bundle_iri
-from ecg_ontology.resolve import draft_lines
 from ecg_ontology.sources import LOCK, read_source
 
 
@@ -51,8 +50,9 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
         raise UsageError(
             f"is {found} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json"
         )
-    lock = lock_text(draft.header.version, draft_lines(draft))
-    return {bundle: bundle_text(_locked(draft, lock)), sources / LOCK: lock}
+    lock = lock_of(draft)
+    text = bundle_text(draft.model_copy(update={"lock": lock}))
+    return {bundle: text, sources / LOCK: lock_text(lock)}
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:
@@ -82,7 +82,3 @@ def write_files(files: Mapping[Path, str]) -> None:
     for path, text in files.items():
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
-
-
-def _locked(draft: Draft, lock: str) -> Draft:
-    return draft.model_copy(update={"lock": parse_lock(lock, LOCK)})

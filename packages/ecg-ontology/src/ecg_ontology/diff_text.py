@@ -40,6 +40,10 @@ def _lines(found: Difference, threshold: float) -> Iterator[str]:
         yield f"and {more} more distances"
     if found.rows:
         yield f"changed rows of D: {', '.join(found.rows)}"
+    if found.yields:
+        yield f"yields under most-specific in one of the two alone: {', '.join(found.yields)}"
+    if found.texts:
+        yield f"changed texts: {', '.join(found.texts)}"
     if found.routes:
         yield f"changed routes: {', '.join(found.routes)}"
     listed = [code for code in found.codes if _otherwise(code) or code.total_variation >= threshold]

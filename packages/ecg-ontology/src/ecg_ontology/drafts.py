@@ -6,14 +6,11 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 """
 
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
-from ecg_ontology.errors import SourceError
-from ecg_ontology.files import replacing
 
 BASE_TABLE = "base"
 """The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
@@ -129,11 +126,24 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(Frozen):
-    """The frozen enumeration: a version, the lines that it froze, and the hash written above them."""
+    """The frozen enumeration.
+
+    Attributes:
+        version: the version that froze it.
+        sha256: the hash written above the lines: that of the node and edge lines.
+        lines: node and edge lines.
+        yields: indices of the concepts that yield under the rule ``most-specific``.
+        official: number of codes of the official map.
+        seal: hash of all of this; "" in a lock of before seals.
+        place: its file.
+    """
 
     version: str
     sha256: str
     lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
+    yields: tuple[int, ...] = ()
+    official: int = 0
+    seal: str = ""
     place: str = ""
 
 
@@ -194,46 +204,3 @@ class Draft(Frozen):
     @cached_property
     def _abbreviations(self) -> dict[str, str]:
         return {concept.iri: concept.abbr for concept in self.concepts}
-
-
-def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
-
-    Raises:
-        SourceError: the file can't be read or is no bundle.
-    """
-    try:
-        return Draft.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SourceError(
-            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
-            where=path,
-            remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
-        ) from error
-
-
-def write_bundle(draft: Draft, path: Path) -> None:
-    """Write `draft` as a bundle: the same bytes for the same content, wherever it was read from.
-
-    Raises:
-        OutputError: the file can't be written.
-    """
-    with replacing(path) as temporary:
-        temporary.write_text(bundle_text(draft), encoding="utf-8")
-
-
-def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle. File places are left out: they are the sources', not the content's."""
-    everywhere = {"concepts": {"__all__": {"place"}}, "relations": {"__all__": {"place"}}}
-    return (
-        draft.model_dump_json(
-            indent=1,
-            exclude={**everywhere, "mappings": {"__all__": {"place", "node_label"}}, "lock": {"place"}},
-            exclude_defaults=True,
-        )
-        + "\n"
-    )

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from ecg_ontology.bundle import read_bundle
 from ecg_ontology.concepts import Finding
-from ecg_ontology.drafts import Draft, Erratum, read_bundle
+from ecg_ontology.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"

@@ -7,11 +7,13 @@ Shapes: B records, N concepts.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ecg_ontology.bundle import bundle_sha256, write_bundle
 from ecg_ontology.concepts import Route, Severity, Status
-from ecg_ontology.drafts import Draft, Header, RoutingRow, write_bundle
+from ecg_ontology.drafts import Draft, Header, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
@@ -84,6 +86,20 @@ class Ontology(Vocabulary):
             True
         """
         write_bundle(self.draft, Path(path))
+
+    @cached_property
+    def bundle_sha256(self) -> str:
+        """SHA-256 of everything that `save` writes: labels, texts, flags and routing of all profiles as well.
+
+        Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
+
+        Example:
+            >>> import ecg_ontology
+            >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
+            >>> paper.bundle_sha256 == curated.bundle_sha256
+            True
+        """
+        return bundle_sha256(self.draft)
 
     # --- routing
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecg_ontology.drafts import read_bundle
+from ecg_ontology.bundle import read_bundle
 from ecg_ontology.errors import EcgError, UsageError
 from ecg_ontology.files import read_text, refuse_others
 from ecg_ontology.ontology import Ontology

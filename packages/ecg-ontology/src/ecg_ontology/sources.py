@@ -4,10 +4,11 @@ import csv
 import io
 from pathlib import Path
 
-from ecg_ontology.drafts import BASE_TABLE, Draft, Lock, read_bundle
-from ecg_ontology.enumeration import parse_lock
+from ecg_ontology.bundle import read_bundle
+from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
+from ecg_ontology.lock import parse_lock
 from ecg_ontology.rdf_reader import read_errata, read_graph
 from ecg_ontology.rdf_writer import RDF_FORMATS
 from ecg_ontology.sssom import read_sssom
