@@ -15,16 +15,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def call(capsys):
+def call(call_ecgonto):
     """Run `ecgonto` with these arguments; return its exit code, stdout and stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            ecgonto.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(done.value.code or 0), out, err
-
-    return run
+    return call_ecgonto
 
 
 def test_the_packaged_ontology_is_ok_and_its_warnings_name_the_four_codes(call):
@@ -185,6 +178,34 @@ def test_building_checks_and_writes_what_is_stale(call, tmp_path):
     assert bundle.read_bytes() == package.read_bytes()
 
 
+def test_only_the_package_s_own_sources_are_built_without_a_place_for_the_bundle(call, tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "ontology", tmp_path / "lung")
+    monkeypatch.chdir(tmp_path)
+    for arguments in (("build", "lung"), ("build", "lung", "--check"), ("build",)):
+        code, out, err = call(*arguments)
+        assert (code, out, bool(err)) == (2, "", True)
+    assert "--out lung.json" in call("build", "lung")[2]
+    assert {path.name for path in tmp_path.iterdir()} == {"lung"}
+    monkeypatch.chdir(ROOT)
+    assert call("build", "--check")[0] == 0
+
+
+def test_a_bundle_of_another_ontology_is_not_built_over(call, tmp_path):
+    sources = shutil.copytree(ROOT / "ontology", tmp_path / "lung")
+    text = (sources / "cardiac.ttl").read_text(encoding="utf-8")
+    text = text.replace("<https://w3id.org/mar-ecg/cardiac> a", "<https://example.org/lung> a")
+    (sources / "cardiac.ttl").write_text(text, encoding="utf-8")
+    bundle = tmp_path / "ccg.json"
+    assert call("export", bundle)[0] == 0
+    before = bundle.read_bytes()
+    code, _, err = call("build", sources, "--out", bundle)
+    assert (code, bundle.read_bytes()) == (2, before)
+    assert "is the ontology https://w3id.org/mar-ecg/cardiac" in err
+    (tmp_path / "notes.json").write_text('{"todo": []}', encoding="utf-8")
+    assert "is no ontology" in call("build", ROOT / "ontology", "--out", tmp_path / "notes.json")[2]
+    assert (tmp_path / "notes.json").read_text(encoding="utf-8") == '{"todo": []}'
+
+
 def test_a_user_s_own_bundle_answers_every_question(call, tmp_path):
     bundle = tmp_path / "own.json"
     assert call("export", bundle)[0] == 0
@@ -192,7 +213,10 @@ def test_a_user_s_own_bundle_answers_every_question(call, tmp_path):
     assert call("distance", "AF", "AFL", "--ontology", bundle)[1].startswith("1 ")
 
 
-COMMANDS = [command.name or command.callback.__name__ for command in ecgonto.app.registered_commands]
+COMMANDS = [
+    (command.name or command.callback.__name__).replace("_", "-")
+    for command in ecgonto.app.registered_commands
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

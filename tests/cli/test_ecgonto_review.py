@@ -5,7 +5,9 @@ import shutil
 import socket
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from marecg_cli import ecgonto
 
@@ -13,16 +15,9 @@ SOURCES = Path(__file__).parents[2] / "ontology"
 
 
 @pytest.fixture
-def call(capsys):
+def call(call_ecgonto):
     """Run `ecgonto` with these arguments; return its exit code, stdout and stderr."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as done:
-            ecgonto.main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(done.value.code or 0), out, err
-
-    return run
+    return call_ecgonto
 
 
 @pytest.fixture
@@ -122,12 +117,19 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
     monkeypatch.setattr(socket, "create_connection", refuse)
     (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
     (tmp_path / "gps.txt").write_text("Concept ID\tFSN\tStatus\n", encoding="utf-8")
+    (tmp_path / "new.csv").write_text("code,label\nicd10:I48.1,persistent AF\n", encoding="utf-8")
     asked = [
         ("validate", SOURCES),
         ("route", "164889003"),
         ("target", "164889003"),
         ("distance", "AF", "AFL"),
         ("show", "AF"),
+        ("search", "fibr"),
+        ("tree",),
+        ("browse", "--out", tmp_path / "onto.html"),
+        ("review", "--out", tmp_path / "review.tsv"),
+        ("match", tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
+        ("add-code", "icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--ontology", revision),
         ("explain", "164889003"),
         ("coverage", tmp_path / "counts.csv"),
         ("diff", SOURCES, revision),
@@ -138,8 +140,17 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("export", tmp_path / "graph.owl"),
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
     ]
-    names = {command.name or command.callback.__name__ for command in ecgonto.app.registered_commands}
+    named = (command.name or command.callback.__name__ for command in ecgonto.app.registered_commands)
+    names = {name.replace("_", "-") for name in named}
     assert {str(arguments[0]) for arguments in asked} == names
     for arguments in asked:
         code, _, err = call(*arguments)
         assert code in (0, 1), err
+
+
+def test_a_prepared_corpus_is_covered_by_the_codes_of_its_index(call, tmp_path):
+    codes = pa.array([["164889003"], ["164889003", "426783006"]], pa.list_(pa.string()))
+    parquet.write_table(pa.table({"codes": codes}), tmp_path / "index.parquet")
+    found = json.loads(call("coverage", tmp_path, "--format", "json")[1])
+    assert found["records"]["records"] == 2
+    assert found["leaves"]["AF"] == 2

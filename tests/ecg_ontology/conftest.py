@@ -16,7 +16,7 @@ def onto() -> Ontology:
 
 @pytest.fixture(scope="session")
 def curated() -> Ontology:
-    """The packaged ontology with its four rows mended."""
+    """The packaged ontology with the paper's four rows mended and doubted ones decided."""
     return ecg_ontology.load(profile="curated")
 
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError, reports
+from ecg_ontology import Finding, Severity, UsageError, reports
 from ecg_ontology.checks.every import CHAPTERS, RULES, findings
 from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Mapping
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
 from ecg_ontology.sources import read_source
 
 
@@ -42,7 +42,7 @@ def with_relation(draft: Draft, kind: str, subject: str, end: str) -> Draft:
     return draft.model_copy(update={"relations": (*draft.relations, relation)})
 
 
-def with_rows(draft: Draft, *rows: Mapping) -> Draft:
+def with_rows(draft: Draft, *rows: RoutingRow) -> Draft:
     return draft.model_copy(update={"mappings": (*draft.mappings, *rows)})
 
 
@@ -57,9 +57,9 @@ def without(draft: Draft, kind: str, *ends: str) -> Draft:
     return draft.model_copy(update={"relations": relations})
 
 
-def ROW(**changes) -> Mapping:
+def ROW(**changes) -> RoutingRow:
     row = {"code": "164889003", "label": "atrial fibrillation", "predicate": "skos:exactMatch"}
-    return Mapping(**{**row, "node": CCG + "AF", "regime": Regime.single, **changes})
+    return RoutingRow(**{**row, "node": CCG + "AF", "regime": Regime.single, **changes})
 
 
 OTHER_FAULTS = {
@@ -69,10 +69,24 @@ OTHER_FAULTS = {
     "CCG-E006": lambda d: with_relation(d, "sibling", "AF", "Rhythm"),
     "CCG-E010": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
     "CCG-E011": lambda d: without(d, "family", "AF", "AFL", "Rhythm"),
+    "CCG-E015": lambda d: d.model_copy(
+        update={"misstatements": (Misstatement(subject=CCG + "AF", problem="has two labels"),)}
+    ),
     "CCG-W013": lambda d: without(d, "ring", "Normal", "Rhythm"),
     "CCG-W014": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
     "CCG-E102": lambda d: with_concept(d, "AF", variants=("Long qt", "b", "c")),
+    "CCG-E103": lambda d: with_concept(d, "AF", label="A\x1b[2JF"),
+    "CCG-E313": lambda d: with_concept(d, "AF", deprecated=True),
     "CCG-E202": lambda d: with_concept(d, "AF", iri=CCG + "Other"),
+    "CCG-E302": lambda d: with_rows(d, ROW(node=CCG + "Slow")),
+    "CCG-E308": lambda d: with_rows(d, ROW(table="extra")),
+    "CCG-E309": lambda d: with_rows(d, ROW(modifier="Not")),
+    "CCG-E310": lambda d: with_rows(d, ROW(justification="guess")),
+    "CCG-E311": lambda d: with_rows(d, ROW(node_label="Atrial flutter")),
+    "CCG-E312": lambda d: with_rows(d, ROW(label="atrial flutter")),
+    "CCG-W204": lambda d: d.model_copy(update={"lock": None}),
+    "CCG-E205": lambda d: at_version(d, "banana"),
+    "CCG-E206": lambda d: d.model_copy(update={"official": {}}),
     "CCG-E304": lambda d: with_rows(d, ROW(node=None, regime=Regime.unrouted, reason="?")),
     "CCG-E306": lambda d: d.model_copy(update={"official": {**d.official, "251238007": "low voltage"}}),
     "CCG-E307": lambda d: with_rows(d, ROW(code="251238007", node=None, regime=Regime.unrouted)),
@@ -89,6 +103,29 @@ def test_no_rule_is_without_a_fault_that_it_catches():
         r"CCG-[EWI]\d{3}", Path(__file__).with_name("test_faults.py").read_text(encoding="utf-8")
     )
     assert set(RULES) == set(seeded) | set(OTHER_FAULTS) | {"CCG-W310"}
+
+
+BLANKS = {
+    "CCG-E003": lambda d: with_concept(d, "AF", label=" \t"),
+    "CCG-E101": lambda d: with_concept(d, "AF", variants=("a", "b", " ")),
+    "CCG-E307": lambda d: with_rows(d, ROW(code="251238007", node=None, regime=Regime.unrouted, reason=" ")),
+}
+
+
+@pytest.mark.parametrize("rule", BLANKS)
+def test_a_blank_text_is_none(sound, rule):
+    assert rule in {finding.id for finding in findings(BLANKS[rule](sound))}
+
+
+@pytest.mark.parametrize("kind", ["subtypeOf", "manifestationOf", "sibling"])
+def test_an_edge_of_any_kind_between_leaves_stays_within_a_family(sound, kind):
+    found = [f for f in findings(with_relation(sound, kind, "LowV", "AF")) if f.id == "CCG-E012"]
+    assert [f.message for f in found] == [f"LowV {kind} AF crosses the families Structural and Rhythm"]
+
+
+def test_an_unknown_profile_is_no_clean_ontology():
+    with pytest.raises(UsageError, match="'bogus'"):
+        ecg_ontology.validate(profile="bogus")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +182,37 @@ def test_findings_become_sarif_and_junit():
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["CCG-W310"]
     suite = ElementTree.fromstring(reports.junit(found))
     assert suite.get("tests") == str(len(reports.RULES))
-    assert suite.get("failures") == "1"
-    assert len(suite.findall("testcase/failure")) == 4
+    assert suite.get("failures") == "0"
+    assert suite.findall("testcase/failure") == []
+    assert suite.find("testcase/system-out").text.count("\n") == 3
+    strict = ElementTree.fromstring(reports.junit(found, Severity.warn))
+    assert strict.get("failures") == "1"
+    assert len(strict.findall("testcase/failure")) == 4
+
+
+def finding_at(where: str) -> Finding:
+    return Finding(id="CCG-E001", severity=Severity.error, subject="a", where=where, message="m\x1b", fix="f")
+
+
+def test_sarif_names_files_from_the_working_directory_on(tmp_path, monkeypatch):
+    (tmp_path / "my ontology").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for where, source, uri, line in (
+        ("a:b.ttl:12", "my ontology", "my%20ontology/a%3Ab.ttl", 12),
+        ("a:b.ttl", "my ontology", "my%20ontology/a%3Ab.ttl", None),
+        ("x.ttl:3", "my ontology/x.ttl", "my%20ontology/x.ttl", 3),
+        ("x.ttl", Path("/elsewhere"), "file:///x.ttl", None),
+        ("x.ttl:7", None, "x.ttl", 7),
+    ):
+        run = json.loads(reports.sarif([finding_at(where)], source))["runs"][0]
+        place = run["results"][0]["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"] == {"uri": uri}
+        assert place.get("region") == (line and {"startLine": line})
+
+
+def test_junit_is_xml_whatever_a_message_holds():
+    suite = ElementTree.fromstring(reports.junit([finding_at("a\x00.ttl")]))
+    assert suite.find("testcase/failure").get("message") == "m\N{REPLACEMENT CHARACTER}"
 
 
 def test_an_unknown_rule_cannot_be_disabled():

@@ -58,3 +58,41 @@ def test_an_arrow_column_is_labelled_without_making_strings_of_every_row(records
 def test_ids_and_offsets_that_mean_nothing_are_refused(ids, offsets, message):
     with pytest.raises(UsageError, match=message):
         CodedRecords(("164889003",), np.array(ids, int), np.array(offsets, int))
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        (["164889003", "426783006"], "record 0 is '164889003', no list of codes"),
+        ([["164889003"], "426783006"], "record 1 is '426783006', no list of codes"),
+        ([[], ""], "record 1 is '', no list of codes"),
+        (np.array(["164889003"]), "record 0 is .*164889003.*, no list of codes"),
+        ("164889003", "'164889003' is no list of records"),
+        ([164889003], "record 0 is 164889003, no list of codes"),
+        ([["164889003"], None], "record 1 is None, no list of codes"),
+        ([[None]], "None is no code"),
+        ([[164889003.0]], "164889003.0 is no code"),
+        ([[float("nan")]], "nan is no code"),
+        ([[True]], "True is no code"),
+        ([[["164889003"]]], "is no code"),
+        ([b"164889003"], "no list of codes"),
+        (5, "'5' is no list of records"),
+    ],
+)
+def test_what_is_no_list_of_lists_of_codes_is_refused_and_named(records, message):
+    with pytest.raises(UsageError, match=message):
+        ONTO.leaf_multi_hot(records)
+
+
+@pytest.mark.parametrize("number", [int, np.int64, np.uint32])
+def test_a_code_may_be_a_whole_number(number):
+    assert ONTO.route(number(164889003)) == ONTO.route("164889003")
+    y = ONTO.leaf_multi_hot([[number(164889003)], [], ["164889003", number(164889003), "426783006"]])
+    assert [row.nonzero()[0].tolist() for row in y] == [[5], [], [5, 34]]
+    assert CodedRecords.of([[number(164889003), "164889003"]]).vocabulary == ("164889003",)
+
+
+@pytest.mark.parametrize("code", [164889003.0, None, True, b"164889003"])
+def test_another_value_is_no_code(code):
+    with pytest.raises(UsageError, match="is no code"):
+        ONTO.route(code)

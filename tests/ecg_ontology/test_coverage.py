@@ -1,6 +1,7 @@
 """Coverage and the three kinds of corpus that codes are read from."""
 
 import csv
+import os
 
 import pyarrow as pa
 import pytest
@@ -73,12 +74,56 @@ def test_under_most_specific_no_record_is_normal_beside_a_pathology(onto, folder
     assert found.records.normal_primary == 0
 
 
-def test_a_prepared_corpus_is_read_from_its_index(onto, folder, tmp_path):
+@pytest.mark.parametrize("words", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_lists_of_codes_are_read_from_a_parquet_table(folder, tmp_path, words):
     codes = [list(record) for record in ecg_ontology.read_corpus(folder).records]
-    index = pa.table({"codes": pa.array(codes, pa.list_(pa.string())), "name": ["a", "b", "c", "d"]})
-    (tmp_path / "prepared").mkdir()
-    parquet.write_table(index, tmp_path / "prepared" / "index.parquet")
-    assert ecg_ontology.read_corpus(tmp_path / "prepared").records == ecg_ontology.read_corpus(folder).records
+    table = pa.table({"codes": pa.array(codes, pa.list_(words)), "name": ["a", "b", "c", "d"]})
+    parquet.write_table(table, tmp_path / "codes.parquet")
+    found = ecg_ontology.read_corpus(tmp_path / "codes.parquet")
+    assert found.records == ecg_ontology.read_corpus(folder).records
+
+
+def test_the_statements_of_ptb_xl_are_read_from_its_database(onto, realdata):
+    found = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(realdata / "ptbxl"))
+    with (realdata / "ptbxl" / "ptbxl_database.csv").open(encoding="utf-8", newline="") as file:
+        statements = [row["scp_codes"] for row in csv.DictReader(file)]
+    assert found.records.records == len(statements) == 912
+    assert found.records.without_leaf < 10
+    assert set(found.by_status) == set(Status)
+    assert sum(found.by_status[status] for status in (Status.unknown, Status.invalid)) == 0
+    norm = next(use for use in found.codes if use.code == "scp:NORM")
+    assert norm.records == sum("'NORM'" in text for text in statements)
+
+
+def test_a_statement_of_any_spelling_is_read(tmp_path):
+    rows = ["\"{'PRC(S)': 0.0, '1AVB': 100.0}\"", "{}", "{'STD_':50}"]
+    table = "\n".join(["ecg_id,scp_codes", *(f"{n},{row}" for n, row in enumerate(rows))])
+    (tmp_path / "ptbxl_database.csv").write_text(table, encoding="utf-8")
+    assert ecg_ontology.read_corpus(tmp_path).records == (("scp:PRC(S)", "scp:1AVB"), (), ("scp:STD_",))
+
+
+def test_a_code_that_a_record_repeats_is_counted_once_for_it(tmp_path):
+    (tmp_path / "a.hea").write_text("#Dx: 164889003,164889003\n", encoding="utf-8")
+    (tmp_path / "b.hea").write_text("#Dx: 164889003\n", encoding="utf-8")
+    assert ecg_ontology.read_corpus(tmp_path).counts == {"164889003": 2}
+
+
+def test_a_folder_that_ends_like_a_header_is_searched_and_not_read(tmp_path):
+    (tmp_path / "a.hea").mkdir()
+    (tmp_path / "a.hea" / "b.hea").write_text("#Dx: 164889003\n", encoding="utf-8")
+    assert ecg_ontology.read_corpus(tmp_path).records == (("164889003",),)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_a_header_that_is_no_file_is_refused_and_not_waited_for(tmp_path, make):
+    make(tmp_path / "a.hea")
+    with pytest.raises(InputError, match=r"a\.hea: is no file"):
+        ecg_ontology.read_corpus(tmp_path)
+
+
+def test_another_line_separator_than_a_line_feed_ends_no_comment(tmp_path):
+    (tmp_path / "a.hea").write_text("#Dx: 164889003\u2028,426783006\n", encoding="utf-8")
+    assert ecg_ontology.read_corpus(tmp_path).records == (("164889003", "426783006"),)
 
 
 def test_a_code_that_a_record_repeats_counts_once():
@@ -95,13 +140,16 @@ def test_a_code_that_a_record_repeats_counts_once():
         ("t.csv", "code,n\n164889003,2\n", UsageError, "no column count"),
         ("t.csv", "code,count\n164889003,many\n", InputError, "counts 'many' records"),
         ("t.csv", "code,count\n164889003\n", InputError, "counts '' records"),
-        ("index.parquet", "no parquet", InputError, "is no index"),
+        ("t.csv", "code,count\n164889003,2\n 164889003,5\n", InputError, "line 3 counts 164889003 a second"),
+        ("t.csv", "ecg_id,scp_codes\n1,{'SR'\n", InputError, "line 2 names its statements as"),
+        ("t.parquet", "no parquet", InputError, "is no table with lists of codes"),
+        ("a.hea", "a 12 500 5000\n#Age: 60\n", InputError, "names no code in any of its 1 records"),
         ("readme.txt", "", InputError, "holds no WFDB header"),
     ],
 )
 def test_a_corpus_that_cannot_be_read_is_refused_in_one_line(tmp_path, name, text, error, says):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    path = tmp_path / name if name.endswith(".csv") else tmp_path
+    path = tmp_path / name if name.startswith("t.") else tmp_path
     with pytest.raises(error, match=says) as caught:
         ecg_ontology.read_corpus(path)
     assert "\n" not in str(caught.value)

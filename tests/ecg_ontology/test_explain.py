@@ -4,8 +4,7 @@ import matplotlib.image
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError
-from ecg_ontology.explain import as_text
+from ecg_ontology import UsageError, explanation_text
 
 
 def test_an_explanation_holds_routes_leaves_both_rules_and_the_target(onto):
@@ -21,24 +20,24 @@ def test_an_explanation_holds_routes_leaves_both_rules_and_the_target(onto):
 
 
 def test_the_text_names_every_node_once_and_says_where_the_rules_disagree(onto):
-    text = as_text(onto, ecg_ontology.explain_codes(onto, ["164889003", "426783006"]))
+    text = explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003", "426783006"]))
     assert "the rules disagree" in text
     target = text.partition("soft target")[2].split()
     assert all(target.count(node.abbr) == 1 for node in onto.nodes)
-    assert "the rules disagree" not in as_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
+    assert "the rules disagree" not in explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
 
 
 def test_a_record_without_a_leaf_is_explained_as_such(onto):
     why = ecg_ontology.explain_codes(onto, ["6374002", "STE"])
     assert why.target == ()
     assert why.primary == {"max-index": "", "most-specific": ""}
-    assert "leaves the contrastive loss" in as_text(onto, why)
+    assert "leaves the contrastive loss" in explanation_text(onto, why)
 
 
 def test_sigma_is_told_and_used(onto):
     narrow = ecg_ontology.explain_codes(onto, ["164889003"], sigma=0.1)
     assert narrow.target[0].mass > 0.999
-    assert "σ = 0.1" in as_text(onto, narrow)
+    assert "σ = 0.1" in explanation_text(onto, narrow)
 
 
 def test_the_graph_is_drawn_with_every_abbreviation_and_the_same_bytes_each_time(onto, tmp_path):

@@ -1,6 +1,7 @@
 """Routing: the nine printed rows, all official codes, and what becomes of other strings."""
 
 import csv
+import hashlib
 from collections import Counter
 
 import pytest
@@ -30,6 +31,22 @@ MENDED = {
 }
 
 
+DECIDED = {
+    "55827005": {"Structural"},  # left ventricular high voltage
+    "67751000119106": {"Structural"},  # right atrial high voltage
+    "65778007": {"Rhythm"},  # sinoatrial block, as sinus arrest
+    "368009": set(),  # heart valve disorder, as heart failure
+    "scp:NORM": {"Normal"},
+    "scp:VCLVH": {"Structural"},
+}
+ADDED = {
+    "28189009": {"2AVB", "Conduction"},
+    "233896004": {"SVT", "Rhythm"},
+    "251147008": {"LowV", "Structural"},
+    "251148003": {"LowV", "Structural"},
+}
+
+
 def names(onto, code):
     return {onto.nodes[index].abbr for index in onto.route(code).nodes}
 
@@ -44,9 +61,41 @@ def test_the_profile_curated_routes_the_four_deviating_rows_by_their_official_la
     assert names(curated, code) == nodes
 
 
-def test_the_profiles_differ_in_exactly_four_codes(onto, curated):
+def test_the_profiles_differ_in_the_four_printed_codes_and_in_those_that_the_curators_decided(onto, curated):
     differing = {code for code in onto.codes if onto.route(code).nodes != curated.route(code).nodes}
-    assert differing == set(MENDED)
+    assert differing == set(MENDED) | set(DECIDED)
+    assert set(curated.codes) - set(onto.codes) == set(ADDED)
+
+
+@pytest.mark.parametrize(("code", "nodes"), {**DECIDED, **ADDED}.items())
+def test_a_doubted_code_is_decided_in_the_profile_curated_with_its_reason(onto, curated, code, nodes):
+    assert names(curated, code) == nodes
+    assert curated.route(code).notes
+    assert "in doubt" in onto.route(code).notes[-1]
+
+
+def test_the_profile_paper_routes_every_code_as_it_always_did(onto):
+    lines = (f"{code} {' '.join(onto.nodes[i].abbr for i in onto.route(code).nodes)}" for code in onto.codes)
+    text = "".join(f"{line}\n" for line in sorted(lines))
+    assert len(onto.codes) == 204
+    assert (
+        hashlib.sha256(text.encode()).hexdigest()
+        == "68808e454a8af22aa1e214aa775bbea0cf865e3181f29e55c67e1fd66a1c7c0a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("same", "family"),
+    [
+        (("55827005", "67751000119106", "251223006", "370365005", "scp:VCLVH"), {"Structural"}),
+        (("65778007", "5609005", "60423000"), {"Rhythm"}),
+        (("368009", "84114007"), set()),
+        (("scp:INJAS", "scp:INJAL", "scp:INJIN", "scp:INJLA", "scp:INJIL"), {"MyIsch", "Ischemic"}),
+    ],
+    ids=["signs without the diagnosis", "the sinus node", "diseases", "injury"],
+)
+def test_codes_of_one_sort_are_routed_alike_in_the_profile_curated(curated, same, family):
+    assert [names(curated, code) for code in same] == [family] * len(same)
 
 
 def test_an_answer_that_a_deviating_row_touches_says_so_and_no_other_does(onto, curated):
@@ -117,6 +166,14 @@ def test_ami_of_ptb_xl_is_anterior_not_acute(onto):
         ("scp:NOPE", Status.unknown),
         ("icd10:I48", Status.unknown),
         ("164889030", Status.invalid),
+        ("900000000000013009", Status.unknown),
+        ("54329014", Status.invalid),
+        ("123456780112", Status.invalid),
+        ("ICD-10.cm_v2:I48", Status.unknown),
+        ("1icd:I48", Status.invalid),
+        (":I48", Status.invalid),
+        ("icd10:", Status.invalid),
+        ("icd10:I 48", Status.invalid),
         ("STE", Status.invalid),
         ("", Status.invalid),
         ("12345", Status.invalid),
@@ -153,7 +210,7 @@ def test_statuses_are_counted(onto):
 
 
 def test_every_row_of_the_base_table_is_one_code_and_one_node(onto):
-    rows = Counter((row.code, row.node) for row in onto.draft.mappings if row.table == "curated")
+    rows = Counter((row.code, row.node) for row in onto.draft.mappings if row.table == "base")
     assert set(rows.values()) == {1}
 
 

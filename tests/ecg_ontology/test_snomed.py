@@ -6,9 +6,8 @@ import zipfile
 
 import pytest
 
-from ecg_ontology import InputError
+from ecg_ontology import InputError, Ontology, review_release
 from ecg_ontology.release import read_release
-from ecg_ontology.snomed import review
 
 CONCEPT = "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId\n"
 DESCRIPTION = (
@@ -67,14 +66,14 @@ def ids(findings):
 
 def test_a_release_that_says_the_same_gives_no_finding(curated, labels, release):
     path = release(concept_rows(labels), description_rows(labels), relationship_rows([]))
-    assert review(curated, path) == ()
+    assert review_release(curated, path) == ()
 
 
 def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels, release):
     there = {code: term for code, term in labels.items() if code != "164889003"}
     concepts = concept_rows(there, inactive={"164890007"})
     path = release(concepts, description_rows({**there, "270492004": "Fracture of femur (disorder)"}))
-    assert ids(review(curated, path)) == {
+    assert ids(review_release(curated, path)) == {
         ("CCG-E401", "164889003"),
         ("CCG-W402", "164890007"),
         ("CCG-W403", "270492004"),
@@ -84,7 +83,7 @@ def test_a_missing_an_inactive_and_a_foreign_code_are_told_apart(curated, labels
 def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(curated, labels, release):
     pairs = [("164896001", "99999999"), ("99999999", "164895002"), ("54329005", "57054005")]
     path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs))
-    found = review(curated, path)
+    found = review_release(curated, path)
     assert ids(found) == {
         ("CCG-W404", "164896001")
     }  # fibrillation under tachycardia; anterior under acute MI is fine
@@ -94,7 +93,7 @@ def test_a_code_under_another_leaf_s_code_is_found_over_several_steps(curated, l
 def test_relations_of_other_types_do_not_count(curated, labels, release):
     pairs = [("164896001", "164895002")]
     path = release(concept_rows(labels), description_rows(labels), relationship_rows(pairs, kind="363698007"))
-    assert review(curated, path) == ()
+    assert review_release(curated, path) == ()
 
 
 def test_of_a_full_release_the_latest_state_counts(curated, labels, release):
@@ -102,21 +101,21 @@ def test_of_a_full_release_the_latest_state_counts(curated, labels, release):
     again = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
     relations = relationship_rows([("164896001", "164895002")]) + again
     path = release(concept_rows(labels) + late, description_rows(labels), relations, state="Full")
-    assert ids(review(curated, path)) == {("CCG-W402", "164889003")}
+    assert ids(review_release(curated, path)) == {("CCG-W402", "164889003")}
 
 
 def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
     there = {code: term for code, term in labels.items() if code != "164889003"}
     folder = release(concept_rows(there), description_rows(there), relationship_rows([]))
     archive = shutil.make_archive(str(tmp_path / "release"), "zip", folder)
-    assert review(curated, archive) == review(curated, folder)
+    assert review_release(curated, archive) == review_release(curated, folder)
 
 
 def test_a_global_patient_set_is_read_without_relations(curated, labels, tmp_path):
     rows = [f"{code}\t{term}\t{term[5:]}\tActive\n" for code, term in labels.items() if code != "164889003"]
     path = tmp_path / "gps.txt"
     path.write_text("Concept ID\tFSN\tPreferred Term\tStatus\n" + "".join(rows), encoding="utf-8")
-    assert ids(review(curated, path)) == {("CCG-E401", "164889003")}
+    assert ids(review_release(curated, path)) == {("CCG-E401", "164889003")}
 
 
 @pytest.mark.parametrize("text", ["", "a\tb\n1\t2\n", "Concept ID\n1\n"])
@@ -124,7 +123,7 @@ def test_a_file_that_is_no_release_is_refused(curated, tmp_path, text):
     path = tmp_path / "noise.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="is neither"):
-        review(curated, path)
+        review_release(curated, path)
 
 
 def test_a_folder_or_zip_without_rf2_files_and_a_path_that_is_not_there_are_refused(curated, tmp_path):
@@ -132,9 +131,9 @@ def test_a_folder_or_zip_without_rf2_files_and_a_path_that_is_not_there_are_refu
         pass
     for path in (tmp_path, tmp_path / "empty.zip"):
         with pytest.raises(InputError, match="is no RF2 release"):
-            review(curated, path)
+            review_release(curated, path)
     with pytest.raises(InputError, match="is not there"):
-        review(curated, tmp_path / "nowhere")
+        review_release(curated, tmp_path / "nowhere")
 
 
 def test_a_long_relationship_file_is_read_in_bounded_memory(release):
@@ -147,3 +146,41 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
     tracemalloc.stop()
     assert found.parents == {}
     assert peak < 200 * n  # bytes: five integers a row, and what sorting them needs; no row's text
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("abc\t20240101\t1\t0\t164896001\t164895002\t0\t116680003\t0\t0\n", "'abc' is no number"),
+        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' is no number"),
+        ("1\tlate\t1\t0\t5\t164895002\t0\t116680003\t0\t0\n", "'late' is no number"),
+        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' is no number"),
+    ],
+)
+def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(curated, labels, release, row, says):
+    path = release(concept_rows(labels), description_rows(labels), RELATIONSHIP + row)
+    with pytest.raises(InputError, match=says) as caught:
+        review_release(curated, path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_release_without_a_column_is_refused(curated, labels, release):
+    path = release(concept_rows(labels), description_rows(labels).replace("conceptId", "concept"))
+    with pytest.raises(InputError, match="has no column conceptId"):
+        review_release(curated, path)
+
+
+def test_a_subtype_reaches_what_its_leaf_is_a_subtype_of(curated, labels, release):
+    # Anterior MI is a subtype of acute MI in the graph: a code routed to it alone reaches acute MI as well.
+    row = next(row for row in curated.draft.mappings if row.code == "54329005")
+    mine = [
+        row.model_copy(update={"code": "52035003", "node": curated.node(a).iri})
+        for a in ("AntMI", "Ischemic")
+    ]
+    onto = Ontology(
+        curated.draft.model_copy(update={"mappings": (*curated.draft.mappings, *mine)}), "curated"
+    )
+    there = {**labels, "52035003": labels["54329005"]}
+    pairs = relationship_rows([("52035003", "57054005")])
+    assert onto.route("57054005").leaves == (onto.node("AMI").index,)
+    assert review_release(onto, release(concept_rows(there), description_rows(there), pairs)) == ()

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import OutputError, SourceError, UsageError
-from ecg_ontology.building import built_files, stale
-from ecg_ontology.drafts import read_bundle
+from ecg_ontology import OutputError, SourceError, UsageError, built_files, stale_files
+from ecg_ontology.bundle import read_bundle
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
 from ecg_ontology.turtle import turtle_text
@@ -33,7 +32,7 @@ def edit(path: Path, old: str, new: str) -> Path:
 
 def test_the_packaged_bundle_and_the_lock_are_built_from_the_sources(sources):
     package = Path(ecg_ontology.__file__).parent / "data" / "ccg.json"
-    assert stale(built_files(sources, package)) == []
+    assert stale_files(built_files(sources, package)) == []
 
 
 def test_the_folder_of_sources_loads_as_the_packaged_ontology(onto, sources):

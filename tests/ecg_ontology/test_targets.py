@@ -1,6 +1,7 @@
 """Targets: the paper's worked examples, a slow reference by the formulas, and the target's properties."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import Concept, Kind, Ontology, Relation, UsageError
+from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation, Tier, UsageError
 from ecg_ontology import targets as vectorised
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
 
 ONTO = ecg_ontology.load()
 LEAVES = st.sets(st.sampled_from(ONTO.leaves), min_size=1, max_size=6)
@@ -22,6 +24,22 @@ def y_of(*records):
     for row, leaves in zip(y, records, strict=True):
         row[list(leaves)] = 1
     return y
+
+
+def of(nodes: tuple[Concept, ...], relations: tuple[Relation, ...]) -> Ontology:
+    """An ontology of these concepts and edges, sound or not, without routing."""
+    concepts = tuple(
+        DraftConcept(
+            iri=node.iri, index=node.index, abbr=node.abbr, tier=Tier.root if node.root else Tier.leaf
+        )
+        for node in nodes
+    )
+    edges = tuple(
+        DraftRelation(kind=edge.kind, subject=nodes[edge.source].iri, object=nodes[edge.target].iri)
+        for edge in relations
+    )
+    header = ONTO.header
+    return Ontology(Draft(header=header, concepts=concepts, relations=edges), checked=True)
 
 
 def slow_target(onto: Ontology, leaves: set[int], sigma: float, c_star: int) -> list[float]:
@@ -91,7 +109,7 @@ def test_a_grandchild_is_more_specific_than_a_child_of_higher_index():
     nodes = [Concept(index=i, abbr=str(i), label="", iri=str(i), root=False) for i in range(4)]
     subtype = [Relation(kind=Kind.subtype_of, source=a, target=b) for a, b in [(1, 0), (2, 1), (3, 0)]]
     ranks = vectorised.ranking(nodes, subtype, "most-specific")
-    assert vectorised.primary([[1, 1, 1, 1]], ranks)[0] == 2
+    assert vectorised.primary(np.ones((1, 4), bool), ranks)[0] == 2
 
 
 def test_an_unknown_rule_and_a_sigma_that_is_not_positive_are_refused():
@@ -102,9 +120,45 @@ def test_an_unknown_rule_and_a_sigma_that_is_not_positive_are_refused():
             ONTO.soft_targets(y_of({5}), sigma)
 
 
-def test_a_y_of_another_width_is_refused():
-    with pytest.raises(UsageError, match="40 numbers"):
-        ONTO.primary(np.zeros((2, 35)))
+@pytest.mark.parametrize("width", [35, 41])
+def test_a_y_of_another_width_is_refused(width):
+    for ask in (ONTO.primary, ONTO.soft_targets):
+        with pytest.raises(UsageError, match="40 numbers"):
+            ask(np.zeros((2, width)))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1, 0.3, 2])
+def test_a_y_of_other_numbers_than_0_and_1_is_refused_and_its_place_named(value):
+    y = np.zeros((3, 40))
+    y[1, 7] = value
+    for ask in (ONTO.primary, ONTO.soft_targets):
+        with pytest.raises(UsageError, match=re.escape(f"y[1, 7] is {value}")):
+            ask(y)
+
+
+def test_an_active_root_is_no_target():
+    y = y_of({5})
+    y[0, 1] = 1
+    for ask in (ONTO.primary, ONTO.soft_targets):
+        with pytest.raises(UsageError, match=r"the root Rhythm active \(column 1\)"):
+            ask(y)
+
+
+@pytest.mark.parametrize("y", [[[1], [0, 1]], np.full((1, 40), "1"), np.zeros(40)])
+def test_a_y_that_is_no_matrix_of_numbers_is_refused(y):
+    with pytest.raises(UsageError, match=r"^y "):
+        ONTO.primary(y)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32, np.float64])
+def test_c_star_and_t_have_their_dtypes_whatever_y_has_and_leave_y_as_it_is(dtype):
+    y = y_of({5, 34}, set(), {25}).astype(dtype)
+    before = y.copy()
+    assert ONTO.primary(y).dtype == np.int64
+    assert ONTO.soft_targets(y).dtype == np.float64
+    np.testing.assert_array_equal(ONTO.soft_targets(y), ONTO.soft_targets(before.astype(np.uint8)))
+    np.testing.assert_array_equal(y, before)
+    assert y.dtype == dtype
 
 
 @given(LEAVES, SIGMAS, RULES)
@@ -159,7 +213,7 @@ def test_relabelling_the_nodes_permutes_the_target(leaves, sigma, order):
     y = y_of(leaves)
     c_star = ONTO.primary(y)
     moved = vectorised.soft_targets(
-        y[:, order], np.argsort(order)[c_star], ONTO.distances[np.ix_(order, order)], sigma
+        y[:, order] == 1, np.argsort(order)[c_star], ONTO.distances[np.ix_(order, order)], sigma
     )
     np.testing.assert_allclose(moved, ONTO.soft_targets(y, sigma)[:, order], rtol=1e-12)
 
@@ -170,3 +224,62 @@ def test_a_batch_is_the_stack_of_its_records(records, rule):
     batch = ONTO.soft_targets(y, rule=rule)
     single = [ONTO.soft_targets(y[i : i + 1], rule=rule)[0] for i in range(len(records))]
     np.testing.assert_array_equal(batch, np.stack(single))
+
+
+@given(LEAVES, SIGMAS, st.floats(1.0001, 3.0))
+def test_the_entropy_of_a_target_rises_with_sigma(leaves, sigma, factor):
+    entropy = [
+        -float((t * np.log(t)).sum())
+        for t in (ONTO.soft_targets(y_of(leaves), each)[0] for each in (sigma, sigma * factor))
+    ]
+    assert entropy[0] < entropy[1]
+
+
+@st.composite
+def any_leaves(draw):
+    """A graph in any number of parts, its leaves and roots mixed, and y for a few records."""
+    n = draw(st.sampled_from([1, 2, 9, 64, 65, 255, 256, 300]))
+    root = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    nodes = tuple(Concept(index=i, abbr=f"c{i}", label="", iri=f"x#c{i}", root=root[i]) for i in range(n))
+    ends = st.integers(0, n - 1)
+    pairs = draw(st.lists(st.tuples(ends, ends).filter(lambda pair: pair[0] != pair[1]), max_size=40))
+    relations = tuple(Relation(kind=Kind.sibling, source=min(p), target=max(p)) for p in pairs)
+    leaves = [i for i in range(n) if not root[i]]
+    record = st.sets(st.sampled_from(leaves), max_size=5) if leaves else st.just(set())
+    return nodes, relations, draw(st.lists(record, min_size=1, max_size=4))
+
+
+@given(any_leaves(), SIGMAS)
+def test_any_graph_of_any_size_and_in_any_number_of_parts_gives_the_targets_of_the_formulas(case, sigma):
+    nodes, relations, records = case
+    onto = of(nodes, relations)
+    y = np.zeros((len(records), len(nodes)), np.uint8)
+    for row, leaves in zip(y, records, strict=True):
+        row[list(leaves)] = 1
+    t = onto.soft_targets(y, sigma)
+    assert t.dtype == np.float64
+    for c_star, row, leaves in zip(onto.primary(y).tolist(), t, records, strict=True):
+        assert c_star == max(leaves, default=-1)
+        if leaves:
+            np.testing.assert_allclose(row, slow_target(onto, leaves, sigma, c_star), rtol=1e-12)
+        else:
+            assert not row.any()
+
+
+@given(any_leaves())
+def test_codes_reach_their_leaves_in_a_graph_of_any_size(case):
+    nodes, _, records = case
+    leaves = [[node.index] if not node.root else [] for node in nodes]
+    coded = CodedRecords.of([[f"x:{leaf}" for leaf in record] for record in records])
+    reached = [leaves[int(code.removeprefix("x:"))] for code in coded.vocabulary]
+    y = vectorised.multi_hot(coded, reached, len(nodes))
+    assert [set(row.nonzero()[0]) for row in y] == records
+
+
+def test_the_rank_of_a_leaf_beyond_the_255th_still_counts():
+    onto = of(
+        tuple(Concept(index=i, abbr=str(i), label="", iri=f"x#{i}", root=i < 1) for i in range(600)), ()
+    )
+    y = np.zeros((3, 600), np.uint8)
+    y[0, [1, 256]] = y[1, [255, 599]] = y[2, [254, 255]] = 1
+    assert onto.primary(y).tolist() == [256, 599, 255]

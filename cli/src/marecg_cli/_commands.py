@@ -114,7 +114,7 @@ def application(help_: str, stages: Stages, distribution: str = "", default: str
 def add(app: typer.Typer, commands: Iterable[Callable[..., None]]) -> None:
     """Add functions to a command line, each under its own name, with -q and -v."""
     for command in commands:
-        name = command.__name__.rstrip("_")
+        name = command.__name__.rstrip("_").replace("_", "-")
         app.command(name, cls=Command)(_with_loudness(command))
 
 

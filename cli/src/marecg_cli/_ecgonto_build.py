@@ -10,6 +10,8 @@ from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
+OWN_SOURCES = Path("ontology")
+"""From the root of the repository, the only sources whose bundle the package carries."""
 BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
@@ -19,7 +21,9 @@ def export(
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
-    """Write the ontology as .npz, .safetensors, .json, .csv (a folder), .ttl, .owl, .nt or .dot.
+    """Write the ontology for other programs.
+
+    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .skos.ttl .sssom.tsv .dot
 
     Example: ecgonto export --out ccg.npz
     """
@@ -28,10 +32,10 @@ def export(
 
 
 def build(
-    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = Path("ontology"),
+    sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = OWN_SOURCES,
     out: Annotated[
-        Path, typer.Option(help="The bundle; default: the package's own, from the root.")
-    ] = BUNDLE,
+        Path | None, typer.Option(help="The bundle; default: the package's own for ontology, from the root.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 if something is stale.")
     ] = False,
@@ -40,12 +44,18 @@ def build(
 
     Example: ecgonto build --check
     """
-    from ecg_ontology.building import built_files, stale, write
-
-    files = built_files(sources, out)
-    outdated = stale(files)
+    if out is None:
+        if sources.resolve() != OWN_SOURCES.resolve() or not BUNDLE.parent.is_dir():
+            raise ecg_ontology.UsageError(
+                "no place is named for the bundle",
+                where=sources,
+                remedy=f"Name it: --out {sources.resolve().name}.json",
+            )
+        out = BUNDLE
+    files = ecg_ontology.built_files(sources, out)
+    outdated = ecg_ontology.stale_files(files)
     if not check:
-        write({path: files[path] for path in outdated})
+        ecg_ontology.write_files({path: files[path] for path in outdated})
     for path in files:
         state = "up to date" if path not in outdated else "stale" if check else "written"
         result(f"{path}: {state}")

@@ -53,11 +53,8 @@ def validate(
     off = reports.known_rules(disable or [])
     findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
     if reasoner:
-        from ecg_ontology.owl import consistency
-
-        findings += consistency(ecg_ontology.load(source, profile))
-    failed = reports.fails(findings, ecg_ontology.Severity[fail_on])
-    _report(findings, failed, form)
+        findings += ecg_ontology.owl.consistency(ecg_ontology.load(source, profile))
+    _report(findings, fail_on, form, source)
 
 
 def snomed(
@@ -73,11 +70,8 @@ def snomed(
 
     Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
     """
-    from ecg_ontology import reports
-    from ecg_ontology.snomed import review
-
-    findings = review(ecg_ontology.load(ontology, profile), release)
-    _report(findings, reports.fails(findings, ecg_ontology.Severity[fail_on]), form)
+    findings = ecg_ontology.review_release(ecg_ontology.load(ontology, profile), release)
+    _report(findings, fail_on, form)
 
 
 class CatalogueFormat(StrEnum):
@@ -132,16 +126,20 @@ def errata(form: As = Format.text) -> None:
 COMMANDS = (validate, rules, snomed, errata)
 
 
-def _report(findings: "Sequence[Finding]", failed: bool, form: ReportFormat) -> None:
+def _report(
+    findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
+) -> None:
     """Print findings, and end with exit code 1 when they fail."""
     from ecg_ontology import reports
 
+    threshold = ecg_ontology.Severity[fail_on]
+    failed = reports.fails(findings, threshold)
     if form is ReportFormat.json:
         result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
     elif form is ReportFormat.sarif:
-        result(reports.sarif(findings))
+        result(reports.sarif(findings, source))
     elif form is ReportFormat.junit:
-        result(reports.junit(findings))
+        result(reports.junit(findings, threshold))
     else:
         for finding in findings:
             place = f"{finding.where}: " if finding.where else ""

@@ -3,12 +3,13 @@
 `ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ecg_ontology
-from marecg_cli._output import EXIT_FINDINGS, Format, problem, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
@@ -18,12 +19,15 @@ Codes = Annotated[
 ]
 Profile = Annotated[
     Literal["paper", "curated"],
-    typer.Option(help="paper: four codes as the paper prints them; curated: mended."),
+    typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
 ]
 Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
 Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
 Source = Annotated[
     str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+]
+Language = Annotated[
+    str, typer.Option(metavar="LANGUAGE", help="Language of the labels, such as de; else English.")
 ]
 As = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
@@ -78,8 +82,8 @@ def target(
 
 
 def distance(
-    a: Annotated[str, typer.Argument(help="Index or abbreviation.")],
-    b: Annotated[str, typer.Argument(help="Index or abbreviation.")],
+    a: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
+    b: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
     ontology: Source = None,
     form: As = Format.text,
 ) -> None:
@@ -88,7 +92,7 @@ def distance(
     Example: ecgonto distance AntMI AMI
     """
     onto = ecg_ontology.load(ontology)
-    source, end = onto.node(a), onto.node(b)
+    source, end = ecg_ontology.find_concept(onto, a), ecg_ontology.find_concept(onto, b)
     path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
     edges = int(onto.distances[source.index, end.index])
     if form is Format.json:
@@ -98,14 +102,18 @@ def distance(
 
 
 def show(
-    node: Annotated[str | None, typer.Argument(help="Index or abbreviation; without it, all nodes.")] = None,
+    node: Annotated[
+        str | None,
+        typer.Argument(help="Index, abbreviation, label, synonym or code; without it, all nodes."),
+    ] = None,
+    lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
     form: As = Format.text,
 ) -> None:
-    """List the concepts, or show one with its neighbours, text variants and codes.
+    """List the concepts, or show one with its neighbours, names, text variants and codes.
 
-    Example: ecgonto show AntMI
+    Example: ecgonto show "atrial fibrillation"
     """
     onto = ecg_ontology.load(ontology, profile)
     if node is None:
@@ -113,22 +121,36 @@ def show(
             result_json([concept.model_dump() for concept in onto.nodes])
         else:
             for concept in onto.nodes:
-                result(f"{concept.index:>3}  {concept.abbr:<10}  {concept.label}")
+                label = ecg_ontology.label_in(concept, lang).text
+                result(f"{concept.index:>3}  {concept.abbr:<10}  {label}")
+        note_language(onto, onto.nodes, lang)
         return
-    concept = onto.node(node)
-    neighbours = [
-        {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
-        for other, relation in onto.neighbours(concept.index)
-    ]
+    concept = ecg_ontology.find_concept(onto, node)
+    neighbours = onto.neighbours(concept.index)
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
     if form is Format.json:
-        result_json({**concept.model_dump(), "neighbours": neighbours, "codes": codes})
-        return
-    result(f"{concept.abbr} ({concept.index})  {concept.label}\n{concept.iri}")
-    result("\n".join(f"  “{text}”" for text in concept.variants))
-    for each in neighbours:
-        result(f"  {each['relation']:<16} {each['abbr']} ({each['label']})")
-    result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
+        beside = [
+            {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
+            for other, relation in neighbours
+        ]
+        result_json({**concept.model_dump(), "neighbours": beside, "codes": codes})
+    else:
+        label = ecg_ontology.label_in(concept, lang).text
+        result(f"{concept.abbr} ({concept.index})  {label}\n{concept.iri}")
+        for name in (*concept.translations, *concept.synonyms):
+            result(f"  {name.text}" + (f" ({name.language})" if name.language else ""))
+        result("\n".join(f"  “{text}”" for text in concept.variants))
+        for other, relation in neighbours:
+            result(f"  {relation:<16} {other.abbr} ({ecg_ontology.label_in(other, lang).text})")
+        result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
+    note_language(onto, [concept], lang)
+
+
+def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
+    """Say on stderr where labels are missing in this language, or unreviewed."""
+    if lang != "en" and concepts:
+        for note in ecg_ontology.language_notes(onto, concepts, lang):
+            message(note)
 
 
 COMMANDS = (route, target, distance, show)
@@ -164,5 +186,5 @@ def exit_if_unknown(routes: "tuple[Route, ...]") -> None:
     strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
     codes = [repr(route.code) for route in routes if route.status in strange]
     if codes:
-        problem(f"unknown or malformed: {', '.join(codes)}")
+        problem(f"unknown or malformed: {', '.join(codes)}; `ecgonto search` finds codes by words")
         raise typer.Exit(EXIT_FINDINGS)

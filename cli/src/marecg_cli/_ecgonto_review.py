@@ -1,7 +1,8 @@
 """Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +10,9 @@ import ecg_ontology
 from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown
 from marecg_cli._output import Format, result, result_json
+
+if TYPE_CHECKING:
+    from ecg_ontology import Corpus
 
 
 def explain(
@@ -28,8 +32,6 @@ def explain(
 
     Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
     """
-    from ecg_ontology.explain import as_text
-
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, codes, sigma, rule)
     if picture is not None:
@@ -37,13 +39,14 @@ def explain(
     if form is Format.json:
         result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
     else:
-        result(as_text(onto, why))
+        result(ecg_ontology.explanation_text(onto, why))
     exit_if_unknown(why.routes)
 
 
 def coverage(
     corpus: Annotated[
-        Path, typer.Argument(help="A folder of .hea files, a prepared corpus, or a .csv of counts.")
+        Path,
+        typer.Argument(help="Headers (.hea), PTB-XL, a prepared corpus, .parquet of codes, .csv of counts."),
     ],
     sources: Annotated[
         list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
@@ -58,7 +61,7 @@ def coverage(
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
     onto = ecg_ontology.load(ontology, profile)
-    found = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(corpus, sources or ()), rule)
+    found = ecg_ontology.coverage_of(onto, _read_corpus(corpus, sources or ()), rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return
@@ -80,6 +83,9 @@ def diff(
     old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, help="Count codes whose target alone moves by less; 0 lists all.")
+    ] = 0.05,
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
@@ -87,34 +93,18 @@ def diff(
 ) -> None:
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
 
+    The summary comes first. Distances beyond twenty and codes that keep leaves and c* and move by less than
+    --threshold in total variation are counted; --threshold 0 and --format json list them.
+
     Example: ecgonto diff before/ontology ontology --corpus prepared
     """
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
-    records = None if corpus is None else ecg_ontology.read_corpus(corpus)
+    records = None if corpus is None else _read_corpus(corpus)
     found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return
-    if found.empty:
-        result("no difference in supervision")
-    for line in found.enumeration:
-        result(line)
-    for pair in found.moved:
-        result(f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}")
-    if found.rows:
-        result(f"changed rows of D: {', '.join(found.rows)}")
-    if found.routes:
-        result(f"changed routes: {', '.join(found.routes)}")
-    for code in found.codes:
-        y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
-        primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
-        result(f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}")
-    if found.records is not None:
-        result(
-            f"records: {found.records.changed} of {found.records.records} have another target, "
-            f"{found.records.primary_changed} another c*; total variation "
-            f"mean {found.records.mean_total_variation:.4f}, max {found.records.max_total_variation:.4f}"
-        )
+    result(ecg_ontology.difference_text(found, threshold))
 
 
 def draw(
@@ -143,3 +133,9 @@ def draw(
 
 
 COMMANDS = (explain, coverage, diff, draw)
+
+
+def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "Corpus":
+    """The codes at `path`; those of a prepared corpus stand in its index."""
+    index = path / "index.parquet"
+    return ecg_ontology.read_corpus(index if index.is_file() else path, sources)

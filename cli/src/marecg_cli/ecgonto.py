@@ -1,13 +1,20 @@
 """`ecgonto`: what a code means, how far two concepts lie apart, and whether an ontology is sound."""
 
-from marecg_cli import _ecgonto_build, _ecgonto_check, _ecgonto_look, _ecgonto_review
+from marecg_cli import (
+    _ecgonto_build,
+    _ecgonto_check,
+    _ecgonto_curate,
+    _ecgonto_find,
+    _ecgonto_look,
+    _ecgonto_review,
+)
 from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
 STAGES = {
-    "look": ("show", "route", "target", "distance", "explain", "draw"),
+    "look": ("show", "search", "tree", "browse", "route", "target", "distance", "explain", "draw"),
     "check": ("validate", "rules", "errata", "snomed"),
-    "review": ("coverage", "diff"),
+    "review": ("coverage", "diff", "review", "add-code", "match"),
     "build": ("build", "export"),
 }
 """What the commands are for."""
@@ -18,7 +25,14 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_ecgonto_look, _ecgonto_review, _ecgonto_check, _ecgonto_build):
+for module in (
+    _ecgonto_look,
+    _ecgonto_find,
+    _ecgonto_review,
+    _ecgonto_curate,
+    _ecgonto_check,
+    _ecgonto_build,
+):
     add(app, module.COMMANDS)
 
 

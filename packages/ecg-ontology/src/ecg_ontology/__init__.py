@@ -8,13 +8,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ecg_ontology import owl, reports
+    from ecg_ontology.browse import write_page
+    from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
-    from ecg_ontology.concepts import Concept, Finding, Kind, Regime, Relation, Route, Severity, Status, Tier
+    from ecg_ontology.concepts import (
+        Concept,
+        Finding,
+        Kind,
+        Name,
+        Regime,
+        Relation,
+        Route,
+        Severity,
+        Status,
+        Tier,
+    )
     from ecg_ontology.corpora import Corpus, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
+    from ecg_ontology.diff_text import difference_text
     from ecg_ontology.drafts import Erratum
-    from ecg_ontology.draw import draw_distances, draw_graph
+    from ecg_ontology.draw import draw_distances, draw_graph, family_colours
     from ecg_ontology.errors import (
         EcgError,
         InputError,
@@ -23,44 +38,88 @@ if TYPE_CHECKING:
         UnknownConceptError,
         UsageError,
     )
-    from ecg_ontology.explain import Explanation, explain_codes
+    from ecg_ontology.explain import Explanation, explain_codes, explanation_text
     from ecg_ontology.exports import export
+    from ecg_ontology.files import refuse_others, replacing
     from ecg_ontology.graph import ConceptGraph
+    from ecg_ontology.languages import label_in, language_notes, languages_of
     from ecg_ontology.loading import errata, load, validate
+    from ecg_ontology.matching import Candidate, NewCode, candidate_rows, match_label, read_new_codes
     from ecg_ontology.ontology import Ontology
+    from ecg_ontology.positions import node_positions
+    from ecg_ontology.review import review_rows, write_review
+    from ecg_ontology.revise import decision_counts, read_decisions, revised_files
+    from ecg_ontology.routing_file import Decision
+    from ecg_ontology.search import Field, Hit, Match, find_concept, search_concepts, suggestions
+    from ecg_ontology.snomed import review_release
+    from ecg_ontology.tree import Branch, branches
 
     __version__: str
 
 _HOMES = {
+    "building": ("built_files", "stale_files", "write_files"),
     "coded": ("CodedRecords",),
-    "concepts": ("Concept", "Finding", "Kind", "Regime", "Relation", "Route", "Severity", "Status", "Tier"),
+    "concepts": (
+        "Concept",
+        "Finding",
+        "Kind",
+        "Name",
+        "Regime",
+        "Relation",
+        "Route",
+        "Severity",
+        "Status",
+        "Tier",
+    ),
     "corpora": ("Corpus", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
     "drafts": ("Erratum",),
-    "draw": ("draw_distances", "draw_graph"),
+    "draw": ("draw_distances", "draw_graph", "family_colours"),
     "errors": ("EcgError", "InputError", "OutputError", "SourceError", "UnknownConceptError", "UsageError"),
-    "explain": ("Explanation", "explain_codes"),
+    "explain": ("Explanation", "explain_codes", "explanation_text"),
     "exports": ("export",),
+    "files": ("refuse_others", "replacing"),
     "graph": ("ConceptGraph",),
+    "languages": ("label_in", "language_notes", "languages_of"),
+    "search": ("Field", "Hit", "Match", "find_concept", "search_concepts", "suggestions"),
+    "tree": ("Branch", "branches"),
+    "review": ("review_rows", "write_review"),
+    "routing_file": ("Decision",),
+    "revise": ("decision_counts", "read_decisions", "revised_files"),
+    "matching": ("Candidate", "NewCode", "candidate_rows", "match_label", "read_new_codes"),
+    "browse": ("write_page",),
+    "diff_text": ("difference_text",),
     "loading": ("errata", "load", "validate"),
     "ontology": ("Ontology",),
+    "positions": ("node_positions",),
+    "snomed": ("review_release",),
 }
+_MODULES = ("owl", "reports")
+"""Public as a whole."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Branch",
+    "Candidate",
     "CodedRecords",
     "Concept",
     "ConceptGraph",
     "Corpus",
     "Coverage",
+    "Decision",
     "Difference",
     "EcgError",
     "Erratum",
     "Explanation",
+    "Field",
     "Finding",
+    "Hit",
     "InputError",
     "Kind",
+    "Match",
+    "Name",
+    "NewCode",
     "Ontology",
     "OutputError",
     "Regime",
@@ -72,22 +131,52 @@ __all__ = [
     "Tier",
     "UnknownConceptError",
     "UsageError",
+    "branches",
+    "built_files",
+    "candidate_rows",
     "compare",
     "coverage_of",
+    "decision_counts",
+    "difference_text",
     "draw_distances",
     "draw_graph",
     "errata",
     "explain_codes",
+    "explanation_text",
     "export",
+    "family_colours",
+    "find_concept",
+    "label_in",
+    "language_notes",
+    "languages_of",
     "load",
+    "match_label",
+    "node_positions",
+    "owl",
     "read_corpus",
+    "read_decisions",
+    "read_new_codes",
+    "refuse_others",
+    "replacing",
+    "reports",
+    "review_release",
+    "review_rows",
+    "revised_files",
+    "search_concepts",
+    "stale_files",
+    "suggestions",
     "validate",
+    "write_files",
+    "write_page",
+    "write_review",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("ecg-ontology")
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

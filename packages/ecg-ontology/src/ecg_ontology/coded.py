@@ -4,7 +4,7 @@ Shapes: B records, K codes of all records together, V distinct codes.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology.errors import UsageError
+from ecg_ontology.routing import code_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,39 @@ class CodedRecords:
             )
 
     @classmethod
-    def of(cls, records: Sequence[Sequence[str]]) -> "CodedRecords":
-        """Factorise lists of codes; the vocabulary has them in the order of their first appearance."""
-        place: defaultdict[str, int] = defaultdict()
+    def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
+        """Factorise lists of codes; the vocabulary has them in the order of their first appearance.
+
+        Raises:
+            UsageError: a record is no list, or a code neither text nor a whole number.
+        """
+        place: defaultdict[str | int, int] = defaultdict()
         place.default_factory = place.__len__  # a code not met before takes the next place
-        sizes = np.fromiter(map(len, records), np.intp, len(records))
-        ids = np.fromiter(map(place.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
-        return cls(tuple(place), ids, np.append(0, sizes.cumsum()))
+        try:
+            if any(issubclass(kind, str | bytes) for kind in set(map(type, records))):
+                raise TypeError  # its letters would pass as codes
+            sizes = np.fromiter(map(len, records), np.intp, len(records))
+            ids = np.fromiter(map(place.__getitem__, chain.from_iterable(records)), np.intp, sizes.sum())
+        except TypeError:
+            _refuse_other_than_lists(records)
+            raise
+        codes = [code_text(code) for code in place]
+        vocabulary = {code: number for number, code in enumerate(dict.fromkeys(codes))}
+        if len(vocabulary) < len(codes):  # a code both as a number and as text
+            ids = np.array([vocabulary[code] for code in codes], np.intp)[ids]
+        return cls(tuple(vocabulary), ids, np.append(0, sizes.cumsum()))
 
     def __len__(self) -> int:
         """The number of records."""
         return len(self.offsets) - 1
+
+
+def _refuse_other_than_lists(records: object) -> None:
+    remedy = 'Give a list of codes for each record, such as [["164889003"], []]'
+    if isinstance(records, str | bytes) or not isinstance(records, Collection):
+        raise UsageError(f"{str(records)[:60]!r} is no list of records", remedy=remedy)
+    for number, record in enumerate(records):
+        if isinstance(record, str | bytes) or not isinstance(record, Collection):
+            raise UsageError(f"record {number} is {record!r}, no list of codes", remedy=remedy)
+        for code in record:
+            code_text(code)

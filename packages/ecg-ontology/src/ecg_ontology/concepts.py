@@ -74,6 +74,23 @@ _READINGS = {
 }
 
 
+class Name(Frozen):
+    """A text in a language, as a label or a synonym.
+
+    Attributes:
+        text: the text.
+        language: its language as in BCP 47, such as ``de``; "" where none is stated.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().node("AF").translations[0]
+        Name(text='Vorhofflimmern', language='de')
+    """
+
+    text: str
+    language: str = ""
+
+
 class Concept(Frozen):
     """One node of the graph.
 
@@ -86,6 +103,8 @@ class Concept(Frozen):
         variants: the texts that describe it to a text encoder, in alphabetical order.
         yields: a finding of the healthy heart that gives way to any other leaf under the rule
             ``most-specific``.
+        translations: its name in other languages, by language.
+        synonyms: what else it is called, in any language.
 
     Example:
         >>> import ecg_ontology
@@ -100,6 +119,8 @@ class Concept(Frozen):
     root: bool
     variants: tuple[str, ...] = ()
     yields: bool = False
+    translations: tuple[Name, ...] = ()
+    synonyms: tuple[Name, ...] = ()
 
 
 class Relation(Frozen):

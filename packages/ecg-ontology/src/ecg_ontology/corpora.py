@@ -1,4 +1,4 @@
-"""The codes of a corpus: from WFDB headers, from a prepared corpus, or from a table of counts."""
+"""The codes of a corpus: from WFDB headers, from PTB-XL's database, or from a table of codes or of counts."""
 
 import csv
 import re
@@ -12,7 +12,12 @@ from ecg_ontology.errors import InputError, UsageError
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
 """The three sources of the pretraining corpus, as the official Dx map names their columns."""
 
+PTBXL = "ptbxl_database.csv"
+"""Names the statements of PTB-XL's records, whose headers name none."""
+
 _DX = re.compile(r"#\s*Dx:(.*)", re.IGNORECASE)
+_LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
+"""A statement in the column scp_codes, which holds them as Python writes a dictionary."""
 
 
 class Corpus(Frozen):
@@ -40,13 +45,14 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
     r"""Read the codes of a corpus.
 
     Args:
-        path: a folder of WFDB headers, searched in depth; a prepared corpus (a folder whose ``index.parquet``
-            lists each record's codes in the column ``codes``); or a ``.csv`` of codes and counts.
+        path: a folder of WFDB headers, searched in depth; a PTB-XL release (its statements become ``scp:…``);
+            a ``.parquet`` table with each record's list of codes in the column ``codes``; or a ``.csv`` of
+            codes and counts.
         sources: columns of the ``.csv`` to add up; by default those of the paper's corpus where the table
             has them (Ningbo, Georgia, PTB), else ``count`` or ``total``.
 
     Raises:
-        InputError: the path is not there or holds no codes.
+        InputError: the path is not there, can't be read, or holds no codes.
         UsageError: the table has no such column.
 
     Example:
@@ -57,26 +63,34 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
         (('164889003', '426783006'),)
     """
     path = Path(path)
+    if path.suffix == ".parquet":
+        return _from_records(path, _lists(path))
     if path.is_file():
         return _from_table(path, sources)
-    if (path / "index.parquet").is_file():
-        return _from_records(path, _prepared(path / "index.parquet"))
     if not path.is_dir():
         raise InputError(
             "is not there",
             where=path,
-            remedy="Give a folder of headers, a prepared corpus, or a .csv of counts",
+            remedy="Give a folder of headers, a .parquet of code lists, or a .csv of counts",
         )
+    if (path / PTBXL).is_file():
+        return _from_table(path / PTBXL, sources)
     return _from_records(path, _headers(path))
 
 
 def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> Corpus:
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
+    if not counts:
+        raise InputError(
+            f"names no code in any of its {len(records)} records",
+            where=path,
+            remedy="Headers name theirs in a comment, #Dx: 164889003,426783006",
+        )
     return Corpus(name=str(path), counts=dict(counts), records=records)
 
 
 def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
-    headers = sorted(folder.rglob("*.hea"))
+    headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
     if not headers:
         raise InputError(
             "holds no WFDB header (.hea)", where=folder, remedy="Give the folder that holds the records"
@@ -86,32 +100,43 @@ def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
 
 def _codes_of(header: Path) -> tuple[str, ...]:
     """The codes of one header; text that is no code stays in the list and is counted as malformed."""
-    for line in header.read_text(encoding="utf-8", errors="replace").splitlines():
+    if not header.is_file():  # a pipe would be waited for
+        raise InputError("is no file", where=header, remedy="Remove it, or give another folder")
+    try:
+        text = header.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=header) from error
+    for line in text.split("\n"):
         if match := _DX.match(line):
             return tuple(code for part in match[1].split(",") if (code := part.strip()))
     return ()
 
 
-def _prepared(index: Path) -> tuple[tuple[str, ...], ...]:
+def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
-        raise UsageError("reading a prepared corpus needs pyarrow", remedy="pip install pyarrow") from error
+        raise UsageError("reading .parquet needs pyarrow", remedy="pip install pyarrow") from error
     try:
-        rows = parquet.read_table(index, columns=["codes"])["codes"].to_pylist()
-    except (ArrowException, KeyError, OSError) as error:
+        rows = parquet.read_table(table, columns=["codes"])["codes"].to_pylist()
+        return tuple(tuple(map(str, codes or ())) for codes in rows)
+    except (ArrowException, KeyError, OSError, TypeError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"is no index of a prepared corpus: {reason[:200]}", where=index) from error
-    return tuple(tuple(codes or ()) for codes in rows)
+        raise InputError(
+            f"is no table with lists of codes in a column `codes`: {reason[:200]}", where=table
+        ) from error
 
 
 def _from_table(path: Path, sources: Sequence[str]) -> Corpus:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, restval=""))
+            reader = csv.DictReader(file, restval="")
+            header = list(reader.fieldnames or ())
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read as a table of counts ({error})", where=path) from error
-    header = list(rows[0]) if rows else []
+    if "scp_codes" in header:
+        return _from_records(path, tuple(_statements(row["scp_codes"], path, line) for line, row in rows))
     if "code" not in header:
         raise InputError("has no column `code`", where=path, remedy="Give a .csv with columns code and count")
     chosen = tuple(sources) or _default_columns(header)
@@ -120,13 +145,26 @@ def _from_table(path: Path, sources: Sequence[str]) -> Corpus:
         raise UsageError(
             f"has no column {', '.join(missing) or 'count'}", where=path, remedy=f"It has {', '.join(header)}"
         )
-    counts = {row["code"]: sum(_count(row[column], path, row["code"]) for column in chosen) for row in rows}
+    counts: dict[str, int] = {}
+    for line, row in rows:
+        code = row["code"].strip()
+        if code in counts:
+            problem = f"line {line} counts {code} a second time"
+            raise InputError(problem, where=path, remedy="Keep one row for each code")
+        counts[code] = sum(_count(row[column], path, code) for column in chosen)
     return Corpus(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
 
 
 def _default_columns(header: Sequence[str]) -> tuple[str, ...]:
     paper = tuple(column for column in PAPER_SOURCES if column in header)
     return paper or tuple(column for column in ("count", "total") if column in header)[:1]
+
+
+def _statements(text: str, path: Path, line: int) -> tuple[str, ...]:
+    if not re.fullmatch(rf"\{{({_LIKELIHOOD}(,|(?=\}})))*\}}", text.strip()):
+        problem = f"line {line} names its statements as {text[:60]!r}"
+        raise InputError(problem, where=path, remedy="Download PTB-XL again")
+    return tuple(f"scp:{name}" for name in re.findall(_LIKELIHOOD, text))
 
 
 def _count(text: str, path: Path, code: str) -> int:

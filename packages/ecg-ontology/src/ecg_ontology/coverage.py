@@ -113,9 +113,8 @@ def _of_records(onto: Ontology, records: Sequence[Sequence[str]], rule: str) -> 
     y = onto.leaf_multi_hot(records)
     primary = onto.primary(y, rule)
     yielding = [node.index for node in onto.nodes if node.yields]
-    families = {edge.source: edge.target for edge in onto.relations if edge.kind == "family"}
-    normal = {families.get(leaf) for leaf in yielding}
-    pathologies = [leaf for leaf in onto.leaves if families[leaf] not in normal]
+    normal = {onto.families[leaf] for leaf in yielding}
+    pathologies = [leaf for leaf in onto.leaves if onto.families[leaf] not in normal]
     odd = [c in yielding and bool(row[pathologies].any()) for c, row in zip(primary.tolist(), y, strict=True)]
     lengths = Counter(len(codes) for codes in records)
     return RecordUse(

@@ -3,12 +3,12 @@
 Two revisions are compared by the IRIs of their concepts, so a renumbering shows as such.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.concepts import Frozen
+from ecg_ontology.concepts import Concept, Frozen
 from ecg_ontology.corpora import Corpus
 from ecg_ontology.ontology import Ontology
 
@@ -61,6 +61,8 @@ class Difference(Frozen):
         moved: pairs of concepts whose distance changed, leaf pairs first.
         rows: concepts whose row of D changed: their soft target is another one.
         codes: codes whose y, c* or target changed.
+        yields: concepts that yield under ``most-specific`` in one of the two alone.
+        texts: concepts of both whose label, text variants, translations or synonyms changed.
         records: the same for a corpus, where one was given.
 
     Example:
@@ -75,12 +77,16 @@ class Difference(Frozen):
     moved: tuple[MovedPair, ...]
     rows: tuple[str, ...]
     codes: tuple[ChangedCode, ...]
+    yields: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
     records: ChangedRecords | None = None
 
     @property
     def empty(self) -> bool:
-        """Whether supervision is the same."""
-        return not (self.enumeration or self.routes or self.codes)
+        """Whether a model learns the same: concepts, edges, routes, targets, what yields, and texts."""
+        by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
+        found = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
+        return not any(found)
 
 
 def compare(
@@ -99,7 +105,7 @@ def compare(
         >>> import ecg_ontology
         >>> difference = ecg_ontology.compare(ecg_ontology.load(), ecg_ontology.load(profile="curated"))
         >>> difference.routes
-        ('164931005', '233917008', '413444003', '698252002')
+        ('164931005', '233896004', '233917008', ...)
     """
     moved = _moved_pairs(old, new)
     names = {name for pair in moved for name in (pair.a, pair.b)}
@@ -111,8 +117,16 @@ def compare(
         moved=moved,
         rows=tuple(node.abbr for node in new.nodes if node.abbr in names),
         codes=tuple(_changed_codes(old, new, codes, sigma, rule)),
+        yields=_changed(old, new, lambda node: node.yields),
+        texts=_changed(old, new, lambda node: (node.label, node.variants, node.translations, node.synonyms)),
         records=None if records is None else _changed_records(old, new, records, sigma, rule),
     )
+
+
+def _changed(old: Ontology, new: Ontology, part: Callable[[Concept], object]) -> tuple[str, ...]:
+    """The concepts of both in which a part differs."""
+    before = {node.iri: part(node) for node in old.nodes}
+    return tuple(node.abbr for node in new.nodes if node.iri in before and before[node.iri] != part(node))
 
 
 def _reached(onto: Ontology, code: str) -> frozenset[str]:

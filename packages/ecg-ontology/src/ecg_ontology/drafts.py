@@ -5,17 +5,15 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 ``ccg.json`` is a draft written as JSON, so whatever is loaded passes through the same door.
 """
 
-from pathlib import Path
+from functools import cached_property
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ecg_ontology.concepts import Frozen, Kind, Regime, Tier
-from ecg_ontology.errors import SourceError
-from ecg_ontology.files import replacing
+from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
 
-BASE_TABLE = "curated"
-"""The routing table that every profile starts from."""
+BASE_TABLE = "base"
+"""The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
 
 
 class Header(Frozen):
@@ -28,6 +26,7 @@ class Header(Frozen):
         licence: IRI of the licence.
         creators: who made it.
         provenance: where its content comes from.
+        unreviewed: languages whose labels no clinician has reviewed.
     """
 
     iri: str
@@ -36,6 +35,7 @@ class Header(Frozen):
     licence: str
     creators: tuple[str, ...]
     provenance: tuple[str, ...]
+    unreviewed: tuple[str, ...] = ()
 
 
 class DraftConcept(Frozen):
@@ -48,6 +48,25 @@ class DraftConcept(Frozen):
     tier: Tier | None = None
     variants: tuple[str, ...] = ()
     yields: bool = False
+    translations: tuple[Name, ...] = ()
+    synonyms: tuple[Name, ...] = ()
+    deprecated: bool = False
+    place: str = ""
+
+
+class Statement(Frozen):
+    """A statement that a draft has no field for, kept as it is: three terms as N-Triples write them."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+class Misstatement(Frozen):
+    """What a source says of a subject and can't mean: two labels of one language, a truth value "yes"."""
+
+    subject: str
+    problem: str
     place: str = ""
 
 
@@ -60,7 +79,7 @@ class DraftRelation(Frozen):
     place: str = ""
 
 
-class Mapping(Frozen):
+class RoutingRow(Frozen):
     """One row of a routing table: one code and one node.
 
     Attributes:
@@ -69,9 +88,14 @@ class Mapping(Frozen):
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` when no node can carry the code.
         regime: the appendix's regime of the code.
+        modifier: ``Not`` where the row denies what it says.
+        node_label: the node's label as the row has it.
         reason: why, where the labels alone don't say it.
         source: who decided: the paper's table or the curation.
-        table: the table's name: ``curated``, ``paper`` or that of a further vocabulary.
+        justification: how the mapping was made, as a CURIE of the vocabulary SEMAPV.
+        author: who reviewed the row last.
+        date: when, ``YYYY-MM-DD``.
+        table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
     """
 
@@ -80,8 +104,13 @@ class Mapping(Frozen):
     predicate: str
     node: str | None
     regime: Regime
+    modifier: str = ""
+    node_label: str = ""
     reason: str = ""
     source: str = ""
+    justification: str = "semapv:ManualMappingCuration"
+    author: str = ""
+    date: str = ""
     table: str = BASE_TABLE
     place: str = ""
 
@@ -97,11 +126,24 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(Frozen):
-    """The frozen enumeration: a version, the lines that it froze, and the hash written above them."""
+    """The frozen enumeration.
+
+    Attributes:
+        version: the version that froze it.
+        sha256: the hash written above the lines: that of the node and edge lines.
+        lines: node and edge lines.
+        yields: indices of the concepts that yield under the rule ``most-specific``.
+        official: number of codes of the official map.
+        seal: hash of all of this; "" in a lock of before seals.
+        place: its file.
+    """
 
     version: str
     sha256: str
     lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
+    yields: tuple[int, ...] = ()
+    official: int = 0
+    seal: str = ""
     place: str = ""
 
 
@@ -141,62 +183,24 @@ class Draft(Frozen):
         official: label of every code of the official map that the base table must cover.
         lock: the frozen enumeration, where the sources bring one.
         errata: what the paper the graph comes from contradicts.
+        statements: what the graph states besides.
+        misstatements: what it states and can't mean.
     """
 
     header: Header
     concepts: tuple[DraftConcept, ...]
     relations: tuple[DraftRelation, ...]
-    mappings: tuple[Mapping, ...] = ()
+    mappings: tuple[RoutingRow, ...] = ()
     official: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    misstatements: tuple[Misstatement, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""
-        for concept in self.concepts:
-            if concept.iri == iri and concept.abbr:
-                return concept.abbr
-        return iri.rpartition("#")[2].rpartition("/")[2]
+        return self._abbreviations.get(iri) or iri.rpartition("#")[2].rpartition("/")[2]
 
-
-def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
-
-    Raises:
-        SourceError: the file can't be read or is no bundle.
-    """
-    try:
-        return Draft.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SourceError(
-            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
-            where=path,
-            remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
-        ) from error
-
-
-def write_bundle(draft: Draft, path: Path) -> None:
-    """Write `draft` as a bundle: the same bytes for the same content, wherever it was read from.
-
-    Raises:
-        OutputError: the file can't be written.
-    """
-    with replacing(path) as temporary:
-        temporary.write_text(bundle_text(draft), encoding="utf-8")
-
-
-def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle. File places are left out: they are the sources', not the content's."""
-    everywhere = {"concepts": {"__all__": {"place"}}, "relations": {"__all__": {"place"}}}
-    return (
-        draft.model_dump_json(
-            indent=1,
-            exclude={**everywhere, "mappings": {"__all__": {"place"}}, "lock": {"place"}},
-            exclude_defaults=True,
-        )
-        + "\n"
-    )
+    @cached_property
+    def _abbreviations(self) -> dict[str, str]:
+        return {concept.iri: concept.abbr for concept in self.concepts}

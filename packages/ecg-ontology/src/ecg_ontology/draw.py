@@ -15,8 +15,8 @@ from ecg_ontology.concepts import Kind
 from ecg_ontology.errors import UsageError
 from ecg_ontology.explain import Explanation
 from ecg_ontology.files import replacing
-from ecg_ontology.layout import Places, by_family, families, places
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.positions import node_positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +32,21 @@ STROKES: dict[Kind, Any] = {
     Kind.ring: "solid",
 }
 ENDINGS = (".svg", ".png", ".pdf")
+
+Positions = dict[int, tuple[float, float]]
+
+
+def family_colours(onto: Ontology) -> tuple[str, ...]:
+    """Return the colour of each concept's family, as in every picture of the graph.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> colours = ecg_ontology.family_colours(onto)
+        >>> colours[onto.node("AF").index] == colours[onto.node("Rhythm").index]
+        True
+    """
+    return tuple(COLOURS[place % len(COLOURS)] for place in _family_places(onto))
 
 
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
@@ -54,9 +69,9 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
     """
     figure = _figure(13.33, 7.5)
     axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
-    where = places(onto)
-    _draw_edges(onto, axes, where)
-    _draw_nodes(onto, axes, where, why)
+    positions = node_positions(onto)
+    _draw_edges(onto, axes, positions)
+    _draw_nodes(onto, axes, positions, why)
     _legend(onto, axes)
     if why is None:
         title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
@@ -82,7 +97,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     """
     figure = _figure(10, 9)
     axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
-    order = by_family(onto)
+    order = onto.by_family
     names = [onto.nodes[i].abbr for i in order]
     from matplotlib import colormaps
 
@@ -118,7 +133,7 @@ def _save(figure: "Figure", out: str | Path) -> Path:
     return out
 
 
-def _draw_edges(onto: Ontology, axes: "Axes", where: Places) -> None:
+def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     for edge in onto.relations:
@@ -135,8 +150,8 @@ def _draw_edges(onto: Ontology, axes: "Axes", where: Places) -> None:
             style |= {"linewidth": 1.8, "color": "#222222"}
             bend = 0.25  # so that edges over several leaves do not run through those between
         line = FancyArrowPatch(
-            where[edge.source],
-            where[edge.target],
+            positions[edge.source],
+            positions[edge.target],
             arrowstyle="-",
             connectionstyle=f"arc3,rad={bend}",
             zorder=1,
@@ -145,25 +160,25 @@ def _draw_edges(onto: Ontology, axes: "Axes", where: Places) -> None:
         axes.add_patch(line)
 
 
-def _draw_nodes(onto: Ontology, axes: "Axes", where: Places, why: Explanation | None) -> None:
-    family, roots = families(onto), onto.roots
+def _draw_nodes(onto: Ontology, axes: "Axes", positions: Positions, why: Explanation | None) -> None:
+    colours, places = family_colours(onto), _family_places(onto)
     sizes = _sizes(onto, why)
     active = set() if why is None else set(why.leaves)
     for node in onto.nodes:
-        which = roots.index(family[node.index])
+        shape = SHAPES[places[node.index] % len(SHAPES)]
         chosen = node.abbr in active
         axes.scatter(
-            *where[node.index],
+            *positions[node.index],
             s=sizes[node.index],
-            c=COLOURS[which % len(COLOURS)],
-            marker=SHAPES[which % len(SHAPES)],
+            c=colours[node.index],
+            marker=shape,
             edgecolors="black",
             linewidths=3.0 if chosen else 1.0,
             zorder=2,
         )
         axes.annotate(
             node.abbr,
-            where[node.index],
+            positions[node.index],
             xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
             textcoords="offset points",
             ha="center",
@@ -175,6 +190,12 @@ def _draw_nodes(onto: Ontology, axes: "Axes", where: Places, why: Explanation | 
         )
     axes.set_axis_off()
     axes.margins(0.05, 0.08)
+
+
+def _family_places(onto: Ontology) -> list[int]:
+    """The place of each concept's family among the roots."""
+    place = {root: number for number, root in enumerate(onto.roots)}
+    return [place[root] for root in onto.families]
 
 
 def _sizes(onto: Ontology, why: Explanation | None) -> NDArray[np.float64]:

@@ -6,12 +6,9 @@ not in them: a model stays valid when those are corrected.
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 
 from ecg_ontology.concepts import Concept, Relation, Tier
-from ecg_ontology.drafts import LOCK_LINE, Lock
-from ecg_ontology.errors import SourceError
 
 
 def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -> tuple[str, ...]:
@@ -48,40 +45,3 @@ def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:
     kind, second, *_ = line.split("\t")
     is_edge = kind == "edge"
     return (is_edge, 0 if is_edge else int(second), sign == "+ ", line)
-
-
-def lock_text(version: str, lines: Sequence[str]) -> str:
-    """Return the text of ``enumeration.lock``."""
-    head = (
-        "# The frozen enumeration and graph. `ecgonto build` writes this file; never edit it.\n"
-        "# sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum\n"
-    )
-    body = "".join(f"{line}\n" for line in lines)
-    return f"{head}version\t{version}\nsha256\t{sha256_of(lines)}\n{body}"
-
-
-def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``.
-
-    Raises:
-        SourceError: it is not of the form that `lock_text` writes.
-    """
-    fields: dict[str, str] = {}
-    lines: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        key, _, rest = line.partition("\t")
-        if key in ("version", "sha256"):
-            fields[key] = rest
-        elif re.fullmatch(LOCK_LINE, line):
-            lines.append(line)
-        elif line and not line.startswith("#"):
-            raise SourceError(
-                f"line {number} is damaged", where=place, remedy="Restore it from version control"
-            )
-    if fields.keys() != {"version", "sha256"}:
-        raise SourceError(
-            "is no enumeration lock: it names no version and sha256",
-            where=place,
-            remedy="Restore it from version control",
-        )
-    return Lock(version=fields["version"], sha256=fields["sha256"], lines=tuple(lines), place=place)

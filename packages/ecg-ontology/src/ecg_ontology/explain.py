@@ -92,8 +92,16 @@ def _abbr(onto: Ontology, index: int) -> str:
     return "" if index < 0 else onto.nodes[index].abbr
 
 
-def as_text(onto: Ontology, why: Explanation) -> str:
-    """Return the explanation as plain text, nodes of equal mass on one line."""
+def explanation_text(onto: Ontology, why: Explanation) -> str:
+    """Return the explanation as plain text, nodes of equal mass on one line.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> text = ecg_ontology.explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
+        >>> text.splitlines()[0]
+        '164889003  atrial fibrillation  →  AF, Rhythm'
+    """
     lines = []
     for route in why.routes:
         reached = ", ".join(onto.nodes[index].abbr for index in route.nodes) or route.status.value

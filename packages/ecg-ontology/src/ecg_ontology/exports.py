@@ -10,6 +10,8 @@ import numpy as np
 from ecg_ontology.errors import UsageError
 from ecg_ontology.files import replacing
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign, refuse_unmarked
+from ecg_ontology.vocabulary_exports import routing_text, skos_mark, skos_text, sssom_mark
 
 
 def export(onto: Ontology, out: str | Path) -> Path:
@@ -21,14 +23,18 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
     ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
+    ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
+    ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.dot``                  the graph for Graphviz
     ========================  =============================================================================
+
+    What an earlier export wrote is replaced; nothing else is.
 
     Returns:
         The path that was written.
 
     Raises:
-        UsageError: no form has this ending.
+        UsageError: no form has this ending, or something else is there.
         OutputError: the file can't be written.
 
     Example:
@@ -39,10 +45,17 @@ def export(onto: Ontology, out: str | Path) -> Path:
         (40, 40)
     """
     out = Path(out)
-    if out.suffix not in _WRITERS:
-        raise UsageError(
-            f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {', '.join(_WRITERS)}"
-        )
+    two = "".join(out.suffixes[-2:])
+    if two not in _VIEWS and out.suffix not in _WRITERS:
+        known = ", ".join((*_WRITERS, *_VIEWS))
+        raise UsageError(f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {known}")
+    if two in _VIEWS:
+        text, mark = _VIEWS[two]
+        refuse_unmarked(out, mark(onto))
+        with replacing(out) as temporary:
+            temporary.write_text(text(onto), encoding="utf-8")
+        return out
+    refuse_foreign(onto, out)
     with replacing(out) as temporary:
         _WRITERS[out.suffix](onto, temporary)
     return out
@@ -62,21 +75,21 @@ def _npz(onto: Ontology, path: Path) -> None:
 
 def _safetensors(onto: Ontology, path: Path) -> None:
     try:
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
     except ImportError as error:
         raise UsageError(
             "safetensors is not installed", remedy='pip install "ecg-ontology[safetensors]"'
         ) from error
     arrays = {"distances": onto.distances, "adjacency": onto.adjacency, "a_hat": onto.a_hat}
     metadata = {"sha256": onto.sha256, "abbr": json.dumps([node.abbr for node in onto.nodes])}
-    save_file(arrays, path, metadata)
+    path.write_bytes(save(arrays, metadata))  # `save_file` would keep it from other users
 
 
 def _csv(onto: Ontology, path: Path) -> None:
     path.mkdir()
     abbr = [node.abbr for node in onto.nodes]
     nodes = ((n.index, n.abbr, n.label, "root" if n.root else "leaf", n.iri) for n in onto.nodes)
-    _table(path / "nodes.csv", ("index", "abbr", "label", "tier", "iri"), nodes)
+    _table(path / "nodes.csv", NODES_HEADER, nodes)
     edges = ((edge.kind, edge.source, edge.target) for edge in onto.relations)
     _table(path / "edges.csv", ("kind", "source", "target"), edges)
     routes = (
@@ -95,16 +108,23 @@ def _table(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) 
 
 
 def _rdf(onto: Ontology, path: Path) -> None:
-    from ecg_ontology.sources import rdf_text
+    from ecg_ontology.rdf_writer import rdf_text
 
     path.write_text(rdf_text(onto.draft, path.suffix), encoding="utf-8")
 
 
 def _dot(onto: Ontology, path: Path) -> None:
     lines = ["graph ccg {", "  node [shape=ellipse];"]
-    lines += [f'  {n.index} [label="{n.abbr}"{", shape=box" if n.root else ""}];' for n in onto.nodes]
+    lines += [
+        f"  {n.index} [label={_dot_text(n.abbr)}{', shape=box' if n.root else ''}];" for n in onto.nodes
+    ]
     lines += [f'  {edge.source} -- {edge.target} [label="{edge.kind}"];' for edge in onto.relations]
     path.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
@@ -117,3 +137,9 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".nt": _rdf,
     ".dot": _dot,
 }
+
+_VIEWS: dict[str, tuple[Callable[[Ontology], str], Callable[[Ontology], str]]] = {
+    ".skos.ttl": (skos_text, skos_mark),
+    ".sssom.tsv": (routing_text, sssom_mark),
+}
+"""Texts for other programs, each with the line by which an export knows its own."""

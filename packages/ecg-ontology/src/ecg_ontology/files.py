@@ -32,8 +32,9 @@ def replacing(target: str | Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         if temporary.is_dir() and target.is_dir():
-            shutil.rmtree(target)
-        temporary.replace(target)
+            _replace_folder(target, temporary)
+        else:
+            temporary.replace(target)
     except OSError as error:
         raise OutputError(
             f"cannot be written ({os.strerror(error.errno) if error.errno else error})",
@@ -48,12 +49,36 @@ def replacing(target: str | Path) -> Iterator[Path]:
                 temporary.unlink()
 
 
+def _replace_folder(target: Path, by: Path) -> None:
+    """Put `by` in the place of `target`, which is whole at every moment, though once under another name."""
+    if target.is_symlink():
+        raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
+    old = by.with_name(f"{by.name}-old")
+    target.replace(old)
+    try:
+        by.replace(target)
+    except OSError:
+        old.replace(target)
+        raise
+    shutil.rmtree(old)
+
+
 def refuse_others(out: Path, ours: Callable[[str], object]) -> None:
     """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
 
     Raises:
         UsageError: it is a file, or holds others, which would be lost.
         OutputError: it can't be listed.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / "thesis.doc").touch()
+        >>> try:
+        ...     refuse_others(folder, {"nodes.csv"}.__contains__)
+        ... except UsageError as error:
+        ...     print(error.problem)
+        holds thesis.doc, which would be lost
     """
     try:
         names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []

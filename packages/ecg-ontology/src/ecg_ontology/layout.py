@@ -1,66 +1,19 @@
-"""Where the concepts stand in a picture of the graph.
+"""The former home of what draws the graph; it goes when nothing imports it any more."""
 
-Coordinates run from −1.9 to 1.9 across and from −1 to 1 upwards.
-"""
-
-import networkx as nx
-import numpy as np
-
-from ecg_ontology.concepts import Kind
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.positions import node_positions as places
 
 Places = dict[int, tuple[float, float]]
-"""Where each concept stands, by index."""
 
 
 def families(onto: Ontology) -> list[int]:
-    """The root of each concept; a root is its own."""
-    family = list(range(len(onto)))
-    for edge in onto.relations:
-        if edge.kind is Kind.family:
-            family[edge.source] = edge.target
-    return family
+    """`Ontology.families`."""
+    return list(onto.families)
 
 
 def by_family(onto: Ontology) -> list[int]:
-    """The concepts family by family, each root before its leaves."""
-    family = families(onto)
-    return sorted(range(len(onto)), key=lambda i: (family[i], not onto.nodes[i].root, i))
+    """`Ontology.by_family`."""
+    return list(onto.by_family)
 
 
-def places(onto: Ontology) -> Places:
-    """Roots on an inner ellipse in ring order, each family's leaves fanned out beyond its root."""
-    family = families(onto)
-    ring = _ring_order(onto)
-    members = {
-        root: _neighbourly([leaf for leaf in onto.leaves if family[leaf] == root], onto) for root in ring
-    }
-    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
-    share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
-    widths = share / share.sum() * 2 * np.pi
-    where: Places = {}
-    for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
-        middle = end - width / 2
-        where[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
-        for place, leaf in enumerate(members[root], start=1):
-            angle = end - width * (1 - place / (len(members[root]) + 1))
-            radius = 0.84 if place % 2 else 1.0
-            where[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
-    return where
-
-
-def _neighbourly(leaves: list[int], onto: Ontology) -> list[int]:
-    """The leaves of a family in an order that keeps joined ones together."""
-    joined = nx.Graph()
-    joined.add_nodes_from(leaves)
-    joined.add_edges_from((e.source, e.target) for e in onto.relations if {e.source, e.target} <= set(leaves))
-    return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
-
-
-def _ring_order(onto: Ontology) -> list[int]:
-    """Roots in the order of the ring, where it is one cycle; else by index."""
-    ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
-    is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
-    if is_cycle and set(ring) == set(onto.roots):
-        return [int(node) for node in nx.dfs_preorder_nodes(ring, min(ring))]
-    return list(onto.roots)
+__all__ = ["Places", "by_family", "families", "places"]

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from ecg_ontology.bundle import read_bundle
 from ecg_ontology.concepts import Finding
-from ecg_ontology.drafts import Draft, Erratum, read_bundle
+from ecg_ontology.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
@@ -16,7 +17,8 @@ def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
     Args:
         source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph without
             routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
-        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them.
+        profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
+            holds the curators' decisions on doubted codes.
 
     Raises:
         SourceError: the source can't be read or does not describe a concept graph.
@@ -41,6 +43,7 @@ def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[
 
     Raises:
         SourceError: the source can't be read at all.
+        UsageError: there is no such profile.
 
     Example:
         >>> import ecg_ontology

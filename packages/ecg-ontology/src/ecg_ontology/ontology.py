@@ -7,11 +7,13 @@ Shapes: B records, N concepts.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ecg_ontology.bundle import bundle_sha256, write_bundle
 from ecg_ontology.concepts import Route, Severity, Status
-from ecg_ontology.drafts import Draft, Header, write_bundle
+from ecg_ontology.drafts import Draft, Header, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
@@ -85,6 +87,20 @@ class Ontology(Vocabulary):
         """
         write_bundle(self.draft, Path(path))
 
+    @cached_property
+    def bundle_sha256(self) -> str:
+        """SHA-256 of everything that `save` writes: labels, texts, flags and routing of all profiles as well.
+
+        Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
+
+        Example:
+            >>> import ecg_ontology
+            >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
+            >>> paper.bundle_sha256 == curated.bundle_sha256
+            True
+        """
+        return bundle_sha256(self.draft)
+
     # --- routing
 
     @property
@@ -99,6 +115,17 @@ class Ontology(Vocabulary):
         return self._routing.codes
 
     @property
+    def rows(self) -> tuple[RoutingRow, ...]:
+        """The rows of the routing tables that hold in this profile, code by code.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [row.predicate for row in ecg_ontology.load().rows if row.code == "426177001"]
+            ['skos:exactMatch', 'skos:broadMatch']
+        """
+        return self._routing.rows
+
+    @property
     def official(self) -> dict[str, str]:
         """Label of every code of the official map (the 133 of the Challenges in the packaged ontology).
 
@@ -109,8 +136,11 @@ class Ontology(Vocabulary):
         """
         return dict(self.draft.official)
 
-    def route(self, code: str) -> Route:
+    def route(self, code: str | int) -> Route:
         """Return π of one code. Unknown and malformed codes get an answer, not an exception.
+
+        Raises:
+            UsageError: `code` is neither text nor a whole number.
 
         Example:
             >>> import ecg_ontology
@@ -120,7 +150,7 @@ class Ontology(Vocabulary):
         """
         return self._routing.route(code)
 
-    def routes(self, codes: Iterable[str]) -> tuple[Route, ...]:
+    def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
         """Return π of each code.
 
         Example:
@@ -130,7 +160,7 @@ class Ontology(Vocabulary):
         """
         return tuple(self.route(code) for code in codes)
 
-    def status_counts(self, codes: Iterable[str]) -> dict[Status, int]:
+    def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
         """Count what became of `codes`, by status.
 
         Example:
@@ -144,10 +174,13 @@ class Ontology(Vocabulary):
 
     # --- targets
 
-    def leaf_multi_hot(self, records: "Sequence[Sequence[str]] | CodedRecords") -> "NDArray[np.uint8]":
+    def leaf_multi_hot(self, records: "Sequence[Sequence[str | int]] | CodedRecords") -> "NDArray[np.uint8]":
         """Return y, uint8[B, N], for records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+
+        Raises:
+            UsageError: a record is no list of codes.
 
         Example:
             >>> import ecg_ontology
@@ -168,7 +201,7 @@ class Ontology(Vocabulary):
             rule: ``max-index`` (the paper's) or ``most-specific``.
 
         Raises:
-            UsageError: no such rule, or `y` is not [B, N].
+            UsageError: no such rule, or `y` is not [B, N], holds more than 0 and 1, or has a root active.
 
         Example:
             >>> import ecg_ontology
@@ -178,7 +211,8 @@ class Ontology(Vocabulary):
         """
         from ecg_ontology import targets
 
-        return targets.primary(y, targets.ranking(self.nodes, self.relations, rule))
+        active_BN = targets.active_leaves(y, self.nodes)
+        return targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
 
     def soft_targets(
         self, y: "ArrayLike", sigma: float = 1.0, rule: str = "max-index"
@@ -191,7 +225,7 @@ class Ontology(Vocabulary):
             rule: how c* is chosen.
 
         Raises:
-            UsageError: `sigma` is not positive, no such rule, or `y` is not [B, N].
+            UsageError: `sigma` is not positive, no such rule, or `y` is none for `primary`.
 
         Example:
             >>> import ecg_ontology
@@ -202,13 +236,17 @@ class Ontology(Vocabulary):
         """
         from ecg_ontology import targets
 
-        return targets.soft_targets(y, self.primary(y, rule), self.distances, sigma)
+        active_BN = targets.active_leaves(y, self.nodes)
+        c_star_B = targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
+        return targets.soft_targets(active_BN, c_star_B, self.distances, sigma)
 
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
+    from ecg_ontology.checks.mappings import DECISIVE
     from ecg_ontology.checks.structure import STRUCTURE
 
-    errors = [f for f in STRUCTURE.findings(draft) if f.severity is Severity.error]
+    found = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
+    errors = [finding for finding in found if finding.severity is Severity.error]
     if errors:
         first = errors[0]
         others = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""

@@ -8,6 +8,7 @@ import csv
 import io
 import re
 import zipfile
+import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
@@ -21,6 +22,9 @@ from numpy.typing import NDArray
 from ecg_ontology.errors import InputError
 
 IS_A = "116680003"
+_CONCEPT = ("id", "effectiveTime", "active")
+_DESCRIPTION = (*_CONCEPT, "conceptId", "term")
+_RELATIONSHIP = (*_CONCEPT, "sourceId", "destinationId", "typeId")
 _RF2 = re.compile(r"x?sct2_(Concept|Description|Relationship)_(Snapshot|Full)\S*\.txt", re.IGNORECASE)
 _COLUMNS = {  # names that the Global Patient Set and its like use, letter case, blanks and underscores apart
     "id": {"conceptid", "sctid", "id", "code", "conceptcode"},
@@ -73,9 +77,12 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
             "is not there", where=path, remedy="Give an RF2 zip or folder, or a Global Patient Set file"
         )
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            members = [Path(name) for name in sorted(archive.namelist())]
-            return _from_rf2(path, members, archive, wanted)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = [Path(name) for name in sorted(archive.namelist())]
+                return _from_rf2(path, members, archive, wanted)
+        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: it needs a password
+            raise InputError(f"cannot be unpacked ({error})", where=path) from error
     with path.open(encoding="utf-8-sig", newline="") as file:
         return _from_patient_set(path, file, wanted)
 
@@ -98,13 +105,13 @@ def _from_rf2(
             remedy="Give the unpacked release, its zip, or a Global Patient Set file",
         )
     release = Release()
-    for row in _latest(_rows(files["concept"], archive), codes, key="id"):
+    for row in _latest(_rows(files["concept"], archive, _CONCEPT), codes, key="id"):
         release.active[row["id"]] = row["active"] == "1"
-    for row in _latest(_rows(files["description"], archive), codes, key="conceptId"):
+    for row in _latest(_rows(files["description"], archive, _DESCRIPTION), codes, key="conceptId"):
         if row["active"] == "1":
             release.terms[row["conceptId"]].add(row["term"])
     if files["relationship"]:
-        release.parents = _above(_is_a(_rows(files["relationship"], archive)), codes)
+        release.parents = _above(_is_a(_rows(files["relationship"], archive, _RELATIONSHIP)), codes)
     return release
 
 
@@ -125,8 +132,16 @@ def _is_a(rows: Iterable[dict[str, str]]) -> NDArray[np.uint64]:
     for row in rows:
         if row["typeId"] == IS_A:
             values = (row["id"], row["effectiveTime"], row["active"], row["sourceId"], row["destinationId"])
-            for column, value in zip(columns, values, strict=True):
-                column.append(int(value))
+            try:
+                for column, value in zip(columns, values, strict=True):
+                    column.append(int(value))
+            except (ValueError, OverflowError) as error:
+                strange = next(value for value in values if not (value.isascii() and value.isdigit()))
+                raise InputError(
+                    f"has a relationship {row['id']!r} in which {strange!r} is no number",
+                    where="sct2_Relationship",
+                    remedy="Unpack the release again",
+                ) from error
     number, time, active, child, parent = (np.frombuffer(column, dtype=np.uint64) for column in columns)
     order = np.lexsort((time, number))
     last = np.append(number[order][1:] != number[order][:-1], True)[: len(order)]
@@ -148,13 +163,17 @@ def _above(pairs: NDArray[np.uint64], codes: Collection[str]) -> dict[str, set[s
     return parents
 
 
-def _rows(files: Iterable[Path], archive: zipfile.ZipFile | None) -> Iterator[dict[str, str]]:
+def _rows(
+    files: Iterable[Path], archive: zipfile.ZipFile | None, columns: tuple[str, ...]
+) -> Iterator[dict[str, str]]:
     for file in files:
         with _opened(file, archive) as text:
-            reader = csv.DictReader(text, delimiter="\t", quoting=csv.QUOTE_NONE)
+            reader = csv.DictReader(text, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
             try:
+                if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
+                    raise InputError(f"has no column {', '.join(missing)}", where=file)
                 yield from reader
-            except (UnicodeDecodeError, csv.Error, zipfile.BadZipFile) as error:
+            except (UnicodeDecodeError, csv.Error, zipfile.BadZipFile, zlib.error) as error:
                 raise InputError(f"line {reader.line_num} cannot be read ({error})", where=file) from error
 
 

@@ -1,16 +1,25 @@
-"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems."""
+"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems.
+
+Example:
+    >>> import ecg_ontology
+    >>> ecg_ontology.reports.fails(ecg_ontology.validate())
+    False
+"""
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
-from ecg_ontology.checks.catalogue import Chapter, Rule
 from ecg_ontology.checks.every import CHAPTERS
+from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.concepts import Finding, Severity
 from ecg_ontology.errors import UsageError
 from ecg_ontology.owl import REASONER
 from ecg_ontology.snomed import SNOMED
+from ecg_ontology.xml_entities import XML_FORBIDS
 
 CATALOGUE: tuple[Chapter[Any], ...] = (*CHAPTERS, SNOMED, REASONER)
 """Every chapter, whatever its rules look at."""
@@ -44,8 +53,14 @@ def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
     return any(_RANK[finding.severity] >= _RANK[at] for finding in findings)
 
 
-def sarif(findings: Sequence[Finding]) -> str:
-    """Return the findings as SARIF 2.1.0, with the rules that they break."""
+def sarif(findings: Sequence[Finding], source: str | Path | None = None) -> str:
+    """Return the findings as SARIF 2.1.0, with the rules that they break.
+
+    Args:
+        findings: what was found.
+        source: the folder or file that was checked. Files are named from the working directory on, as a code
+            host expects from a run at the root of its repository; those outside of it by their full path.
+    """
     broken = [RULES[rule_id] for rule_id in sorted({finding.id for finding in findings})]
     run = {
         "tool": {
@@ -62,43 +77,68 @@ def sarif(findings: Sequence[Finding]) -> str:
                 ],
             }
         },
-        "results": [_sarif_result(finding) for finding in findings],
+        "results": [_sarif_result(finding, source) for finding in findings],
     }
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
-def _sarif_result(finding: Finding) -> dict[str, object]:
+def _sarif_result(finding: Finding, source: str | Path | None) -> dict[str, object]:
     result: dict[str, object] = {
         "ruleId": finding.id,
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.message}. {finding.fix}."},
     }
     if finding.where:
-        file, _, line = finding.where.partition(":")
-        place: dict[str, object] = {"artifactLocation": {"uri": file}}
+        file, _, line = finding.where.rpartition(":")
+        if not (file and line.isdigit()):
+            file, line = finding.where, ""
+        place: dict[str, object] = {"artifactLocation": {"uri": _uri(file, source)}}
         if line:
             place["region"] = {"startLine": int(line)}
         result["locations"] = [{"physicalLocation": place}]
     return result
 
 
-def junit(findings: Sequence[Finding]) -> str:
-    """Return the findings as JUnit XML: one test case for each rule, failed once for each finding."""
+def _uri(file: str, source: str | Path | None) -> str:
+    if source is None:
+        return quote(file)
+    path = Path(source)
+    path = (path if path.is_dir() else path.parent) / file
+    path, here = path.resolve(), Path.cwd().resolve()
+    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()
+
+
+def junit(findings: Sequence[Finding], at: Severity = Severity.error) -> str:
+    """Return the findings as JUnit XML: one test case for each rule.
+
+    A finding as severe as `at`, or more, fails the case of its rule; a lesser one stands in its output.
+    """
     by_rule = {rule_id: [f for f in findings if f.id == rule_id] for rule_id in RULES}
-    failed = sum(bool(some) for some in by_rule.values())
+    failed = sum(fails(some, at) for some in by_rule.values())
     suite = ElementTree.Element("testsuite", name="ecgonto", tests=str(len(RULES)), failures=str(failed))
     for rule_id, some in by_rule.items():
         case = ElementTree.SubElement(
             suite, "testcase", classname="ecgonto", name=f"{rule_id} {RULES[rule_id].title}"
         )
-        for finding in some:
+        failing = fails(some, at)
+        for finding in some if failing else ():
             failure = ElementTree.SubElement(
-                case, "failure", message=finding.message, type=finding.severity.value
+                case, "failure", message=_printable(finding.message), type=finding.severity.value
             )
-            failure.text = f"{finding.where} {finding.message}. {finding.fix}.".strip()
+            failure.text = _line(finding)
+        if some and not failing:
+            ElementTree.SubElement(case, "system-out").text = "\n".join(map(_line, some))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def _line(finding: Finding) -> str:
+    return _printable(f"{finding.where} {finding.message}. {finding.fix}.".strip())
+
+
+def _printable(text: str) -> str:
+    return XML_FORBIDS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def catalogue_markdown() -> str:

@@ -21,6 +21,8 @@ def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
                     root=concept.tier is Tier.root,
                     variants=concept.variants,
                     yields=concept.yields,
+                    translations=concept.translations,
+                    synonyms=concept.synonyms,
                 )
                 for concept in draft.concepts
                 if concept.index is not None and concept.tier is not None

@@ -5,16 +5,19 @@ Pure Python without arrays, so that one code is answered as fast as the interpre
 
 import re
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Literal, get_args
 
 from ecg_ontology.concepts import Concept, Route, Status
-from ecg_ontology.drafts import BASE_TABLE, Mapping
+from ecg_ontology.drafts import BASE_TABLE, RoutingRow
 from ecg_ontology.errors import UsageError
 
 Profile = Literal["paper", "curated"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
+_CONCEPTS = ("00", "10")
+"""What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
 _CURIE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*:\S+")
 
 # Verhoeff's scheme: the dihedral group D5, and the powers of the permutation that turns digits by place.
@@ -58,9 +61,28 @@ def malformation(code: str) -> str:
         return ""
     if not _SCTID.fullmatch(code):
         return "neither a SNOMED CT identifier nor of the form vocabulary:code"
-    return (
-        "" if has_check_digit(code) else "its check digit does not fit: a digit is wrong or two are swapped"
-    )
+    if not has_check_digit(code):
+        return "its check digit does not fit: a digit is wrong or two are swapped"
+    if code[-3:-1] not in _CONCEPTS:
+        return "it identifies no concept, but one of its descriptions or relationships"
+    return ""
+
+
+def code_text(code: object) -> str:
+    """Return a code as text; whole numbers, as tables hold them, are SNOMED CT identifiers.
+
+    Raises:
+        UsageError: it is neither text nor a whole number.
+
+    Example:
+        >>> code_text(164889003)
+        '164889003'
+    """
+    if isinstance(code, str):
+        return code
+    if isinstance(code, Integral) and not isinstance(code, bool):
+        return str(int(code))
+    raise UsageError(f"{code!r} is no code", remedy="Give codes as text, or as whole numbers")
 
 
 class RoutingTable:
@@ -69,48 +91,59 @@ class RoutingTable:
     Args:
         mappings: the rows of all tables.
         nodes: the concepts; rows name them by IRI.
-        profile: ``paper`` keeps the rows as the paper prints them, ``curated`` follows the official labels.
+        profile: the table of that name replaces rows of the others: ``paper`` keeps codes as the paper prints
+            them, ``curated`` holds what the curators decided.
 
     Raises:
         UsageError: there is no such profile.
     """
 
-    def __init__(self, mappings: Iterable[Mapping], nodes: Sequence[Concept], profile: str) -> None:
+    def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: str) -> None:
         if profile not in PROFILES:
             raise UsageError(
                 f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
             )
         self.profile = profile
         self._by_iri = {node.iri: node for node in nodes}
-        tables: dict[str, dict[str, list[Mapping]]] = {BASE_TABLE: {}, "paper": {}}
+        tables: dict[str, dict[str, list[RoutingRow]]] = {name: {} for name in (BASE_TABLE, *PROFILES)}
         for row in mappings:
-            name = row.table if row.table == "paper" else BASE_TABLE
+            name = row.table if row.table in PROFILES else BASE_TABLE
             tables[name].setdefault(row.code, []).append(row)
-        self._curated = tables[BASE_TABLE]
-        self._printed = tables["paper"] if profile == "paper" else {}
+        self._base = tables[BASE_TABLE]
+        self._own = tables[profile]
+        self._curated = tables["curated"]
         self._routes: dict[str, Route] = {}
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the tables, routed or not, in the order of the tables."""
-        return tuple(self._curated)
+        """Every code of the profile's tables, routed or not, in the order of the tables."""
+        return tuple({**self._base, **self._own})
 
-    def route(self, code: str) -> Route:
-        """Return π(`code`); a code that is unknown or no code at all is answered, never refused."""
-        code = code.strip()
+    @property
+    def rows(self) -> tuple[RoutingRow, ...]:
+        """The rows that hold in the profile, code by code."""
+        return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
+
+    def route(self, code: object) -> Route:
+        """Return π(`code`); text that is an unknown code or none at all is answered, never refused.
+
+        Raises:
+            UsageError: it is neither text nor a whole number.
+        """
+        code = code_text(code).strip()
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
         return self._routes[code]
 
     def _look_up(self, code: str) -> Route:
-        rows = self._printed.get(code) or self._curated.get(code)
+        rows = self._own.get(code) or self._base.get(code)
         if rows is None:
             problem = malformation(code)
             if problem:
                 return Route(code=code, status=Status.invalid, notes=(f"not a code: {problem}",))
             note = "well formed, but in no routing table: add a row to routing.sssom.tsv to supervise with it"
-            return Route(code=code, status=Status.unknown, notes=(note,))
-        label = self._curated.get(code, rows)[0].label
+            return Route(code=code, status=Status.unknown, notes=(note, *self._decided(code)))
+        label = self._base.get(code, rows)[0].label
         nodes = [self._by_iri[row.node] for row in rows if row.node is not None]
         return Route(
             code=code,
@@ -121,16 +154,24 @@ class RoutingTable:
             notes=self._notes(code, rows),
         )
 
-    def _notes(self, code: str, rows: Sequence[Mapping]) -> tuple[str, ...]:
+    def _notes(self, code: str, rows: Sequence[RoutingRow]) -> tuple[str, ...]:
         reasons = tuple(dict.fromkeys(row.reason for row in rows if row.reason))
-        if code not in self._printed:
-            return reasons
-        official = self._curated[code]
+        official = self._curated.get(code) or self._base.get(code)
+        if self.profile != "paper" or code not in self._own or official is None:
+            return (*reasons, *self._decided(code))
         return (
             f"kept as the paper prints it, {rows[0].label!r} → {self._names(rows)}; the official label is "
             f"{official[0].label!r}, and the profile curated routes it to {self._names(official)}",
             *reasons,
         )
 
-    def _names(self, rows: Sequence[Mapping]) -> str:
+    def _decided(self, code: str) -> tuple[str, ...]:
+        """What the curators decided on `code`, for a reader of another profile."""
+        rows = self._curated.get(code)
+        if rows is None or self.profile == "curated":
+            return ()
+        where = self._names(rows) if rows[0].node is not None else "nothing"
+        return (f"in doubt: the profile curated routes it to {where}, for: {rows[0].reason}",)
+
+    def _names(self, rows: Sequence[RoutingRow]) -> str:
         return "{" + ", ".join(self._by_iri[row.node].abbr for row in rows if row.node is not None) + "}"

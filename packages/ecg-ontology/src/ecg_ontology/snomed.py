@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Finding, Route
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.release import Release, read_release
 
-_SMALL_WORDS = frozenset(
+_STOP_WORDS = frozenset(
     [
         "a",
         "an",
@@ -129,11 +129,11 @@ def _words(text: str) -> set[str]:
     """Words in lower case, British and American spelling, plural and singular taken as one."""
     plain = re.sub(r"\([^)]*\)$", "", text.casefold()).replace("ae", "e").replace("oe", "e")
     words = re.findall(r"[a-z0-9]+", plain)
-    return {word.removesuffix("s") for word in words} - _SMALL_WORDS
+    return {word.removesuffix("s") for word in words} - _STOP_WORDS
 
 
-def review(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto` against the release at `path`.
+def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
+    r"""Check the routing of `onto` against the release at `path`.
 
     Args:
         onto: the ontology, with the profile whose routes are to be checked.
@@ -141,6 +141,14 @@ def review(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
 
     Raises:
         InputError: the path is not there or is no release.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> release = Path(tempfile.mkdtemp()) / "gps.txt"
+        >>> _ = release.write_text("Concept ID\tFSN\tStatus\n164889003\tAtrial fibrillation\t1\n")
+        >>> missing = ecg_ontology.review_release(ecg_ontology.load(), release)
+        >>> {finding.id for finding in missing}
+        {'CCG-E401'}
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))

@@ -1,36 +1,21 @@
-"""From files to a draft: Turtle, RDF/XML, N-Triples, a folder with SSSOM tables. The only home of RDF."""
+"""From files to a draft: an RDF graph, a folder of one with its tables, a bundle."""
 
 import csv
-import logging
-import re
-from collections.abc import Iterable
+import io
 from pathlib import Path
 
-import rdflib
-from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
-
-from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import (
-    BASE_TABLE,
-    Draft,
-    DraftConcept,
-    DraftRelation,
-    Erratum,
-    Header,
-    Lock,
-    read_bundle,
-)
-from ecg_ontology.enumeration import parse_lock
+from ecg_ontology.bundle import read_bundle
+from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
+from ecg_ontology.lock import parse_lock
+from ecg_ontology.rdf_reader import read_errata, read_graph
+from ecg_ontology.rdf_writer import RDF_FORMATS
 from ecg_ontology.sssom import read_sssom
-from ecg_ontology.turtle import SCHEMA, turtle_text
 
-CCG = rdflib.Namespace(SCHEMA)
 LOCK = "enumeration.lock"
 ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
-_FORMATS = {".ttl": "turtle", ".owl": "xml", ".rdf": "xml", ".nt": "nt"}
 _COMPANIONS = {"shapes.ttl", ERRATA}
 
 
@@ -38,9 +23,9 @@ def read_source(source: Path) -> Draft:
     """Read whatever `source` is: a folder of sources, one RDF file (a graph without routing), or a bundle.
 
     A folder holds one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``), and where there are any:
-    ``routing.sssom.tsv`` (the curated table), ``routing.paper.sssom.tsv`` (rows that replace it in the
-    profile `paper`), further vocabularies as ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official
-    codes) and ``enumeration.lock``.
+    ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
+    (rows that replace others in the profile of that name), further vocabularies as
+    ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
 
     Raises:
         SourceError: it is not there, not readable, or of no known form.
@@ -51,30 +36,38 @@ def read_source(source: Path) -> Draft:
         raise SourceError(
             "is not there", where=source, remedy="Give a folder of sources, .ttl, .owl, .nt or .json"
         )
+    if not source.is_file():  # a pipe would be waited for
+        raise SourceError("is no file", where=source, remedy="Give a folder of sources, or a file")
     if source.suffix == ".json":
         return read_bundle(source)
-    if source.suffix not in _FORMATS:
-        known = ", ".join((*_FORMATS, ".json"))
+    if source.suffix not in RDF_FORMATS:
+        known = ", ".join((*RDF_FORMATS, ".json"))
         raise SourceError(
             "has no known ending", where=source, remedy=f"Give a folder of sources, or one of {known}"
         )
-    return _read_graph(source)
+    return read_graph(source)
 
 
 def _read_folder(folder: Path) -> Draft:
-    graphs = sorted(p for p in folder.iterdir() if p.suffix in _FORMATS and p.name not in _COMPANIONS)
+    graphs = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in RDF_FORMATS and path.name not in _COMPANIONS and not path.name.startswith(".")
+    )
     if len(graphs) != 1:
         found = ", ".join(path.name for path in graphs) or "none"
         raise SourceError(
             f"should hold one graph and holds {found}", where=folder, remedy="Keep one .ttl, .owl or .nt"
         )
-    base = _read_graph(graphs[0])
+    base = read_graph(graphs[0])
     return base.model_copy(
         update={
-            "mappings": tuple(row for path in _tables(folder) for row in read_sssom(path, _table_name(path))),
+            "mappings": tuple(
+                row for path in _tables(folder) for row in read_sssom(path, _table_name(path), base.concepts)
+            ),
             "official": _read_official(folder / OFFICIAL),
             "lock": _read_lock(folder / LOCK),
-            "errata": _read_errata(folder / ERRATA),
+            "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
         }
     )
 
@@ -93,153 +86,16 @@ def _table_name(path: Path) -> str:
 def _read_official(path: Path) -> dict[str, str]:
     if not path.exists():
         return {}
-    rows = list(csv.DictReader(read_text(path).splitlines(), delimiter="\t", restval=""))
-    if rows and not {"code", "label"} <= rows[0].keys():
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t", restval="")
+    if not {"code", "label"} <= set(reader.fieldnames or ()):
         raise SourceError("has no columns code and label", where=path)
-    return {row["code"]: row["label"] for row in rows}
+    official: dict[str, str] = {}
+    for row in reader:
+        if official.setdefault(row["code"], row["label"]) != row["label"]:
+            problem = f"gives {row['code']} two labels: {official[row['code']]!r} and {row['label']!r}"
+            raise SourceError(problem, where=f"{path.name}:{reader.line_num}", remedy="Keep the official one")
+    return official
 
 
 def _read_lock(path: Path) -> Lock | None:
     return parse_lock(read_text(path), path.name) if path.exists() else None
-
-
-def _read_errata(path: Path) -> tuple[Erratum, ...]:
-    if not path.exists():
-        return ()
-    graph = _parse(path)
-    entries = (
-        Erratum(
-            id=_text(graph, entry, DCTERMS.identifier),
-            **{
-                name: _text(graph, entry, CCG[name])
-                for name in ("source", "printed", "found", "decision", "test")
-            },
-        )
-        for entry in graph.subjects(RDF.type, CCG.Erratum)
-    )
-    return tuple(sorted(entries, key=lambda entry: entry.id))
-
-
-def _read_graph(path: Path) -> Draft:
-    graph = _parse(path)
-    places = _Places(path)
-    iris = sorted(
-        {s for tier in (*Tier, "Concept") for s in graph.subjects(RDF.type, CCG[tier])}
-        | set(graph.subjects(CCG["index"], None)),
-        key=str,
-    )
-    if not iris:
-        raise SourceError(
-            "describes no concept",
-            where=path,
-            remedy=f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}",
-        )
-    concepts = [_concept(graph, iri, places) for iri in iris]
-    return Draft(
-        header=_header(graph, path),
-        concepts=tuple(sorted(concepts, key=lambda c: (c.index is None, c.index or 0, c.iri))),
-        relations=tuple(_relations(graph, places)),
-    )
-
-
-def _parse(path: Path) -> rdflib.Graph:
-    graph = rdflib.Graph()
-    rdf_log = logging.getLogger("rdflib.term")
-    try:
-        rdf_log.setLevel(logging.ERROR)  # an ill-typed literal is reported by the checks, in our words
-        graph.parse(path, format=_FORMATS[path.suffix])
-    except OSError as error:
-        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise SourceError(f"is not RDF in {_FORMATS[path.suffix]}: {reason[:200]}", where=path) from error
-    finally:
-        rdf_log.setLevel(logging.NOTSET)
-    return graph
-
-
-def _header(graph: rdflib.Graph, path: Path) -> Header:
-    iri = next(iter(sorted(graph.subjects(RDF.type, OWL.Ontology), key=str)), None)
-    if not isinstance(iri, rdflib.URIRef):
-        raise SourceError(
-            "has no owl:Ontology header", where=path, remedy="Name the ontology and its version"
-        )
-    return Header(
-        iri=str(iri),
-        version=_text(graph, iri, OWL.versionInfo) or "0.0.0",
-        title=_text(graph, iri, DCTERMS.title),
-        licence=_text(graph, iri, DCTERMS.license),
-        creators=tuple(sorted(str(value) for value in graph.objects(iri, DCTERMS.creator))),
-        provenance=tuple(sorted(str(value) for value in graph.objects(iri, DCTERMS.provenance))),
-    )
-
-
-def _concept(graph: rdflib.Graph, iri: rdflib.term.Node, places: "_Places") -> DraftConcept:
-    index = _text(graph, iri, CCG["index"])
-    types = set(graph.objects(iri, RDF.type))
-    return DraftConcept(
-        iri=str(iri),
-        index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
-        abbr=_text(graph, iri, SKOS.notation),
-        label=_text(graph, iri, SKOS.prefLabel),
-        tier=next((tier for tier in Tier if CCG[tier] in types), None),
-        variants=tuple(sorted(str(value) for value in graph.objects(iri, CCG["textVariant"]))),
-        yields=_text(graph, iri, CCG["yields"]) in ("true", "1"),
-        place=places.of(str(iri)),
-    )
-
-
-def _relations(graph: rdflib.Graph, places: "_Places") -> Iterable[DraftRelation]:
-    for kind in Kind:
-        for subject, end in sorted(graph.subject_objects(CCG[kind]), key=str):
-            place = places.of(str(subject), kind)
-            yield DraftRelation(kind=kind, subject=str(subject), object=str(end), place=place)
-
-
-def _text(graph: rdflib.Graph, subject: rdflib.term.Node, predicate: rdflib.URIRef) -> str:
-    """The first value in order of text: the same one on every run where there are several."""
-    return min((str(value) for value in graph.objects(subject, predicate)), default="")
-
-
-class _Places:
-    """Where a file states something. RDF parsers keep no lines, so the layout is searched for them."""
-
-    def __init__(self, path: Path) -> None:
-        self._name = path.name
-        self._lines: dict[tuple[str, str], int] = {}
-        if path.suffix == ".ttl":
-            self._scan(read_text(path))
-
-    def _scan(self, text: str) -> None:
-        prefixes = dict(re.findall(r"(?m)^@prefix\s+([\w-]*):\s*<([^>]*)>", text))
-        subject = ""
-        for number, line in enumerate(text.splitlines(), start=1):
-            if head := re.match(r"(?:<([^>]+)>|([\w-]*):([\w-]+))\s", line):
-                iri, prefix, local = head.groups()
-                subject = iri or prefixes.get(prefix, "") + local
-                self._lines.setdefault((subject, ""), number)
-            elif statement := re.match(r"\s+ccg:(\w+)\s", line):
-                self._lines.setdefault((subject, statement[1]), number)
-
-    def of(self, iri: str, predicate: str = "") -> str:
-        """Return ``file:line`` of the statement, of its subject's entry, or the file alone."""
-        number = self._lines.get((iri, predicate)) or self._lines.get((iri, ""))
-        return f"{self._name}:{number}" if number else self._name
-
-
-def to_rdf(draft: Draft) -> rdflib.Graph:
-    """Return the graph of `draft` (no routing) as RDF."""
-    graph = rdflib.Graph()
-    graph.parse(data=turtle_text(draft), format="turtle")
-    return graph
-
-
-def rdf_text(draft: Draft, suffix: str) -> str:
-    """Return the graph of `draft` (no routing) as text, by file ending.
-
-    ``.ttl`` is canonical, ``.owl`` and ``.rdf`` are XML, ``.nt`` has its lines sorted.
-    """
-    if suffix == ".ttl":
-        return turtle_text(draft)
-    text = to_rdf(draft).serialize(format=_FORMATS[suffix])
-    return "".join(sorted(text.splitlines(keepends=True))) if suffix == ".nt" else text

@@ -6,12 +6,11 @@ with its reason as comment. The regime stands in the slot ``other`` as ``regime:
 
 import csv
 import io
-from collections.abc import Iterable
-from collections.abc import Mapping as Table
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ecg_ontology.concepts import Regime
-from ecg_ontology.drafts import Mapping
+from ecg_ontology.concepts import Regime, Tier
+from ecg_ontology.drafts import DraftConcept, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
 
@@ -29,80 +28,173 @@ COLUMNS = (
     "other",
     "comment",
 )
+REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
+"""What SSSOM requires of every mapping."""
+SNOMED_PREFIXES = {SNOMED, "SNOMEDCT", "SCTID", "sctid", "SNOMED", "snomed"}
+SNOMED_IRIS = ("http://snomed.info/id/", "http://snomed.info/sct/", "https://snomed.info/id/")
+BUILT_IN = {
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sssom": "https://w3id.org/sssom/",
+}
+"""Prefixes that a file may use without declaring them."""
+AUTHOR = "author_label"
+DATE = "mapping_date"
+MANUAL = "semapv:ManualMappingCuration"
 _REGIME = "regime: "
 
 
-def read_sssom(path: Path, table: str) -> tuple[Mapping, ...]:
-    """Read one routing table.
+def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) -> tuple[RoutingRow, ...]:
+    """Read one routing table, as a curator or another SSSOM tool wrote it.
+
+    Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes.
 
     Args:
         path: the ``.sssom.tsv`` file.
         table: the name that its rows get.
+        concepts: the nodes. One can be named by the ontology's short name (``lung:COPD`` for
+            ``https://example.org/lung#COPD``) where the file declares no prefixes.
 
     Raises:
         SourceError: it can't be read or is no SSSOM table of this form; the message names the line.
     """
-    lines = read_text(path).splitlines()
-    prefixes = _curie_map(lines)
-    body = [(number, line) for number, line in enumerate(lines, start=1) if line and not line.startswith("#")]
-    header = body[0][1].split("\t") if body else []
-    missing = [column for column in COLUMNS if column not in header]
-    if missing:
-        raise SourceError(f"is no routing table: it has no column {', '.join(missing)}", where=path)
-    rows = csv.DictReader((line for _, line in body), delimiter="\t")
+    head, rows = _table(path)
+    tiers = {concept.iri: concept.tier for concept in concepts}
+    prefixes = {**BUILT_IN, **_short_names(tiers), **curie_map(head)}
+    nodes: dict[str, list[str | None]] = {}
+    read = []
+    for row, place in rows:
+        code = _code(row["subject_id"], prefixes)
+        node = None if row["object_id"] == NO_TERM else _expand(row["object_id"], prefixes, place)
+        nodes.setdefault(code, []).append(node)
+        read.append((row, place, code, node))
     return tuple(
-        _mapping(row, prefixes, table, f"{path.name}:{number}")
-        for row, (number, _) in zip(rows, body[1:], strict=True)
+        RoutingRow(
+            code=code,
+            label=row.get("subject_label", ""),
+            predicate=row["predicate_id"],
+            modifier=row.get("predicate_modifier", ""),
+            node=node,
+            node_label=row.get("object_label", ""),
+            regime=_regime(row.get("other", ""), place) or regime_of(nodes[code], tiers),
+            reason=row.get("comment", ""),
+            source=row.get("mapping_source", ""),
+            justification=row["mapping_justification"],
+            author=row.get(AUTHOR, ""),
+            date=row.get(DATE, ""),
+            table=table,
+            place=place,
+        )
+        for row, place, code, node in read
     )
 
 
-def _curie_map(lines: Iterable[str]) -> dict[str, str]:
-    """The prefixes of the metadata block: two-space indented entries below ``#curie_map:``."""
+def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
+    """The metadata lines, and every row with its place."""
+    head, body = metadata_and_table(read_text(path))
+    reader = csv.reader(io.StringIO(body, newline=""), delimiter="\t", strict=True)
+    rows: list[tuple[list[str], str]] = []
+    number = len(head)
+    try:
+        for cells in reader:
+            place = f"{path.name}:{number + 1}"
+            number = len(head) + reader.line_num
+            if cells and not cells[0].startswith("#"):
+                rows.append((cells, place))
+    except csv.Error as error:
+        raise SourceError(
+            f"cannot be read as a table ({error})",
+            where=f"{path.name}:{number + 1}",
+            remedy='Enclose a text with a tab, a quote or a line break in quotes, and write "" for a quote',
+        ) from error
+    header = rows[0][0] if rows else []
+    if missing := [column for column in REQUIRED if column not in header]:
+        raise SourceError(f"is no routing table: it has no column {', '.join(missing)}", where=path)
+    if len(set(header)) < len(header):
+        raise SourceError("has two columns of one name", where=path)
+    for cells, place in rows:
+        if len(cells) != len(header):
+            raise SourceError("the row has not as many fields as the header", where=place)
+    return head, [(dict(zip(header, cells, strict=True)), place) for cells, place in rows[1:]]
+
+
+def metadata_and_table(text: str) -> tuple[list[str], str]:
+    """Part the lines of the metadata block, at the head of the file, from the table."""
+    lines = text.split("\n")
+    size = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return lines[:size], "\n".join(lines[size:])
+
+
+def curie_map(lines: Iterable[str]) -> dict[str, str]:
+    """The prefixes of the metadata block: the entries that are indented below ``curie_map:``."""
     prefixes: dict[str, str] = {}
-    inside = False
+    outer: int | None = None
     for line in lines:
-        if not line.startswith("#"):
-            break
-        entry = line.removeprefix("#")
-        inside = entry.rstrip() == "curie_map:" or (inside and entry.startswith("  "))
-        if inside and entry.startswith("  "):
+        entry = line.removeprefix("#").rstrip()
+        indent = len(entry) - len(entry.lstrip())
+        if entry.strip() == "curie_map:":
+            outer = indent
+        elif outer is not None and indent > outer:
             name, _, iri = entry.strip().partition(": ")
-            prefixes[name] = iri.strip().strip('"')
+            prefixes[name.strip("\"'")] = iri.strip().strip("\"'")
+        else:
+            outer = None
     return prefixes
 
 
-def _mapping(row: Table[str, str], prefixes: Table[str, str], table: str, place: str) -> Mapping:
-    if None in row or None in row.values():
-        raise SourceError("the row has not as many fields as the header", where=place)
-    regime = row["other"].removeprefix(_REGIME)
-    if regime not in set(Regime):
+def _short_names(iris: Iterable[str]) -> dict[str, str]:
+    """Prefixes that nobody need declare: the last part of an ontology's IRI, for its concepts."""
+    bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
+    return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
+
+
+def _regime(other: str, place: str) -> Regime | None:
+    """The regime that the slot ``other`` states, if it states one."""
+    regime = other.removeprefix(_REGIME)
+    if regime in set(Regime):
+        return Regime(regime)
+    if other.startswith(_REGIME):
         raise SourceError(
             f"no regime is called {regime!r}", where=place, remedy=f"Choose one of {', '.join(Regime)}"
         )
-    return Mapping(
-        code=row["subject_id"].removeprefix(f"{SNOMED}:"),
-        label=row["subject_label"],
-        predicate=row["predicate_id"],
-        node=None if row["object_id"] == NO_TERM else _expand(row["object_id"], prefixes, place),
-        regime=Regime(regime),
-        reason=row["comment"],
-        source=row["mapping_source"],
-        table=table,
-        place=place,
-    )
+    return None
 
 
-def _expand(curie: str, prefixes: Table[str, str], place: str) -> str:
+def _code(subject: str, prefixes: Mapping[str, str]) -> str:
+    """A SNOMED CT identifier without prefix, however its file abbreviates it; any other code as it is."""
+    prefix, _, local = subject.partition(":")
+    if prefix in SNOMED_PREFIXES or prefixes.get(prefix) in SNOMED_IRIS:
+        return local
+    return next((subject.removeprefix(iri) for iri in SNOMED_IRIS if subject.startswith(iri)), subject)
+
+
+def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:
     prefix, _, local = curie.partition(":")
-    if prefix not in prefixes:
-        raise SourceError(
-            f"the prefix of {curie!r} is not in the curie_map", where=place, remedy="Add it there"
-        )
-    return prefixes[prefix] + local
+    if prefix in prefixes:
+        return prefixes[prefix] + local
+    if local.startswith("//"):  # an IRI in full
+        return curie
+    raise SourceError(f"the prefix of {curie!r} is not in the curie_map", where=place, remedy="Add it there")
+
+
+def regime_of(nodes: Iterable[str | None], tiers: Mapping[str, Tier | None]) -> Regime:
+    """Return the regime of a code by the nodes that its rows name, `None` for ``sssom:NoTermFound``."""
+    nodes = list(nodes)
+    if None in nodes:
+        return Regime.unrouted
+    leaves = sum(node is not None and tiers.get(node) is Tier.leaf for node in nodes)
+    return (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]
 
 
 def sssom_text(
-    rows: Iterable[Mapping], *, metadata: Table[str, str], prefixes: Table[str, str], labels: Table[str, str]
+    rows: Iterable[RoutingRow],
+    *,
+    metadata: Mapping[str, str],
+    prefixes: Mapping[str, str],
+    labels: Mapping[str, str],
 ) -> str:
     """Return a routing table as SSSOM/TSV.
 
@@ -112,32 +204,39 @@ def sssom_text(
         prefixes: the curie_map; the nodes' IRIs are shortened by it.
         labels: label of each node by IRI.
     """
+    rows = list(rows)
+    signed = (AUTHOR, DATE) if any(row.author or row.date for row in rows) else ()
     out = io.StringIO()
-    for slot, value in metadata.items():
-        out.write(f"#{slot}: {value}\n")
-    out.write("#curie_map:\n")
-    for prefix, iri in sorted(prefixes.items()):
-        out.write(f'#  {prefix}: "{iri}"\n')
+    out.write(metadata_text(metadata, prefixes))
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow((*COLUMNS, *signed))
     for row in rows:
         writer.writerow(
             (
                 row.code if ":" in row.code else f"{SNOMED}:{row.code}",
                 row.label,
                 row.predicate,
-                NO_TERM if row.node is None else _shorten(row.node, prefixes),
+                NO_TERM if row.node is None else shorten(row.node, prefixes),
                 "" if row.node is None else labels[row.node],
-                "semapv:ManualMappingCuration",
+                row.justification,
                 row.source,
                 _REGIME + row.regime,
                 row.reason,
+                *((row.author, row.date) if signed else ()),
             )
         )
     return out.getvalue()
 
 
-def _shorten(iri: str, prefixes: Table[str, str]) -> str:
+def metadata_text(metadata: Mapping[str, str], prefixes: Mapping[str, str]) -> str:
+    """Return the metadata block above a table."""
+    slots = "".join(f"#{slot}: {value}\n" for slot, value in metadata.items())
+    entries = "".join(f'#  {prefix}: "{iri}"\n' for prefix, iri in sorted(prefixes.items()))
+    return f"{slots}#curie_map:\n{entries}"
+
+
+def shorten(iri: str, prefixes: Mapping[str, str]) -> str:
+    """Return `iri` as a CURIE by the longest prefix that fits, or itself where none does."""
     fitting = [prefix for prefix, base in prefixes.items() if iri.startswith(base)]
     prefix = max(fitting, key=lambda prefix: len(prefixes[prefix]), default="")
     return f"{prefix}:{iri.removeprefix(prefixes[prefix])}" if prefix else iri

@@ -74,17 +74,49 @@ def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
     return depths
 
 
-def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
+    """Return which leaves are active, bool[B, N].
+
+    Args:
+        y: leaf multi-hot, [B, N]: nothing but 0 and 1, and 0 in the columns of roots.
+        nodes: the N concepts.
+
+    Raises:
+        UsageError: `y` is no such matrix; the message names the first place.
+    """
+    n = len(nodes)
+    try:
+        matrix = np.asarray(y)
+    except ValueError as error:  # rows of different lengths
+        raise UsageError(f"y is no matrix ({error})", remedy=f"Give one row of {n} numbers each") from error
+    if matrix.ndim != 2 or matrix.shape[1] != n:
+        raise UsageError(
+            f"y has shape {list(matrix.shape)}", remedy=f"Give one row of {n} numbers for each record"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise UsageError(f"y holds {matrix.dtype}, no numbers", remedy="Give 0 and 1")
+    active_BN: NDArray[np.bool_] = matrix != 0
+    strange_BN: NDArray[np.bool_] = matrix != active_BN
+    if strange_BN.any():
+        b, c = np.argwhere(strange_BN)[0]
+        raise UsageError(f"y[{b}, {c}] is {matrix[b, c]}", remedy="Give 0 or 1: active or not")
+    used = set(np.flatnonzero(active_BN.any(axis=0)).tolist())
+    for node in nodes:
+        if node.root and node.index in used:
+            raise UsageError(
+                f"y has the root {node.abbr} active (column {node.index})",
+                remedy="Only leaves are targets; `leaf_multi_hot` leaves roots out",
+            )
+    return active_BN
+
+
+def primary(active_BN: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return c*, int64[B]: the active leaf of highest rank; `NO_LEAF` for a record without leaves.
 
     Args:
-        y: leaf multi-hot, [B, N].
+        active_BN: from `active_leaves`, bool[B, N].
         ranks: from `ranking`, int64[N].
-
-    Raises:
-        UsageError: `y` is not [B, N].
     """
-    active_BN = _leaf_matrix(y, len(ranks)) != 0
     place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
     leaf_by_place = np.append(NO_LEAF, ranks.argsort())
     # Down long columns `max` is twice as fast as along short rows.
@@ -94,7 +126,10 @@ def primary(y: ArrayLike, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def soft_targets(
-    y: ArrayLike, c_star: NDArray[np.int64], distances: NDArray[np.signedinteger], sigma: float
+    active_BN: NDArray[np.bool_],
+    c_star: NDArray[np.int64],
+    distances: NDArray[np.signedinteger],
+    sigma: float,
 ) -> NDArray[np.float64]:
     """Return the clamped soft target t, float64[B, N].
 
@@ -104,17 +139,16 @@ def soft_targets(
     Source: Eq. gscl-target; appendix, "Treatment of non-primary active leaves".
 
     Args:
-        y: leaf multi-hot, [B, N].
+        active_BN: from `active_leaves`, bool[B, N].
         c_star: primary leaves, int64[B].
         distances: D_tree, [N, N].
         sigma: temperature in edges, > 0; ``inf`` gives the uniform distribution.
 
     Raises:
-        UsageError: `sigma` is not positive, or `y` is not [B, N].
+        UsageError: `sigma` is not positive.
     """
     if not sigma > 0:
         raise UsageError(f"sigma is {sigma}", remedy="Give a temperature above 0")
-    active_BN = _leaf_matrix(y, len(distances)) != 0
     with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
     mass_NN = mass_by_distance[distances]
@@ -125,12 +159,3 @@ def soft_targets(
     total_B[c_star == NO_LEAF] = 1.0
     t_BN /= total_B[:, None]
     return t_BN
-
-
-def _leaf_matrix(y: ArrayLike, n: int) -> NDArray[np.generic]:
-    matrix = np.asarray(y)
-    if matrix.ndim != 2 or matrix.shape[1] != n:
-        raise UsageError(
-            f"y has shape {list(matrix.shape)}", remedy=f"Give one row of {n} numbers for each record"
-        )
-    return matrix

@@ -3,9 +3,10 @@
 Reading it back gives the same draft, and writing that the same bytes.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping
 
-from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.concepts import Kind, Name, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, Header
 
 SCHEMA = "https://w3id.org/mar-ecg/ccg#"
@@ -18,6 +19,19 @@ def _ends(domain: str, range_: str, *, symmetric: bool = False) -> tuple[str, ..
     return (*kinds, *parent, f"rdfs:domain ccg:{domain}", f"rdfs:range ccg:{range_}")
 
 
+Pair = tuple[str, str]
+"""Predicate and object, as Turtle writes them."""
+_PREFIXES = {
+    "ccg": SCHEMA,
+    "dcterms": "http://purl.org/dc/terms/",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+_RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
+_NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+"""What an IRI can't hold unescaped."""
 _FUNCTIONAL = "a owl:FunctionalProperty"
 
 _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -30,6 +44,7 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "index in the frozen enumeration",
     ),
     ("textVariant", ("owl:DatatypeProperty",), "text for a text encoder"),
+    ("unreviewed", ("owl:AnnotationProperty",), "language whose labels no clinician has reviewed"),
     ("yields", ("owl:DatatypeProperty", "rdfs:range xsd:boolean"), "comes last under the rule most-specific"),
     ("related", _ends("Concept", "Concept"), "joined by an edge"),
     ("family", (*_ends("Leaf", "Root"), _FUNCTIONAL), "belongs to the family"),
@@ -41,15 +56,48 @@ _SCHEMA: tuple[tuple[str, tuple[str, ...], str], ...] = (
 
 
 def turtle_text(draft: Draft) -> str:
-    """Return the graph of `draft` (no routing) as canonical Turtle."""
-    return "".join(
-        (
-            "".join(_prefixes(draft.header)),
-            _header(draft.header),
-            *(f"\n{_schema(*entry)}" for entry in _SCHEMA),
-            *(f"\n{_concept(draft, concept)}" for concept in _ordered(draft)),
-        )
-    )
+    """Return the graph of `draft` (no routing) as canonical Turtle.
+
+    Statements that the draft holds as they are stand below what it understands of the same subject; those of
+    other subjects stand at the end.
+    """
+    prefixes = _prefixes(draft.header)
+    kept: dict[str, list[Pair]] = {}
+    for each in draft.statements:
+        pair = _shorten(each.predicate, prefixes), _shorten(each.object, prefixes)
+        kept.setdefault(each.subject, []).append(pair)
+    blocks = [
+        _block(f"<{draft.header.iri}>", _header(draft.header), kept.pop(iri_text(draft.header.iri), [])),
+        *(
+            _block(f"ccg:{entry[0]}", _schema(*entry), kept.pop(iri_text(SCHEMA + entry[0]), []))
+            for entry in _SCHEMA
+        ),
+    ]
+    order = {concept.iri: concept.index or 0 for concept in draft.concepts}
+    ends: dict[str, dict[Kind, set[str]]] = {concept.iri: {} for concept in draft.concepts}
+    strangers: list[tuple[str, Pair]] = []
+    for relation in draft.relations:
+        if relation.subject in ends:
+            ends[relation.subject].setdefault(relation.kind, set()).add(relation.object)
+        else:
+            strangers.append((iri_text(relation.subject), (f"ccg:{relation.kind}", f"<{relation.object}>")))
+    for concept in _ordered(draft):
+        statements = _concept(concept)
+        for kind in Kind:
+            for end in sorted(ends[concept.iri].get(kind, ()), key=lambda iri: (order.get(iri, 0), iri)):
+                statements.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
+        subject = _shorten(iri_text(concept.iri), prefixes)
+        blocks.append(_block(subject, statements, kept.pop(iri_text(concept.iri), [])))
+    for subject, pair in strangers:
+        kept.setdefault(subject, []).append(pair)
+    blocks += [_block(_shorten(subject, prefixes), [], pairs) for subject, pairs in sorted(kept.items())]
+    return _prefix_lines(prefixes) + "\n".join(blocks)
+
+
+def schema_text() -> str:
+    """Return what every graph states of the vocabulary itself, as Turtle."""
+    blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
+    return _prefix_lines(_PREFIXES) + "\n".join(blocks)
 
 
 def concept_namespace(header: Header) -> str:
@@ -57,65 +105,61 @@ def concept_namespace(header: Header) -> str:
     return f"{header.iri}#"
 
 
-def _prefixes(header: Header) -> Iterator[str]:
-    prefixes = {
-        "": concept_namespace(header),
-        "ccg": SCHEMA,
-        "dcterms": "http://purl.org/dc/terms/",
-        "owl": "http://www.w3.org/2002/07/owl#",
-        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-        "skos": "http://www.w3.org/2004/02/skos/core#",
-        "xsd": "http://www.w3.org/2001/XMLSchema#",
-    }
-    for prefix, iri in prefixes.items():
-        yield f"@prefix {prefix}: <{iri}> .\n"
-    yield "\n"
+def _prefixes(header: Header) -> dict[str, str]:
+    return {"": concept_namespace(header), **_PREFIXES}
 
 
-def _header(header: Header) -> str:
-    statements = [
+def _prefix_lines(prefixes: Mapping[str, str]) -> str:
+    return "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items()) + "\n"
+
+
+def _header(header: Header) -> list[Pair]:
+    return [
         ("a", "owl:Ontology"),
         ("owl:versionIRI", f"<{header.iri}/{header.version}>"),
-        ("owl:versionInfo", _literal(header.version)),
-        ("dcterms:title", f"{_literal(header.title)}@en"),
+        ("owl:versionInfo", literal_text(header.version)),
+        ("dcterms:title", f"{literal_text(header.title)}@en"),
         ("dcterms:license", f"<{header.licence}>"),
-        *(("dcterms:creator", _literal(creator)) for creator in sorted(header.creators)),
-        *(("dcterms:provenance", f"{_literal(source)}@en") for source in sorted(header.provenance)),
+        *(("dcterms:creator", literal_text(creator)) for creator in sorted(header.creators)),
+        *(("dcterms:provenance", f"{literal_text(source)}@en") for source in sorted(header.provenance)),
+        *(("ccg:unreviewed", literal_text(language)) for language in sorted(header.unreviewed)),
     ]
-    return _block(f"<{header.iri}>", statements)
 
 
-def _schema(name: str, facts: tuple[str, ...], label: str) -> str:
+def _schema(name: str, facts: tuple[str, ...], label: str) -> list[Pair]:
     kind, *others = facts
     statements = [("a", kind), *((p, o) for p, _, o in (fact.partition(" ") for fact in others))]
-    return _block(f"ccg:{name}", [*statements, ("rdfs:label", f"{_literal(label)}@en")])
+    return [*statements, ("rdfs:label", f"{literal_text(label)}@en")]
 
 
-def _concept(draft: Draft, concept: DraftConcept) -> str:
-    base = concept_namespace(draft.header)
+def _concept(concept: DraftConcept) -> list[Pair]:
+    """What is stated of a concept alone; its edges come after that."""
     statements = [
         ("a", f"ccg:{concept.tier or 'Concept'}"),
         ("ccg:index", str(concept.index)),
-        ("skos:notation", _literal(concept.abbr)),
-        ("skos:prefLabel", f"{_literal(concept.label)}@en"),
-        *(("ccg:textVariant", f"{_literal(text)}@en") for text in sorted(concept.variants)),
+        ("skos:notation", literal_text(concept.abbr)),
+        ("skos:prefLabel", f"{literal_text(concept.label)}@en"),
+        *(("skos:prefLabel", name_text(name)) for name in concept.translations),
+        *(("skos:altLabel", name_text(name)) for name in concept.synonyms),
+        *(("ccg:textVariant", f"{literal_text(text)}@en") for text in sorted(concept.variants)),
     ]
-    if concept.yields:
-        statements.append(("ccg:yields", "true"))
-    order = {other.iri: other.index or 0 for other in draft.concepts}
-    for kind in Kind:
-        ends = {r.object for r in draft.relations if r.kind is kind and r.subject == concept.iri}
-        for end in sorted(ends, key=lambda iri: (order.get(iri, 0), iri)):
-            statements.append((f"ccg:{kind}", _node(end, base)))
-    return _block(
-        _node(concept.iri, base), [(p, o) for p, o in statements if o not in ("None", '""', '""@en')]
-    )
+    flags = (("ccg:yields", concept.yields), ("owl:deprecated", concept.deprecated))
+    return statements + [(predicate, "true") for predicate, holds in flags if holds]
 
 
-def _block(subject: str, statements: list[tuple[str, str]]) -> str:
-    (_, kind), *others = statements
-    rest = "".join(f" ;\n    {predicate} {value}" for predicate, value in others)
-    return f"{subject} a {kind}{rest} .\n"
+def _block(subject: str, stated: list[Pair], kept: list[Pair]) -> str:
+    """One subject's statements. One that is kept as it was, perhaps in another language, replaces ours."""
+    as_they_were = {(predicate, _bare(end)) for predicate, end in kept}
+    unsaid = ("None", '""', '""@en', "<>")
+    ours = [(p, o) for p, o in stated if o not in unsaid and (p, _bare(o)) not in as_they_were]
+    if "owl:versionIRI" in {predicate for predicate, _ in kept}:
+        ours = [(p, o) for p, o in ours if p != "owl:versionIRI"]
+    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *kept)) + " .\n"
+
+
+def _bare(end: str) -> str:
+    """An object without what marks it as a literal of a language or as an IRI."""
+    return end[1 : end.rindex('"')] if end.startswith('"') else end.strip("<>")
 
 
 def _ordered(draft: Draft) -> list[DraftConcept]:
@@ -128,12 +172,30 @@ def _ordered(draft: Draft) -> list[DraftConcept]:
     )
 
 
-def _node(iri: str, base: str) -> str:
-    local = iri.removeprefix(base)
-    return f":{local}" if iri.startswith(base) and local.isalnum() else f"<{iri}>"
+def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
+    """An IRI by the prefix that fits and leaves a plain name; any other term as it is."""
+    if term == _RDF_TYPE:
+        return "a"
+    if term.startswith("<"):
+        for prefix, base in prefixes.items():
+            local = term[1:-1].removeprefix(base)
+            if term.startswith(f"<{base}") and local.isalnum():
+                return f"{prefix}:{local}"
+    return term
 
 
-def _literal(text: str) -> str:
+def name_text(name: Name) -> str:
+    """Return a text with its language as Turtle writes it."""
+    return f"{literal_text(name.text)}@{name.language}" if name.language else literal_text(name.text)
+
+
+def iri_text(iri: str) -> str:
+    """Return an IRI as Turtle and N-Triples write it."""
+    return "<" + _NO_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", iri) + ">"
+
+
+def literal_text(text: str) -> str:
+    """Return a text as Turtle and N-Triples write it, without language or type."""
     escaped = (
         text.replace("\\", "\\\\")
         .replace('"', '\\"')

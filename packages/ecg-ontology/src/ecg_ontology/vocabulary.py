@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ecg_ontology import enumeration
-from ecg_ontology.concepts import Concept, Relation
+from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UnknownConceptError
 
 if TYPE_CHECKING:
@@ -145,6 +145,30 @@ class Vocabulary:
         """
         return tuple(node.index for node in self.nodes if not node.root)
 
+    @cached_property
+    def families(self) -> tuple[int, ...]:
+        """Index of the root of each concept; a root is its own.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().families[4:8]
+            (4, 1, 1, 1)
+        """
+        family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
+        return tuple(family.get(index, index) for index in range(len(self)))
+
+    @property
+    def by_family(self) -> tuple[int, ...]:
+        """Indices of the concepts family by family, each root before its leaves.
+
+        Example:
+            >>> import ecg_ontology
+            >>> ecg_ontology.load().by_family[:5]
+            (0, 34, 35, 36, 1)
+        """
+        order = sorted((self.families[node.index], not node.root, node.index) for node in self.nodes)
+        return tuple(index for *_, index in order)
+
     def node(self, name: int | str) -> Concept:
         """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
 
@@ -162,8 +186,16 @@ class Vocabulary:
             return self.nodes[int(name)]
         raise UnknownConceptError(
             f"no concept has the index or abbreviation {name!r}",
-            remedy=f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations",
+            remedy=self._advice(str(name)),
         )
+
+    def _advice(self, name: str) -> str:
+        from ecg_ontology.wording import nearest
+
+        near = nearest(name, [text for node in self.nodes for text in (node.abbr, node.label)])
+        if near:
+            return "Did you mean " + " or ".join(near)
+        return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
         """Return the concepts beside one, each with what it is to that one.
@@ -178,12 +210,46 @@ class Vocabulary:
             >>> [(other.abbr, relation) for other, relation in ecg_ontology.load().neighbours("LAFB")]
             [('Conduction', 'family')]
         """
-        place = self.node(name).index
-        found = []
+        return self._beside.get(self.node(name).index, ())
+
+    @cached_property
+    def _beside(self) -> dict[int, tuple[tuple[Concept, str], ...]]:
+        beside: dict[int, list[tuple[Concept, str]]] = {}
         for edge in self.relations:
             outward, inward = edge.kind.readings
-            if edge.source == place:
-                found.append((self.nodes[edge.target], outward))
-            elif edge.target == place:
-                found.append((self.nodes[edge.source], inward))
-        return tuple(found)
+            beside.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
+            if edge.target != edge.source:
+                beside.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
+        return {index: tuple(others) for index, others in beside.items()}
+
+    def ancestors(self, name: int | str) -> tuple[Concept, ...]:
+        """Return what a concept is a kind of, over subtypes and families, the nearest first.
+
+        Raises:
+            UnknownConceptError: there is no such concept.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [concept.abbr for concept in ecg_ontology.load().ancestors("AntMI")]
+            ['Ischemic', 'AMI', 'OMI']
+        """
+        from ecg_ontology.tree import above
+
+        return tuple(self.nodes[index] for index in above(self, self.node(name).index))
+
+    def descendants(self, name: int | str) -> tuple[Concept, ...]:
+        """Return what is a kind of a concept, over families and subtypes, the nearest first.
+
+        Manifestations are no kinds: ST elevation shows ischaemia, and is no descendant of it.
+
+        Raises:
+            UnknownConceptError: there is no such concept.
+
+        Example:
+            >>> import ecg_ontology
+            >>> [concept.abbr for concept in ecg_ontology.load().descendants("AMI")]
+            ['AntMI', 'InfMI']
+        """
+        from ecg_ontology.tree import below
+
+        return tuple(self.nodes[index] for index in below(self, self.node(name).index))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft, DraftConcept
 
 CONCEPTS: Chapter[Draft] = Chapter("Concepts")
@@ -62,8 +62,8 @@ def incomplete_concept(draft: Draft) -> Iterator[Breach]:
             for name, value in (
                 ("tier (ccg:Root or ccg:Leaf)", concept.tier),
                 ("ccg:index", concept.index),
-                ("skos:notation", concept.abbr or None),
-                ("skos:prefLabel", concept.label or None),
+                ("skos:notation", concept.abbr.strip() or None),
+                ("skos:prefLabel in English", concept.label.strip() or None),
             )
             if value is None
         ]
@@ -86,3 +86,16 @@ def shared_abbreviation(draft: Draft) -> Iterator[Breach]:
         if concept.abbr and other is not concept:
             message = f"{concept.abbr} names index {other.index} and index {concept.index}"
             yield Breach(concept.abbr, message, concept.place)
+
+
+@CONCEPTS.rule(
+    "CCG-E015",
+    "Every statement means one thing",
+    why="Of two labels or two indices one would be picked by chance; a misspelt word says nothing.",
+    fix="Keep the one that is meant, spelt as the vocabulary spells it",
+)
+def misstatement(draft: Draft) -> Iterator[Breach]:
+    """A source states something twice, or in words that mean nothing."""
+    for each in draft.misstatements:
+        name = draft.abbreviation(each.subject)
+        yield Breach(name, f"{name} {each.problem}", each.place)

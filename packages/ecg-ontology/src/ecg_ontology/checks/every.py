@@ -1,12 +1,14 @@
 """Every rule of the catalogue, and the check of a draft against all of them."""
 
-from ecg_ontology.checks.catalogue import Chapter, Rule
 from ecg_ontology.checks.enumeration import ENUMERATION
 from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
+from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
 from ecg_ontology.concepts import Finding
 from ecg_ontology.drafts import Draft
+from ecg_ontology.errors import UsageError
+from ecg_ontology.routing import PROFILES
 
 CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
@@ -19,9 +21,16 @@ def findings(draft: Draft, profile: str = "paper") -> tuple[Finding, ...]:
         draft: the ontology as stated.
         profile: under ``curated`` the rows printed otherwise by the paper are not used, and not reported.
 
+    Raises:
+        UsageError: there is no such profile.
+
     Returns:
         The findings in the order of the catalogue; () when all is well.
     """
+    if profile not in PROFILES:
+        raise UsageError(
+            f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
+        )
     skipped = {PROFILE_DIFFERENCE} if profile != "paper" else set[str]()
     return tuple(
         finding for rule in RULES.values() if rule.id not in skipped for finding in rule.findings(draft)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
 
@@ -22,7 +22,7 @@ def _concepts(draft: Draft) -> dict[str, DraftConcept]:
     return {concept.iri: concept for concept in draft.concepts}
 
 
-def _sound(draft: Draft) -> list[DraftRelation]:
+def _resolved(draft: Draft) -> list[DraftRelation]:
     """Relations whose ends exist: the others are E007's business alone."""
     known = _concepts(draft)
     return [r for r in draft.relations if r.subject in known and r.object in known]
@@ -30,7 +30,7 @@ def _sound(draft: Draft) -> list[DraftRelation]:
 
 def _families(draft: Draft) -> dict[str, list[str]]:
     families: dict[str, list[str]] = defaultdict(list)
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         if relation.kind is Kind.family:
             families[relation.subject].append(relation.object)
     return families
@@ -62,7 +62,7 @@ def family_count(draft: Draft) -> Iterator[Breach]:
 def wrong_tier(draft: Draft) -> Iterator[Breach]:
     """A relation joins the wrong tiers."""
     known = _concepts(draft)
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         ends = (known[relation.subject].tier, known[relation.object].tier)
         if None not in ends and ends != _ENDS[relation.kind]:
             wanted = " → ".join(_ENDS[relation.kind])
@@ -110,7 +110,7 @@ def self_loop(draft: Draft) -> Iterator[Breach]:
 def one_sided(draft: Draft) -> Iterator[Breach]:
     """A sibling or ring relation is stated from one end only."""
     stated = {(r.kind, r.subject, r.object) for r in draft.relations}
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         mirrored = (relation.kind, relation.object, relation.subject)
         if relation.kind.symmetric and mirrored not in stated:
             name = _name(draft, relation)
@@ -127,7 +127,7 @@ def one_sided(draft: Draft) -> Iterator[Breach]:
 def subtype_cycle(draft: Draft) -> Iterator[Breach]:
     """The subtypeOf relations run in a circle."""
     parents: dict[str, list[DraftRelation]] = defaultdict(list)
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         if relation.kind is Kind.subtype_of and relation.subject != relation.object:
             parents[relation.subject].append(relation)
     # Strip concepts that have no parent left, again and again; what remains stands on or below a cycle.
@@ -154,7 +154,7 @@ def subtype_cycle(draft: Draft) -> Iterator[Breach]:
 def disconnected(draft: Draft) -> Iterator[Breach]:
     """The graph falls into parts."""
     neighbours: dict[str, set[str]] = {concept.iri: set() for concept in draft.concepts}
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         neighbours[relation.subject].add(relation.object)
         neighbours[relation.object].add(relation.subject)
     if not neighbours:
@@ -179,7 +179,7 @@ def disconnected(draft: Draft) -> Iterator[Breach]:
 def cross_family(draft: Draft) -> Iterator[Breach]:
     """An edge between leaves crosses families."""
     families = _families(draft)
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         if relation.kind in (Kind.subtype_of, Kind.manifestation_of, Kind.sibling):
             here, there = families[relation.subject], families[relation.object]
             if here and there and not set(here) & set(there):
@@ -198,7 +198,7 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
     """A root has too few or too many neighbours on the ring."""
     roots = [concept for concept in draft.concepts if concept.tier is Tier.root]
     neighbours: dict[str, set[str]] = {root.iri: set() for root in roots}
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         if relation.kind is Kind.ring and {relation.subject, relation.object} <= neighbours.keys():
             neighbours[relation.subject] |= {relation.object} - {relation.subject}
             neighbours[relation.object] |= {relation.subject} - {relation.object}
@@ -221,7 +221,7 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
 def subtype_before_parent(draft: Draft) -> Iterator[Breach]:
     """A subtype has a lower index than its parent."""
     known = _concepts(draft)
-    for relation in _sound(draft):
+    for relation in _resolved(draft):
         if relation.kind is Kind.subtype_of:
             below, above = known[relation.subject].index, known[relation.object].index
             if below is not None and above is not None and below < above:

@@ -3,15 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
-from ecg_ontology.concepts import Kind, Regime, Tier
-from ecg_ontology.drafts import BASE_TABLE, Draft, Mapping
+from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.routing import malformation
+from ecg_ontology.sssom import regime_of
 
-ROUTING: Chapter[Draft] = Chapter("Routing")
+ROUTING: Chapter[Draft] = Chapter("Routing", DECISIVE, MAPPINGS)
 PROFILE_DIFFERENCE = "CCG-W310"
 
-Rows = list[Mapping]
+Rows = list[RoutingRow]
 
 
 def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
@@ -33,20 +35,6 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
         if problem := malformation(code):
             yield Breach(code, f"{code!r} is no code: {problem}", rows[0].where)
-
-
-@ROUTING.rule(
-    "CCG-E302",
-    "Every row ends at a concept",
-    why="A code that is routed to nothing supervises nothing.",
-    fix="Correct the object_id, or define the concept",
-)
-def unknown_node(draft: Draft) -> Iterator[Breach]:
-    """A row names a node that does not exist."""
-    known = {concept.iri for concept in draft.concepts}
-    for row in draft.mappings:
-        if row.node is not None and row.node not in known:
-            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
 
 
 @ROUTING.rule(
@@ -82,24 +70,17 @@ def contradicting_rows(draft: Draft) -> Iterator[Breach]:
         nodes = [row.node for row in rows]
         if not {node for node in nodes if node is not None} <= tiers.keys():
             continue  # E302's business: without its node nothing can be said about a row
-        count = sum(node is not None and tiers[node] is Tier.leaf for node in nodes)
         if None in nodes and len(nodes) > 1:
             problem = "is routed and unrouted at once" if any(nodes) else "is stated twice"
         elif len(set(nodes)) < len(nodes):
             problem = "names a node twice"
         elif len({row.label for row in rows}) > 1:
             problem = "has two labels"
-        elif {row.regime for row in rows} != {(regime := _regime(nodes, count))}:
+        elif {row.regime for row in rows} != {(regime := regime_of(nodes, tiers))}:
             problem = f"should be of the regime {regime.value!r}"
         else:
             continue
         yield Breach(code, f"{code} {problem}", rows[-1].where)
-
-
-def _regime(nodes: list[str | None], leaves: int) -> Regime:
-    if None in nodes:
-        return Regime.unrouted
-    return (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]
 
 
 @ROUTING.rule(
@@ -112,7 +93,7 @@ def wrong_label(draft: Draft) -> Iterator[Breach]:
     """A row's label is not the official one."""
     for (table, code), rows in _by_code(draft).items():
         official = draft.official.get(code)
-        if table == BASE_TABLE and official is not None and rows[0].label != official:
+        if table != "paper" and official is not None and rows[0].label != official:
             yield Breach(
                 code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].where
             )
@@ -141,7 +122,7 @@ def undecided_code(draft: Draft) -> Iterator[Breach]:
 def unexplained_code(draft: Draft) -> Iterator[Breach]:
     """An unrouted code has no reason."""
     for row in draft.mappings:
-        if row.node is None and not row.reason:
+        if row.node is None and not row.reason.strip():
             yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.where)
 
 
@@ -157,7 +138,7 @@ def printed_otherwise(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in sorted(tables.items()):
         if table != "paper":
             continue
-        curated = tables.get((BASE_TABLE, code), [])
+        curated = tables.get(("curated", code)) or tables.get((BASE_TABLE, code), [])
         label = curated[0].label if curated else "no code of the map"
         names = [_names(draft, [row.node for row in some if row.node]) for some in (rows, curated)]
         if names[0] != names[1]:

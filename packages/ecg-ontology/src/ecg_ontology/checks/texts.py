@@ -1,13 +1,16 @@
 """Texts: what a text encoder reads for each concept."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ecg_ontology.checks.catalogue import Breach, Chapter
+from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft
 
 VARIANTS_PER_CONCEPT = 3
 """K_var of the paper (appendix, "Notation values")."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 TEXTS: Chapter[Draft] = Chapter("Text variants")
 
@@ -21,9 +24,11 @@ TEXTS: Chapter[Draft] = Chapter("Text variants")
 def variant_count(draft: Draft) -> Iterator[Breach]:
     """A concept has more or fewer variants than three."""
     for concept in draft.concepts:
-        if len(concept.variants) != VARIANTS_PER_CONCEPT:
+        count = sum(bool(text.strip()) for text in concept.variants)
+        if count != VARIANTS_PER_CONCEPT or count < len(concept.variants):
             name = draft.abbreviation(concept.iri)
-            yield Breach(name, f"{name} has {len(concept.variants)} text variants", concept.place)
+            blank = ", one of them blank" if count < len(concept.variants) else ""
+            yield Breach(name, f"{name} has {len(concept.variants)} text variants{blank}", concept.place)
 
 
 @TEXTS.rule(
@@ -43,3 +48,20 @@ def shared_variant(draft: Draft) -> Iterator[Breach]:
         if len(iris) > 1:
             names = ", ".join(draft.abbreviation(iri) for iri in iris)
             yield Breach(names, f"{text!r} is a text variant of {names}", places[iris[-1]])
+
+
+@TEXTS.rule(
+    "CCG-E103",
+    "Names and texts are plain text",
+    why="Control characters move a terminal's cursor, and no XML file can hold them: the OWL export fails.",
+    fix="Remove the character",
+)
+def control_character(draft: Draft) -> Iterator[Breach]:
+    """A name or text holds a control character."""
+    for concept in draft.concepts:
+        names = (each.text for each in (*concept.translations, *concept.synonyms))
+        for text in (concept.abbr, concept.label, *concept.variants, *names):
+            if found := _CONTROL.search(text):
+                name = draft.abbreviation(concept.iri)
+                message = f"{name!r} has the character U+{ord(found[0]):04X} in {text!r}"
+                yield Breach(name, message, concept.place)

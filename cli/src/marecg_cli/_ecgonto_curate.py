@@ -1,0 +1,115 @@
+"""Commands that bring a clinician's decisions into the routing tables."""
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import ecg_ontology
+from marecg_cli._ecgonto_look import Profile, Source
+from marecg_cli._output import message, result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ecg_ontology import Decision
+
+Folder = Annotated[Path, typer.Option("--sources", help="The folder of sources whose tables are edited.")]
+
+
+def review(
+    out: Annotated[Path | None, typer.Option(help="Write the sheet: .xlsx, .tsv or .csv.")] = None,
+    apply: Annotated[Path | None, typer.Option(help="Apply the decisions of a sheet.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Say how many records of it carry each code: as for coverage.")
+    ] = None,
+    ontology: Source = None,
+) -> None:
+    """Write every mapping into a sheet for review, or apply a reviewed sheet to the routing tables.
+
+    In the column `decision` write keep, change (predicate, comment), remove or add; sign with reviewer and
+    date (YYYY-MM-DD). Nothing is written unless all decisions together leave a sound ontology.
+
+    Example: ecgonto review --out review.xlsx --corpus dx_map.csv
+    """
+    if (out is None) == (apply is None):
+        raise ecg_ontology.UsageError("say either --out or --apply")
+    if apply is not None:
+        sources = Path(ontology or "ontology")
+        _write(sources, ecg_ontology.read_decisions(apply, sources))
+    if out is not None:
+        counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
+        rows = ecg_ontology.review_rows(ecg_ontology.load(ontology), counts)
+        result(str(ecg_ontology.write_review(out, rows)))
+        message(f"{len(rows)} mappings")
+
+
+def add_code(
+    code: Annotated[str, typer.Argument(help="SNOMED CT identifier, or vocabulary:code.")],
+    label: Annotated[str, typer.Argument(help="The code's label.")],
+    node: Annotated[
+        str | None,
+        typer.Argument(help="Index, abbreviation or name; without it, no node can carry the code."),
+    ] = None,
+    author: Annotated[str, typer.Option(help="Who decides.")] = "",
+    comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
+    predicate: Annotated[str, typer.Option(help="How code and node relate.")] = "skos:closeMatch",
+    table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
+    date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
+    ontology: Folder = Path("ontology"),
+) -> None:
+    """Add a code to a routing table: the row of its node, and that of the node's family.
+
+    Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
+    """
+    abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
+    decision = ecg_ontology.Decision(
+        decision="add",
+        table=table,
+        code=code.strip(),
+        label=label.strip(),
+        node=abbr,
+        predicate=predicate,
+        comment=comment,
+        reviewer=author,
+        date=date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    )
+    _write(ontology, [decision])
+
+
+def match(
+    codes: Annotated[
+        Path, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
+    ],
+    out: Annotated[Path, typer.Option(help="The sheet of candidates: .xlsx, .tsv or .csv.")] = Path(
+        "candidates.tsv"
+    ),
+    table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
+    candidates: Annotated[int, typer.Option("-n", min=1, help="At most so many for each code.")] = 3,
+    profile: Profile = "curated",
+    ontology: Source = None,
+) -> None:
+    """Propose concepts for new codes by the words of their labels. Nothing is applied.
+
+    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet.
+
+    Example: ecgonto match new_codes.csv --out candidates.xlsx
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    new = ecg_ontology.read_new_codes(codes, onto)
+    rows = ecg_ontology.candidate_rows(onto, new, table, candidates)
+    result(str(ecg_ontology.write_review(out, rows)))
+    none = sum(not row["node"] for row in rows)
+    message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
+
+
+COMMANDS = (review, add_code, match)
+
+
+def _write(sources: Path, decisions: "Sequence[Decision]") -> None:
+    files = ecg_ontology.revised_files(sources, decisions)
+    ecg_ontology.write_files(files)
+    for path in files:
+        result(str(path))
+    message(f"{ecg_ontology.decision_counts(decisions)}; now run: ecgonto build {sources}")

@@ -1,0 +1,109 @@
+"""Commands that find concepts by their words, and show how they stand to each other."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import ecg_ontology
+from marecg_cli._ecgonto_look import As, Language, Profile, Source, note_language
+from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+
+if TYPE_CHECKING:
+    from ecg_ontology import Hit, Ontology
+
+_SHOWN = 3
+"""Matches of one concept that the text form lists; JSON has all."""
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words, parts of words, or codes.")],
+    lang: Language = "en",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """Find concepts by label, synonym, text variant, code or label of a code, and say what matched.
+
+    Letter case, accents and hyphens make no difference. Exits 1 when nothing matches.
+
+    Example: ecgonto search fibr
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    hits = ecg_ontology.search_concepts(onto, " ".join(words))
+    if form is Format.json:
+        result_json([hit.model_dump(mode="json") for hit in hits])
+    for hit in hits if form is Format.text else ():
+        result(_as_text(onto, hit, lang))
+    note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)
+    if not hits:
+        near = ", ".join(f"{c.abbr} ({c.label})" for c in ecg_ontology.suggestions(onto, " ".join(words)))
+        message(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
+    if hit.concept is None:
+        code = hit.matches[0].code
+        route = onto.route(code)
+        return "\n".join((f"{code}  {route.label}  ({route.status})", *(f"    {n}" for n in route.notes)))
+    label = ecg_ontology.label_in(hit.concept, lang).text
+    lines = [f"{hit.concept.abbr} ({hit.concept.index})  {label}"]
+    for match in hit.matches[:_SHOWN]:
+        code = f" {match.code}" if match.code and match.code != match.text else ""
+        language = f" ({match.language})" if match.language else ""
+        lines.append(f"    {match.field}{code}: {match.text}{language}")
+    if more := len(hit.matches) - _SHOWN:
+        lines += [f"    and {more} more"] if more > 0 else []
+    return "\n".join(lines)
+
+
+def tree(
+    node: Annotated[
+        str | None, typer.Argument(help="Index, abbreviation or name; without it, the whole graph.")
+    ] = None,
+    lang: Language = "en",
+    ontology: Source = None,
+    form: As = Format.text,
+) -> None:
+    """Show the families with their findings, subtypes under their parents; or what lies above and below one.
+
+    Example: ecgonto tree AMI
+    """
+    onto = ecg_ontology.load(ontology)
+    top = None if node is None else ecg_ontology.find_concept(onto, node)
+    lines = list(ecg_ontology.branches(onto, None if top is None else top.index))
+    over = () if top is None else onto.ancestors(top.index)
+    if form is Format.json:
+        rows = [
+            {"depth": line.depth, "index": line.concept.index, "abbr": line.concept.abbr} for line in lines
+        ]
+        result_json({"ancestors": [concept.abbr for concept in over], "tree": rows})
+    else:
+        if over:
+            result(f"above: {', '.join(concept.abbr for concept in over)}")
+        for line in lines:
+            label = ecg_ontology.label_in(line.concept, lang).text
+            again = "  (see above)" if line.again else ""
+            result(f"{'  ' * line.depth}{line.concept.abbr}  {label}{again}")
+    note_language(onto, [line.concept for line in lines], lang)
+
+
+def browse(
+    out: Annotated[Path, typer.Option(help="The page: one .html file that needs no network.")] = Path(
+        "ontology.html"
+    ),
+    lang: Language = "en",
+    profile: Profile = "paper",
+    ontology: Source = None,
+) -> None:
+    """Write one page to search and read the ontology in a browser, on a desk or a phone, without a network.
+
+    Example: ecgonto browse --out onto.html
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    result(str(ecg_ontology.write_page(onto, out, lang)))
+    note_language(onto, onto.nodes, lang)
+
+
+COMMANDS = (search, tree, browse)

@@ -1,0 +1,252 @@
+"""The ontology as one page for a browser: search, tree, and every concept with all that is known of it.
+
+The page needs no network and no server. Without scripts everything on it can be read; its script adds the
+search. Every text is escaped, and the page's own policy forbids whatever is not its one style and one script.
+"""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from ecg_ontology.concepts import Concept, Name, Status
+from ecg_ontology.drafts import Erratum, RoutingRow
+from ecg_ontology.files import replacing
+from ecg_ontology.languages import label_in, language_notes
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.search import Field, searchable_texts
+from ecg_ontology.tree import branches
+from ecg_ontology.wording import fold
+
+_HERE = Path(__file__).parent
+_CODE = re.compile(r"\b[1-9][0-9]{5,17}\b")
+_WORD = re.compile(r"\w+")
+
+
+def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
+    """Write the page.
+
+    Args:
+        onto: the ontology, with the profile that routes the codes.
+        out: an .html file.
+        language: of the labels; English where there is none.
+
+    Raises:
+        OutputError: the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "onto.html"
+        >>> page = ecg_ontology.write_page(ecg_ontology.load(), out)
+        >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
+        True
+    """
+    with replacing(out) as temporary:
+        temporary.write_text(page_text(onto, language), encoding="utf-8")
+    return Path(out)
+
+
+def page_text(onto: Ontology, language: str = "en") -> str:
+    """Return the page as HTML."""
+    style = (_HERE / "browse.css").read_text(encoding="utf-8")
+    script = (_HERE / "browse.js").read_text(encoding="utf-8")
+    allowed = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+    title = escape(onto.header.title or onto.header.iri)
+    return (
+        f'<!doctype html>\n<html lang="{escape(language)}"><head><meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style></head>\n<body>\n"
+        '<a class="skip" href="#concepts">Skip to the concepts</a>\n'
+        f"{_header(onto, title, language)}"
+        f'<div class="columns">\n{_navigation(onto, language)}<main id="concepts">\n'
+        f"{''.join(_articles(onto, language))}{_unrouted(onto)}{_errata(onto.draft.errata)}</main>\n</div>\n"
+        f'<script type="application/json" id="texts">{_json(_search_index(onto))}</script>\n'
+        f"<script>{script}</script>\n</body></html>\n"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def _json(value: object) -> str:
+    """JSON that can stand in a script element: no character of it ends the element or begins a comment."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _search_index(onto: Ontology) -> list[list[str]]:
+    """For every text: the place on the page, the text as it is compared, what it is, and the text itself.
+
+    They stand in the order in which equally good hits are listed.
+    """
+    order = list(Field)
+    texts = sorted(
+        searchable_texts(onto),
+        key=lambda each: (order.index(each[1].field), isinstance(each[0], str), each[0]),
+    )
+    return [
+        [
+            f"c-{place}" if isinstance(place, int) else "unrouted",
+            fold(match.text),
+            f"{match.field} {match.code}" if match.field is Field.code_label else match.field.value,
+            match.text,
+        ]
+        for place, match in texts
+    ]
+
+
+def _header(onto: Ontology, title: str, language: str) -> str:
+    facts = (
+        f"version {onto.header.version}, profile {onto.profile}: {len(onto)} concepts, "
+        f"{len(onto.relations)} relations, {len(onto.codes)} codes; sha256 {onto.sha256[:12]}"
+    )
+    notes = (
+        ""
+        if language == "en"
+        else "".join(
+            f'<p class="note">{escape(note)}</p>' for note in language_notes(onto, onto.nodes, language)
+        )
+    )
+    return f"<header><h1>{title}</h1><p>{escape(facts)}</p>{notes}</header>\n"
+
+
+def _navigation(onto: Ontology, language: str) -> str:
+    return (
+        '<nav aria-label="Search and tree"><form role="search" id="search" hidden>'
+        '<label for="words">Search <kbd>/</kbd></label>'
+        '<input id="words" type="search" autocomplete="off" spellcheck="false" '
+        'placeholder="label, synonym, code …" aria-controls="hits">'
+        '<p id="told" role="status" aria-live="polite"></p></form>\n<ul id="hits"></ul>\n'
+        f'<details id="tree" open><summary>Tree</summary>{_tree(onto, language)}</details></nav>\n'
+    )
+
+
+def _tree(onto: Ontology, language: str) -> str:
+    lines, depth = ["<ul>"], 0
+    for number, branch in enumerate(branches(onto)):
+        if branch.depth > depth:
+            lines.append("<ul>")
+        elif number:
+            lines.append("</li>" + "</ul></li>" * (depth - branch.depth))
+        depth = branch.depth
+        lines.append(f"<li>{_link(branch.concept, language)}")
+    return "".join((*lines, "</li></ul>" * (depth + 1) if len(lines) > 1 else "</ul>"))
+
+
+def _link(concept: Concept, language: str) -> str:
+    return f'<a href="#c-{concept.index}">{_title(concept, label_in(concept, language))}</a>'
+
+
+def _title(concept: Concept, name: Name) -> str:
+    """Abbreviation and label; once where they are the same."""
+    label = f'<span lang="{escape(name.language)}">{escape(name.text)}</span>'
+    return f"<b>{label}</b>" if name.text == concept.abbr else f"<b>{escape(concept.abbr)}</b> {label}"
+
+
+def _articles(onto: Ontology, language: str) -> Iterator[str]:
+    """Every concept, in the order of the tree; one that no root reaches comes last."""
+    codes: dict[int, list[str]] = {}
+    rows = {(row.code, row.node): row for row in onto.rows}
+    for code in onto.codes:
+        route = onto.route(code)
+        for index in route.leaves or route.nodes:
+            row = rows.get((code, onto.nodes[index].iri))
+            codes.setdefault(index, []).append(_code(code, route.label, row, route.notes))
+    concerning = _errata_by_concept(onto)
+    listed = {branch.concept.index: branch.concept for branch in branches(onto)}
+    for node in {**listed, **{node.index: node for node in onto.nodes}}.values():
+        yield _article(onto, node, language, codes.get(node.index, ()), concerning.get(node.index, ()))
+
+
+def _article(
+    onto: Ontology, node: Concept, language: str, codes: Iterable[str], concerning: Iterable[Erratum]
+) -> str:
+    name = label_in(node, language)
+    english = Name(text=node.label, language="en")
+    others = [each for each in (english, *node.translations, *node.synonyms) if each != name]
+    beside = onto.neighbours(node.index)
+    parts = (
+        ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in beside]),
+        (
+            "Also called",
+            [f'<li lang="{escape(n.language)}">{escape(n.text)}{_tag(n.language)}</li>' for n in others],
+        ),
+        ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
+        ("Codes of the family, of no finding" if node.root else "Codes", list(codes)),
+        ("Errata", [_erratum_link(entry) for entry in concerning]),
+    )
+    sections = "".join(
+        f"<section{' class=wide' if title.startswith('Codes') else ''}><h3>{title}</h3>"
+        f"<ul>{''.join(items)}</ul></section>"
+        for title, items in parts
+        if items
+    )
+    tier = "family" if node.root else "finding"
+    return (
+        f'<article id="c-{node.index}" tabindex="-1"><h2>{_title(node, name)}</h2>'
+        f'<p class="facts">{tier}, index {node.index} · {escape(node.iri)}</p>'
+        f'<div class="parts">{sections}</div></article>\n'
+    )
+
+
+def _tag(text: str) -> str:
+    return f' <span class="tag">{escape(text)}</span>' if text else ""
+
+
+def _code(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -> str:
+    relation = _tag(row.predicate.rpartition(":")[2]) if row else ""
+    said = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    return f"<li><code>{escape(code)}</code> {escape(label)}{relation}{said}</li>"
+
+
+def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
+    """The errata that name a concept by abbreviation, by label, or by a code that reaches it."""
+    found: dict[int, list[Erratum]] = {}
+    for entry in onto.draft.errata:
+        text = f"{entry.printed} {entry.found} {entry.decision}"
+        coded = {index for code in _CODE.findall(text) for index in onto.route(code).nodes}
+        words, folded = set(_WORD.findall(text)), f" {fold(text)} "
+        for node in onto.nodes:
+            if node.index in coded or node.abbr in words or f" {fold(node.label)} " in folded:
+                found.setdefault(node.index, []).append(entry)
+    return found
+
+
+def _erratum_link(entry: Erratum) -> str:
+    return f'<li><a href="#e-{escape(entry.id)}">{escape(entry.id)}</a> {escape(entry.printed)}</li>'
+
+
+def _unrouted(onto: Ontology) -> str:
+    routes = [onto.route(code) for code in onto.codes]
+    items = "".join(
+        _code(route.code, route.label, None, route.notes)
+        for route in routes
+        if route.status is Status.unrouted
+    )
+    title = "Codes that reach no concept"
+    return (
+        f'<article id="unrouted" tabindex="-1"><h2>{title}</h2><ul>{items}</ul></article>\n' if items else ""
+    )
+
+
+def _errata(errata: Iterable[Erratum]) -> str:
+    items = "".join(
+        f'<li id="e-{escape(entry.id)}"><b>{escape(entry.id)}</b> {escape(entry.source)}<dl>'
+        + "".join(
+            f"<dt>{name}</dt><dd>{escape(text)}</dd>"
+            for name, text in (
+                ("printed", entry.printed),
+                ("found", entry.found),
+                ("decided", entry.decision),
+            )
+        )
+        + "</dl></li>"
+        for entry in errata
+    )
+    return f'<article id="errata" tabindex="-1"><h2>Errata</h2><ul>{items}</ul></article>\n' if items else ""

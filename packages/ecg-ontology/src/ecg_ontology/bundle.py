@@ -1,0 +1,93 @@
+"""A draft as one JSON file with a hash of its content: the wheel carries one, a run folder keeps one."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ecg_ontology.drafts import Draft
+from ecg_ontology.errors import SourceError
+from ecg_ontology.files import replacing
+
+_HASH = "bundle_sha256"
+_NOT_CONTENT = {"place", "node_label"}
+"""Where a file states something is the file's; so is what a row calls its node."""
+_EXCLUDED: dict[str, Any] = {
+    "concepts": {"__all__": _NOT_CONTENT},
+    "relations": {"__all__": _NOT_CONTENT},
+    "mappings": {"__all__": _NOT_CONTENT},
+    "misstatements": {"__all__": _NOT_CONTENT},
+    "lock": {"place"},
+}
+
+
+class _Bundle(Draft):
+    bundle_sha256: str = ""
+
+
+def read_bundle(path: Path) -> Draft:
+    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
+
+    Raises:
+        SourceError: the file can't be read, is no bundle, or was changed since it was written.
+    """
+    try:
+        return parse_bundle(path.read_bytes(), path)
+    except OSError as error:
+        raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
+
+
+def parse_bundle(text: str | bytes, where: object) -> Draft:
+    """Read the text of a bundle. One that was written before bundles had a hash is read as it is.
+
+    Raises:
+        SourceError: it is no bundle, or was changed since it was written.
+    """
+    try:
+        bundle = _Bundle.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SourceError(
+            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
+            where=where,
+            remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
+        ) from error
+    draft = Draft.model_construct(**{name: getattr(bundle, name) for name in Draft.model_fields})
+    if bundle.bundle_sha256 and bundle.bundle_sha256 != bundle_sha256(draft):
+        raise SourceError(
+            f"was changed since it was written: its {_HASH} is not that of its content",
+            where=where,
+            remedy="Put back the file as it was, or change the sources and build it anew",
+        )
+    return draft
+
+
+def write_bundle(draft: Draft, path: Path) -> None:
+    """Write `draft` as a bundle: the same bytes for the same content, wherever it was read from.
+
+    Raises:
+        OutputError: the file can't be written.
+    """
+    with replacing(path) as temporary:
+        temporary.write_text(bundle_text(draft), encoding="utf-8")
+
+
+def bundle_text(draft: Draft) -> str:
+    """Return the text of the bundle, its hash first."""
+    content = _content(draft)
+    return f'{{\n "{_HASH}": "{_sha256(content)}",{content.removeprefix("{")}\n'
+
+
+def bundle_sha256(draft: Draft) -> str:
+    """Return the SHA-256 of everything in a bundle but this hash: labels, texts, flags and routing too."""
+    return _sha256(_content(draft))
+
+
+def _content(draft: Draft) -> str:
+    return draft.model_dump_json(indent=1, exclude=_EXCLUDED, exclude_defaults=True)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,164 @@
+"""Mappings, row by row: what a routing table says in SSSOM's words, and in which table it says it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
+from ecg_ontology.routing import PROFILES
+from ecg_ontology.wording import fold
+
+DECISIVE: Chapter[Draft] = Chapter("Routing")
+"""Rules whose breach would route a code otherwise than its rows say: no ontology is built against them."""
+MAPPINGS: Chapter[Draft] = Chapter("Mappings")
+
+PREDICATES = tuple(f"skos:{relation}Match" for relation in ("exact", "close", "broad", "narrow", "related"))
+JUSTIFICATIONS = frozenset(
+    f"semapv:{process}"
+    for process in (
+        "BackgroundKnowledgeBasedMatching",
+        "CompositeMatching",
+        "InstanceBasedMatching",
+        "LexicalMatching",
+        "LexicalSimilarityThresholdMatching",
+        "LogicalReasoning",
+        "ManualMappingCuration",
+        "MappingChaining",
+        "MappingInversion",
+        "MappingReview",
+        "SemanticSimilarityThresholdMatching",
+        "StructuralMatching",
+        "UnspecifiedMatching",
+    )
+)
+
+
+@DECISIVE.rule(
+    "CCG-E302",
+    "Every row ends at a concept",
+    why="A code that is routed to nothing supervises nothing.",
+    fix="Correct the object_id, or define the concept",
+)
+def unknown_node(draft: Draft) -> Iterator[Breach]:
+    """A row names a node that does not exist."""
+    known = {concept.iri for concept in draft.concepts}
+    for row in draft.mappings:
+        if row.node is not None and row.node not in known:
+            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
+
+
+@DECISIVE.rule(
+    "CCG-E308",
+    "A code stands in one table",
+    why="Rows of two tables add up: a code means both, and neither curator knows.",
+    fix="Keep its rows in one table; only a table of a profile (paper, curated) replaces rows of another",
+)
+def scattered_code(draft: Draft) -> Iterator[Breach]:
+    """Two tables route one code."""
+    tables: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
+    for row in draft.mappings:
+        if row.table not in PROFILES:
+            tables[row.code].setdefault(row.table, row)
+    for code, rows in tables.items():
+        if len(rows) > 1:
+            names = " and ".join(f"{row.table} ({row.label!r})" for row in rows.values())
+            yield Breach(code, f"{code} stands in the tables {names}", list(rows.values())[-1].where)
+
+
+@DECISIVE.rule(
+    "CCG-E309",
+    "Every row states how code and node relate",
+    why="A row that denies a mapping, or says something that nobody knows, would be routed like any other.",
+    fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch); remove what is denied",
+)
+def no_relation(draft: Draft) -> Iterator[Breach]:
+    """A row denies its mapping, or its predicate is none of SKOS."""
+    for row in draft.mappings:
+        if row.modifier:
+            yield Breach(row.code, f"{row.code} has the predicate_modifier {row.modifier!r}", row.where)
+        if row.predicate not in PREDICATES:
+            yield Breach(row.code, f"{row.code} has the predicate {row.predicate!r}", row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-E310",
+    "Every row says how it was found",
+    why="Whoever reviews mappings must tell a clinician's decision from a program's guess.",
+    fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
+)
+def unknown_justification(draft: Draft) -> Iterator[Breach]:
+    """A row's justification is no term of SEMAPV."""
+    for row in draft.mappings:
+        if row.justification not in JUSTIFICATIONS:
+            message = f"{row.code} has the mapping_justification {row.justification!r}"
+            yield Breach(row.code, message, row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-E311",
+    "A row calls its node by the node's name",
+    why="A label that belongs to another node hides a slip in the object_id: reviewers read labels.",
+    fix="Correct the object_id, or take the label from the graph",
+)
+def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
+    """The object_label is not the node's."""
+    concepts = {concept.iri: concept for concept in draft.concepts}
+    for row in draft.mappings:
+        concept = concepts.get(row.node or "")
+        if concept is None or not row.node_label:
+            continue
+        names = (
+            concept.label,
+            concept.abbr,
+            *(each.text for each in (*concept.translations, *concept.synonyms)),
+        )
+        if fold(row.node_label) not in map(fold, names):
+            message = f"{row.code} calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}"
+            yield Breach(row.code, message, row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-E312",
+    "An exact match means the node that it names",
+    why="A code whose label is another concept's, or shares no word with its node, is on the wrong row.",
+    fix="Correct the object_id, or the predicate: closeMatch for another name of the same thing",
+)
+def foreign_exact_match(draft: Draft) -> Iterator[Breach]:
+    """An exactMatch carries the label of another concept, or none of its node's words."""
+    names = {concept.iri: _names(concept) | set(map(fold, concept.variants)) for concept in draft.concepts}
+    owners: dict[str, set[str]] = defaultdict(set)
+    for concept in draft.concepts:
+        for text in (concept.label, *(each.text for each in concept.synonyms)):
+            owners[fold(text)].add(concept.iri)
+    for row in draft.mappings:
+        if row.predicate != "skos:exactMatch" or row.node not in names or not row.label:
+            continue
+        label, here = fold(row.label), draft.abbreviation(row.node)
+        others = sorted(map(draft.abbreviation, owners[label] - {row.node})) if label in owners else []
+        if others and row.node not in owners[label]:
+            message = f"{row.code} ({row.label}) is an exactMatch of {here} and names {', '.join(others)}"
+            yield Breach(row.code, message, row.where)
+        elif not set(label.split()) & {word for text in names[row.node] for word in text.split()}:
+            message = f"{row.code} ({row.label}) is an exactMatch of {here} and shares no word with it"
+            yield Breach(row.code, message, row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-E313",
+    "No code is routed to a retired concept",
+    why="A concept is retired where it stands (owl:deprecated): its index is never reused, nor its rows.",
+    fix="Route the code to the concept that replaces it, or to sssom:NoTermFound",
+)
+def retired_node(draft: Draft) -> Iterator[Breach]:
+    """A row ends at a concept that is deprecated."""
+    retired = {concept.iri for concept in draft.concepts if concept.deprecated}
+    for row in draft.mappings:
+        if row.node in retired:
+            message = f"{row.code} is routed to {draft.abbreviation(row.node)}, which is retired"
+            yield Breach(row.code, message, row.where)
+
+
+def _names(concept: DraftConcept) -> set[str]:
+    """What a concept is called, in any language, as `fold` compares it."""
+    others = (each.text for each in (*concept.translations, *concept.synonyms))
+    return {fold(text) for text in (concept.label, concept.abbr, *others)}

@@ -1,0 +1,84 @@
+"""A difference in words: the summary first, then what is worth reading one by one."""
+
+from collections.abc import Iterator
+
+from ecg_ontology.diff import ChangedCode, Difference
+
+THRESHOLD = 0.05
+"""In total variation: codes that keep leaves and c* and move by less are counted, not listed."""
+_PAIRS = 20
+"""So many moved pairs of concepts are listed one by one."""
+
+
+def difference_text(found: Difference, threshold: float = THRESHOLD) -> str:
+    """Return a difference as text.
+
+    Args:
+        found: from `ecg_ontology.compare`.
+        threshold: a code that keeps its leaves and its c*, and whose target moves by less in total variation,
+            is counted and not listed. 0 lists everything.
+
+    Example:
+        >>> import ecg_ontology
+        >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
+        >>> print(ecg_ontology.difference_text(ecg_ontology.compare(paper, curated)).splitlines()[0])
+        14 codes are routed otherwise; 11 with other leaves or another c*; 11 with another target
+    """
+    return "\n".join(_lines(found, threshold))
+
+
+def _lines(found: Difference, threshold: float) -> Iterator[str]:
+    if found.empty:
+        yield "no difference in supervision"
+        return
+    yield _summary(found)
+    yield from found.enumeration
+    shown = found.moved if threshold <= 0 else found.moved[:_PAIRS]
+    for pair in shown:
+        yield f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}"
+    if more := len(found.moved) - len(shown):
+        yield f"and {more} more distances"
+    if found.rows:
+        yield f"changed rows of D: {', '.join(found.rows)}"
+    if found.yields:
+        yield f"yields under most-specific in one of the two alone: {', '.join(found.yields)}"
+    if found.texts:
+        yield f"changed texts: {', '.join(found.texts)}"
+    if found.routes:
+        yield f"changed routes: {', '.join(found.routes)}"
+    listed = [code for code in found.codes if _otherwise(code) or code.total_variation >= threshold]
+    for code in listed:
+        y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
+        primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
+        yield f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}"
+    if small := len(found.codes) - len(listed):
+        most = max(code.total_variation for code in found.codes if code not in listed)
+        yield f"and {_are(small, 'code')} moved by at most {most:.4f}, with leaves and c* as before"
+    if found.records is not None:
+        yield (
+            f"records: {found.records.changed} of {found.records.records} have another target, "
+            f"{found.records.primary_changed} another c*; total variation "
+            f"mean {found.records.mean_total_variation:.4f}, max {found.records.max_total_variation:.4f}"
+        )
+
+
+def _otherwise(code: ChangedCode) -> bool:
+    return code.y[0] != code.y[1] or code.primary[0] != code.primary[1]
+
+
+def _summary(found: Difference) -> str:
+    parts = []
+    for kind in ("node", "edge"):
+        for sign, what in (("+", "new"), ("-", "gone")):
+            if n := sum(line.startswith(f"{sign} {kind}") for line in found.enumeration):
+                parts.append(f"{_are(n, kind)} {what}")
+    if found.moved:
+        parts.append(f"{_are(len(found.moved), 'distance')} changed")
+    parts.append(f"{_are(len(found.routes), 'code')} routed otherwise")
+    parts.append(f"{sum(map(_otherwise, found.codes))} with other leaves or another c*")
+    parts.append(f"{len(found.codes)} with another target")
+    return "; ".join(parts)
+
+
+def _are(n: int, noun: str) -> str:
+    return f"{n} {noun} is" if n == 1 else f"{n} {noun}s are"

@@ -1,0 +1,63 @@
+"""Labels in other languages: which there are, and English where there is none."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ecg_ontology.concepts import Concept, Name
+from ecg_ontology.ontology import Ontology
+
+ENGLISH = "en"
+
+
+def label_in(concept: Concept, language: str = ENGLISH) -> Name:
+    """Return the concept's label in `language`, else in its parent (``de`` for ``de-AT``), else in English.
+
+    The `Name` says which of them it is.
+
+    Example:
+        >>> import ecg_ontology
+        >>> af = ecg_ontology.load().node("AF")
+        >>> ecg_ontology.label_in(af, "de-AT"), ecg_ontology.label_in(af, "fr").language
+        (Name(text='Vorhofflimmern', language='de'), 'en')
+    """
+    tag = language.casefold()
+    by_tag = {name.language.casefold(): name for name in concept.translations}
+    while tag:
+        if tag in by_tag:
+            return by_tag[tag]
+        tag = tag.rpartition("-")[0]
+    return Name(text=concept.label, language=ENGLISH)
+
+
+def languages_of(onto: Ontology) -> dict[str, int]:
+    """Return the languages of the labels, each with the number of concepts that have one.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.languages_of(ecg_ontology.load())
+        {'en': 40, 'de': 40}
+    """
+    counts = Counter(name.language for node in onto.nodes for name in node.translations)
+    return {ENGLISH: len(onto), **dict(sorted(counts.items()))}
+
+
+def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
+    """Say what a reader of `concepts` in `language` must know: labels that are missing, or were not reviewed.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> language_notes(onto, onto.nodes, "fr")
+        ("no label in 'fr' for 40 of 40 concepts: English is shown (there are en, de)",)
+    """
+    used = [label_in(concept, language).language for concept in concepts]
+    asked = language.casefold()
+    notes = []
+    if missing := sum(asked.partition("-")[0] != got.casefold().partition("-")[0] for got in used):
+        there = ", ".join(languages_of(onto))
+        share = f"{missing} of {len(used)} concepts"
+        notes.append(f"no label in {language!r} for {share}: English is shown (there are {there})")
+    for each in dict.fromkeys(used):
+        if each in onto.header.unreviewed:
+            notes.append(f"the labels in {each!r} have not been reviewed clinically")
+    return tuple(notes)

@@ -1,0 +1,85 @@
+"""From a draft to RDF text in any form. `turtle` writes the canonical one; the others are made from it."""
+
+from functools import cache
+
+import rdflib
+from rdflib.namespace import OWL, RDF, RDFS, SKOS
+
+from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.drafts import Draft
+from ecg_ontology.errors import SourceError
+from ecg_ontology.turtle import iri_text, literal_text, schema_text, turtle_text
+from ecg_ontology.xml_entities import XML_FORBIDS
+
+RDF_FORMATS = {".ttl": "turtle", ".owl": "xml", ".rdf": "xml", ".nt": "nt"}
+Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
+
+
+def rdf_text(draft: Draft, suffix: str) -> str:
+    """Return the graph of `draft` (no routing) as text, by file ending.
+
+    ``.ttl`` is canonical, the form that a curator edits. ``.owl`` and ``.rdf`` are XML, ``.nt`` has its lines
+    sorted; these three also state what follows from it and what other browsers look for: names as
+    ``rdfs:label``, ``owl:NamedIndividual``, and the concept scheme with its hierarchy.
+
+    Raises:
+        SourceError: a text can't be written in XML.
+    """
+    text = turtle_text(draft)
+    if suffix == ".ttl":
+        return text
+    graph = rdflib.Graph()
+    graph.parse(data=text, format="turtle")
+    for triple in derived(draft):
+        graph.add(triple)
+    if RDF_FORMATS[suffix] == "xml" and (found := XML_FORBIDS.search(text)):
+        line = text[: found.start()].rpartition("\n")[2] + found[0] + text[found.end() :].partition("\n")[0]
+        raise SourceError(
+            f"XML can't hold the character U+{ord(found[0]):04X} of {line.strip()[:80]!r}",
+            where=draft.header.iri,
+            remedy="Remove it, or export .ttl or .nt",
+        )
+    done = graph.serialize(format=RDF_FORMATS[suffix])
+    return "".join(sorted(done.splitlines(keepends=True))) if suffix == ".nt" else done
+
+
+def derived(draft: Draft) -> set[Triple]:
+    """The triples that follow from a draft, in the words that other programs look for."""
+    scheme = rdflib.URIRef(draft.header.iri)
+    triples: set[Triple] = {(scheme, RDF.type, SKOS.ConceptScheme)}
+    above: dict[str, list[str]] = {}
+    for kind in (Kind.family, Kind.subtype_of):  # a subtype stands below its parents, not below its family
+        found: dict[str, list[str]] = {}
+        for relation in draft.relations:
+            if relation.kind is kind:
+                found.setdefault(relation.subject, []).append(relation.object)
+        above |= found
+    for concept in draft.concepts:
+        node = rdflib.URIRef(concept.iri)
+        triples |= {(node, RDF.type, OWL.NamedIndividual), (node, SKOS.inScheme, scheme)}
+        if concept.label:
+            triples.add((node, RDFS.label, rdflib.Literal(concept.label, lang="en")))
+        for name in concept.translations:
+            triples.add((node, RDFS.label, rdflib.Literal(name.text, lang=name.language)))
+        if concept.tier is Tier.root:
+            triples |= {(node, SKOS.topConceptOf, scheme), (scheme, SKOS.hasTopConcept, node)}
+        triples |= {(node, SKOS.broader, rdflib.URIRef(parent)) for parent in above.get(concept.iri, ())}
+    return triples
+
+
+@cache
+def schema() -> frozenset[Triple]:
+    """What every graph states of the vocabulary itself."""
+    graph = rdflib.Graph()
+    graph.parse(data=schema_text(), format="turtle")
+    return frozenset(graph)
+
+
+def term(node: rdflib.term.Node) -> str:
+    """Return a node as N-Triples write it."""
+    if isinstance(node, rdflib.Literal):
+        text = literal_text(str(node))
+        if node.language:
+            return f"{text}@{node.language}"
+        return f"{text}^^{iri_text(str(node.datatype))}" if node.datatype else text
+    return f"_:{node}" if isinstance(node, rdflib.BNode) else iri_text(str(node))

@@ -1,0 +1,84 @@
+"""A sheet for clinical review: every mapping with its reason and its weight, and columns for a decision."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ecg_ontology.concepts import Regime
+from ecg_ontology.corpora import Corpus
+from ecg_ontology.drafts import Draft, RoutingRow
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.sheets import write_sheet
+
+COLUMNS = (
+    "table",
+    "code",
+    "label",
+    "predicate",
+    "node",
+    "node_label",
+    "regime",
+    "justification",
+    "comment",
+    "author",
+    "dated",
+    "records",
+    "decision",
+    "reviewer",
+    "date",
+)
+"""What a review sheet holds; the last three are the reviewer's."""
+DECISIONS = ("keep", "change", "remove", "add")
+
+
+def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, str]]:
+    """Return a review sheet of all routing tables: one row per code and node, the reviewer's columns empty.
+
+    Args:
+        onto: the ontology; rows of every profile are listed, with the table that they stand in.
+        corpus: where given, ``records`` says how many of its records carry the code.
+
+    Example:
+        >>> import ecg_ontology
+        >>> row = ecg_ontology.review_rows(ecg_ontology.load())[2]
+        >>> row["code"], row["predicate"], row["node"], row["decision"]
+        ('426177001', 'skos:exactMatch', 'SBrad', '')
+    """
+    return [sheet_row(onto.draft, row, corpus) for row in onto.draft.mappings]
+
+
+def sheet_row(draft: Draft, row: RoutingRow, corpus: Corpus | None = None) -> dict[str, str]:
+    """Return one mapping as a row of the sheet; an unrouted code has no node."""
+    concept = next((each for each in draft.concepts if each.iri == row.node), None)
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        "table": row.table,
+        "code": row.code,
+        "label": row.label,
+        "predicate": "" if row.regime is Regime.unrouted else row.predicate,
+        "node": concept.abbr if concept else "",
+        "node_label": concept.label if concept else "",
+        "regime": row.regime.value,
+        "justification": row.justification,
+        "comment": row.reason,
+        "author": row.author,
+        "dated": row.date,
+        "records": "" if corpus is None else str(corpus.counts.get(row.code, 0)),
+    }
+
+
+def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
+    """Write a review sheet, by its ending: .tsv, .csv, or .xlsx, which offers the decisions as a list.
+
+    Raises:
+        UsageError: the ending is none of a table, or openpyxl is not installed.
+        OutputError: the file can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> out = Path(tempfile.mkdtemp()) / "review.tsv"
+        >>> ecg_ontology.write_review(out, ecg_ontology.review_rows(ecg_ontology.load())).name
+        'review.tsv'
+    """
+    columns = tuple(dict.fromkeys((*COLUMNS, *(column for row in rows for column in row))))
+    write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
+    return Path(out)

@@ -1,0 +1,187 @@
+"""Concepts by their words: labels in every language, synonyms, text variants, codes and labels of codes."""
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum, StrEnum
+
+from ecg_ontology.concepts import Concept, Frozen, Status
+from ecg_ontology.errors import UnknownConceptError
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.wording import fold, nearest
+
+
+class Field(StrEnum):
+    """Where words were found.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.Field.code_label.value
+        'label of code'
+    """
+
+    abbreviation = "abbreviation"
+    label = "label"
+    synonym = "synonym"
+    variant = "text variant"
+    code = "code"
+    code_label = "label of code"
+
+
+class _Fit(IntEnum):
+    """How well words fit a text: the whole of it, the beginnings of its words, or letters within."""
+
+    whole = 0
+    beginning = 1
+    within = 2
+    none = 3
+
+
+class Match(Frozen):
+    """A text that was found.
+
+    Attributes:
+        field: what the text is of the concept.
+        text: the text as it stands.
+        code: the code concerned, for codes and their labels.
+        language: the text's language, where it has one.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.search_concepts(ecg_ontology.load(), "vorhoffli")[0].matches[0]
+        Match(field=<Field.label: 'label'>, text='Vorhofflimmern', code='', language='de')
+    """
+
+    field: Field
+    text: str
+    code: str = ""
+    language: str = ""
+
+
+class Hit(Frozen):
+    """A concept that was found, or a code that reaches none.
+
+    Attributes:
+        concept: the concept; `None` for a code that is unrouted.
+        matches: what was found of it, the best first.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.search_concepts(ecg_ontology.load(), "39732003")[0].concept is None
+        True
+    """
+
+    concept: Concept | None
+    matches: tuple[Match, ...]
+
+
+def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
+    """Find concepts by words, each of which must occur in one text.
+
+    Letter case, accents and hyphens make no difference. A code stands for the leaves that it reaches, or for
+    its root where it reaches no leaf.
+
+    Args:
+        onto: the ontology, with the profile that routes the codes.
+        words: what to look for; parts of words and of codes count.
+
+    Returns:
+        The best hits first: whole texts, then beginnings of words, then letters within words.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [hit.concept.abbr for hit in ecg_ontology.search_concepts(ecg_ontology.load(), "FIBR")][:1]
+        ['AF']
+    """
+    wanted = fold(words)
+    if not wanted:
+        return ()
+    found: dict[int | str, list[tuple[_Fit, int, Match]]] = {}
+    order = list(Field)
+    for place, match in searchable_texts(onto):
+        if (fit := _fit(wanted, fold(match.text))) is not _Fit.none:
+            found.setdefault(place, []).append((fit, order.index(match.field), match))
+    hits = []
+    for place, matches in found.items():
+        matches.sort(key=lambda each: each[:2])
+        concept = onto.nodes[place] if isinstance(place, int) else None
+        hit = Hit(concept=concept, matches=tuple(match for *_, match in matches))
+        hits.append(((matches[0][:2], concept is None, concept.index if concept else 0), hit))
+    return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
+
+
+def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
+    """Every text that can be found, with the concept's index, or the code where it reaches none."""
+    for node in onto.nodes:
+        yield node.index, Match(field=Field.abbreviation, text=node.abbr)
+        yield node.index, Match(field=Field.label, text=node.label)
+        for name in node.translations:
+            yield node.index, Match(field=Field.label, text=name.text, language=name.language)
+        for name in node.synonyms:
+            yield node.index, Match(field=Field.synonym, text=name.text, language=name.language)
+        for text in node.variants:
+            yield node.index, Match(field=Field.variant, text=text)
+    for code in onto.codes:
+        route = onto.route(code)
+        places: Iterable[int | str] = route.leaves or route.nodes or (code,)
+        for place in places:
+            yield place, Match(field=Field.code, text=code, code=code)
+            yield place, Match(field=Field.code_label, text=route.label, code=code)
+
+
+def _fit(wanted: str, text: str) -> _Fit:
+    if wanted == text:
+        return _Fit.whole
+    parts = text.split()
+    words = wanted.split()
+    if all(any(part.startswith(word) for part in parts) for word in words):
+        return _Fit.beginning
+    return _Fit.within if all(word in text for word in words) else _Fit.none
+
+
+def find_concept(onto: Ontology, name: int | str) -> Concept:
+    """Return the one concept that `name` means: index, abbreviation, label, synonym, text variant or code.
+
+    Raises:
+        UnknownConceptError: it means none, or several; the message lists what was perhaps meant.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> names = (5, "af", "atrial Fibrillation", "164889003")
+        >>> {ecg_ontology.find_concept(onto, name).abbr for name in names}
+        {'AF'}
+    """
+    try:
+        return onto.node(name)
+    except UnknownConceptError:
+        wanted = fold(str(name))
+    hits = search_concepts(onto, wanted)
+    whole = [hit.concept for hit in hits if hit.concept and fold(hit.matches[0].text) == wanted]
+    first = [c for c in whole if wanted in (fold(c.abbr), fold(c.label))] or whole
+    if len(first) == 1:
+        return first[0]
+    raise UnknownConceptError(f"no one concept is called {name!r}", remedy=_advice(onto, str(name), hits))
+
+
+def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
+    near = [hit.concept for hit in hits if hit.concept is not None] or suggestions(onto, name)
+    if near:
+        return "Did you mean " + ", ".join(f"{c.abbr} ({c.label})" for c in near[:5])
+    if onto.route(name).status is Status.unrouted:
+        return f"The code is known and reaches no concept: {'; '.join(onto.route(name).notes)}"
+    return f"`ecgonto search` looks for words, `ecgonto show` lists the {len(onto)} concepts"
+
+
+def suggestions(onto: Ontology, name: str) -> list[Concept]:
+    """Return the concepts whose abbreviation, label or synonym is spelt like `name`.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [concept.abbr for concept in ecg_ontology.suggestions(ecg_ontology.load(), "atrial fluter")][0]
+        'AFL'
+    """
+    texts: dict[str, Concept] = {}
+    for node in onto.nodes:
+        others = (each.text for each in (*node.translations, *node.synonyms))
+        for text in (node.abbr, node.label, *others):
+            texts.setdefault(text, node)
+    return list({texts[text].index: texts[text] for text in nearest(name, texts, 5)}.values())

@@ -1,0 +1,158 @@
+"""Tables that people fill in: tab-separated text, or a workbook of a spreadsheet program (extra ``xlsx``)."""
+
+import csv
+import datetime
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ecg_ontology.errors import InputError, UsageError
+from ecg_ontology.files import read_text, replacing
+
+ENDINGS = (".tsv", ".csv", ".xlsx")
+_WIDEST = 60
+"""No column of a workbook is wider than this many letters."""
+
+
+def write_sheet(
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    choices: Mapping[str, Sequence[str]] | None = None,
+) -> None:
+    """Write a table as text or as a workbook, by the file's ending.
+
+    Args:
+        path: where it goes.
+        columns: the header.
+        rows: a text for each column; missing ones are empty.
+        choices: what a cell of a column may hold; a workbook offers it as a list.
+
+    Raises:
+        UsageError: the ending is none of a table, or openpyxl is not installed.
+        OutputError: the file can't be written.
+    """
+    _known(path)
+    with replacing(path) as temporary:
+        if path.suffix == ".xlsx":
+            _write_workbook(temporary, columns, rows, choices or {})
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            dialect = "excel-tab" if path.suffix == ".tsv" else "excel"
+            writer = csv.DictWriter(file, columns, restval="", dialect=dialect, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """Read a table that people filled in.
+
+    Args:
+        path: what `write_sheet` wrote, perhaps saved again by a spreadsheet program.
+        needed: columns that must be there.
+
+    Returns:
+        For each row that is not empty its place, ``file:line``, and its cells as stripped text by column.
+
+    Raises:
+        UsageError: the ending is none of a table, or openpyxl is not installed.
+        InputError: the file can't be read, or lacks a column.
+    """
+    _known(path)
+    lines = _read_workbook(path) if path.suffix == ".xlsx" else _read_text(path)
+    header = [cell.strip() for cell in lines[0]] if lines else []
+    missing = [column for column in needed if column not in header]
+    if missing:
+        raise InputError(
+            f"has no column {', '.join(missing)}", where=path, remedy="Keep the header as written"
+        )
+    rows = []
+    for number, line in enumerate(lines[1:], start=2):
+        if any(cell.strip() for cell in line):
+            if len(line) > len(header):
+                raise InputError("the row has more cells than the header", where=f"{path}:{number}")
+            cells = [cell.strip() for cell in line] + [""] * (len(header) - len(line))
+            rows.append((f"{path}:{number}", dict(zip(header, cells, strict=True))))
+    return rows
+
+
+def _known(path: Path) -> None:
+    if path.suffix not in ENDINGS:
+        raise UsageError("is no table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
+
+
+def _read_text(path: Path) -> list[list[str]]:
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    delimiter = max("\t;,", key=first.count)  # spreadsheet programs save with the delimiter of their country
+    try:
+        return list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise InputError(f"is no table ({error})", where=path) from error
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        remedy = 'pip install "ecg-ontology[xlsx]", or use .tsv'
+        raise UsageError("a workbook needs openpyxl", remedy=remedy) from error
+    return openpyxl
+
+
+def _write_workbook(
+    path: Path,
+    columns: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    choices: Mapping[str, Sequence[str]],
+) -> None:
+    book = _openpyxl().Workbook()
+    sheet = book.active
+    header = dict(zip(columns, columns, strict=True))
+    for number, row in enumerate((header, *rows), start=1):
+        for place, column in enumerate(columns, start=1):
+            cell = sheet.cell(number, place, row.get(column, ""))
+            cell.data_type, cell.number_format = "s", "@"  # text, even of digits or after "="
+    from openpyxl.styles import Alignment, Font
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    for place, column in enumerate(columns, start=1):
+        letter = get_column_letter(place)
+        longest = max((len(row.get(column, "")) for row in rows), default=0)
+        sheet.column_dimensions[letter].width = min(_WIDEST, max(longest, len(column)) + 2)
+        sheet.cell(1, place).font = Font(bold=True)
+        for row in sheet.iter_rows(min_row=2, min_col=place, max_col=place):
+            row[0].alignment = Alignment(wrap_text=longest > _WIDEST, vertical="top")
+        if column in choices:
+            rule = DataValidation(type="list", formula1=f'"{",".join(choices[column])}"', allow_blank=True)
+            rule.add(f"{letter}2:{letter}{len(rows) + 1000}")
+            sheet.add_data_validation(rule)
+    sheet.freeze_panes = "A2"
+    sheet.auto_filter.ref = sheet.dimensions
+    book.save(path)
+
+
+def _read_workbook(path: Path) -> list[list[str]]:
+    openpyxl = _openpyxl()
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        lines = [[_text(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        book.close()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"is no workbook ({reason[:200]})", where=path) from error
+    width = len(lines[0]) if lines else 0
+    return [line[:width] if not any(line[width:]) else line for line in lines]
+
+
+def _text(value: object) -> str:
+    """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

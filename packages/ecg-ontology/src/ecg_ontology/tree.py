@@ -1,0 +1,75 @@
+"""What lies above and below a concept: families, and subtypes under their parents.
+
+"Below" follows `family` and `subtypeOf`, which are IS_A. A manifestation shows its condition and is no kind
+of it, so it is never a descendant.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from ecg_ontology.concepts import Concept, Kind
+from ecg_ontology.vocabulary import Vocabulary
+
+_IS_A = (Kind.family, Kind.subtype_of)
+
+
+class Branch(NamedTuple):
+    """One line of a tree: how deep it stands, its concept, and whether what is below was listed before.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [line.concept.abbr for line in ecg_ontology.branches(ecg_ontology.load(), 19) if line.depth]
+        ['AntMI', 'InfMI']
+    """
+
+    depth: int
+    concept: Concept
+    again: bool
+
+
+def above(onto: Vocabulary, index: int) -> tuple[int, ...]:
+    """Return the ancestors of a concept, the nearest first, each level by index."""
+    return _reach(index, ((edge.source, edge.target) for edge in onto.relations if edge.kind in _IS_A))
+
+
+def below(onto: Vocabulary, index: int) -> tuple[int, ...]:
+    """Return the descendants of a concept, the nearest first, each level by index."""
+    return _reach(index, ((edge.target, edge.source) for edge in onto.relations if edge.kind in _IS_A))
+
+
+def _reach(start: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Everything that steps lead to from `start`, level by level."""
+    onward: dict[int, list[int]] = {}
+    for near, far in steps:
+        onward.setdefault(near, []).append(far)
+    reached: dict[int, None] = {start: None}
+    level = [start]
+    while level:
+        level = sorted({far for near in level for far in onward.get(near, ())} - reached.keys())
+        reached.update(dict.fromkeys(level))
+    return tuple(reached)[1:]
+
+
+def branches(onto: Vocabulary, top: int | None = None) -> Iterator[Branch]:
+    """Yield the tree under `top`, or under every root; subtypes stand under their parents only.
+
+    A concept of several parents stands under each, and what is below it only under the first.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [(line.depth, line.concept.abbr) for line in ecg_ontology.branches(ecg_ontology.load(), 0)]
+        [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
+    """
+    children: dict[int, list[int]] = {node.index: [] for node in onto.nodes}
+    subtypes = {edge.source for edge in onto.relations if edge.kind is Kind.subtype_of}
+    for edge in onto.relations:
+        if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes):
+            children[edge.target].append(edge.source)
+    seen: set[int] = set()
+    stack = [(0, index) for index in reversed(onto.roots if top is None else (top,))]
+    while stack:
+        depth, index = stack.pop()
+        yield Branch(depth, onto.nodes[index], index in seen and bool(children[index]))
+        if index not in seen:
+            stack += [(depth + 1, child) for child in sorted(children[index], reverse=True)]
+        seen.add(index)

@@ -1,0 +1,112 @@
+"""The ontology in the words of vocabulary tools: concepts as SKOS, a profile's routing as one SSSOM table."""
+
+from collections.abc import Iterator
+
+from ecg_ontology.concepts import Concept, Kind
+from ecg_ontology.ontology import Ontology
+from ecg_ontology.sssom import SNOMED, sssom_text
+from ecg_ontology.turtle import concept_namespace, iri_text, literal_text, name_text
+
+_INVERSE = {"skos:broadMatch": "skos:narrowMatch", "skos:narrowMatch": "skos:broadMatch"}
+"""SSSOM rows read from the code to the concept; a concept's entry reads the other way."""
+_PREFIXES = {
+    "semapv": "https://w3id.org/semapv/vocab/",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    SNOMED: "http://snomed.info/id/",
+    "sssom": "https://w3id.org/sssom/",
+}
+
+
+def skos_mark(onto: Ontology) -> str:
+    """The first line of what `skos_text` returns: by it an export knows its own."""
+    return f"# SKOS view of {onto.header.iri}\n"
+
+
+def skos_text(onto: Ontology) -> str:
+    """Return the concepts as a SKOS concept scheme in Turtle.
+
+    Families are top concepts; a subtype stands under its parents, any other leaf under its family. Siblings,
+    manifestations and the ring become ``skos:related``, text variants ``skos:hiddenLabel``, and the codes of
+    the profile mappings of the concept that they reach.
+    """
+    scheme = iri_text(onto.header.iri)
+    head = [
+        "a skos:ConceptScheme",
+        f"dcterms:title {literal_text(onto.header.title)}@en",
+        f"owl:versionInfo {literal_text(onto.header.version)}",
+        *(f"skos:hasTopConcept {iri_text(onto.nodes[root].iri)}" for root in onto.roots),
+    ]
+    prefixes = {
+        "dcterms": "http://purl.org/dc/terms/",
+        "owl": "http://www.w3.org/2002/07/owl#",
+        "skos": _PREFIXES["skos"],
+    }
+    lines = "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items())
+    mapped = _mapped(onto)
+    blocks = (
+        _block(iri_text(node.iri), [*_concept(onto, node), *mapped.get(node.iri, ())]) for node in onto.nodes
+    )
+    return skos_mark(onto) + lines + _block(scheme, head) + "".join(blocks)
+
+
+def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
+    scheme = iri_text(onto.header.iri)
+    yield "a skos:Concept"
+    yield f"skos:inScheme {scheme}"
+    if node.root:
+        yield f"skos:topConceptOf {scheme}"
+    yield f"skos:notation {literal_text(node.abbr)}"
+    yield f"skos:prefLabel {literal_text(node.label)}@en"
+    yield from (f"skos:prefLabel {name_text(name)}" for name in node.translations)
+    yield from (f"skos:altLabel {name_text(name)}" for name in node.synonyms)
+    yield from (f"skos:hiddenLabel {literal_text(text)}@en" for text in node.variants)
+    upwards = {kind.readings[0]: kind for kind in (Kind.family, Kind.subtype_of)}
+    beside = onto.neighbours(node.index)
+    above = {kind: [other for other, how in beside if upwards.get(how) is kind] for kind in upwards.values()}
+    for other in above[Kind.subtype_of] or above[Kind.family]:
+        yield f"skos:broader {iri_text(other.iri)}"
+    related = {how for kind in Kind if kind not in above for how in kind.readings}
+    yield from (f"skos:related {iri_text(other.iri)}" for other, how in beside if how in related)
+
+
+def _mapped(onto: Ontology) -> dict[str, list[str]]:
+    """The codes of each concept, by its IRI, as statements of it."""
+    prefixes = {"": _PREFIXES[SNOMED], **_code_prefixes(onto)}
+    mapped: dict[str, list[str]] = {}
+    for row in onto.rows:
+        if row.node is not None:
+            predicate = _INVERSE.get(row.predicate, row.predicate)
+            vocabulary, _, local = row.code.rpartition(":")
+            code = iri_text(prefixes[vocabulary] + local)
+            mapped.setdefault(row.node, []).append(f"{predicate} {code}")
+    return mapped
+
+
+def _code_prefixes(onto: Ontology) -> dict[str, str]:
+    """A namespace for each further vocabulary: beside the ontology's own."""
+    family = onto.header.iri.rpartition("/")[0]
+    found = {code.rpartition(":")[0] for code in onto.codes if ":" in code}
+    return {vocabulary: f"{family}/{vocabulary}/" for vocabulary in sorted(found)}
+
+
+def _block(subject: str, statements: list[str]) -> str:
+    return f"\n{subject}\n    " + " ;\n    ".join(dict.fromkeys(statements)) + " .\n"
+
+
+def sssom_mark(onto: Ontology) -> str:
+    """The first line of what `routing_text` returns: by it an export knows its own."""
+    return f"#mapping_set_id: {onto.header.iri}/routing/{onto.profile}\n"
+
+
+def routing_text(onto: Ontology) -> str:
+    """Return the rows that hold in the profile, of all tables, as one SSSOM table."""
+    short = onto.header.iri.rstrip("/#").rpartition("/")[2] or "node"
+    metadata = {
+        "mapping_set_id": f"{onto.header.iri}/routing/{onto.profile}",
+        "mapping_set_version": f'"{onto.header.version}"',
+        **({"license": onto.header.licence} if onto.header.licence else {}),
+        "mapping_set_title": f"Routing of {onto.header.title}, profile {onto.profile}",
+    }
+    prefixes = {short: concept_namespace(onto.header), **_PREFIXES, **_code_prefixes(onto)}
+    labels = {node.iri: node.label for node in onto.nodes}
+    return sssom_text(onto.rows, metadata=metadata, prefixes=prefixes, labels=labels)

@@ -1,0 +1,56 @@
+"""Words as people type them: letter case, accents, hyphens and British or American spelling are all one."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+from functools import lru_cache
+
+_NO_WORD = re.compile(r"[^\w]+|_+")
+_DIGRAPH = re.compile("ae|oe")
+_LIGATURES = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "ł": "l"})
+"""Letters that Unicode does not take apart."""
+_LONG = 5
+"""From this length on a word's ae and oe are spelling (ischaemia, oedema); LAE stays itself."""
+
+
+@lru_cache(maxsize=1 << 14)  # a search compares every text of the ontology
+def fold(text: str) -> str:
+    """Return `text` as it is compared: small letters without accents, words parted by one blank.
+
+    Example:
+        >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
+        'ischamie ischemia st t lae'
+    """
+    letters = unicodedata.normalize("NFKD", text.casefold().translate(_LIGATURES))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join(
+        _DIGRAPH.sub("e", word) if len(word) >= _LONG else word for word in _NO_WORD.sub(" ", plain).split()
+    )
+
+
+def similarity(a: str, b: str) -> float:
+    """How alike two folded texts are, 0 … 1: the mean of shared words and shared runs of letters.
+
+    Example:
+        >>> similarity("atrial flutter", "flutter atrial") > similarity("atrial flutter", "flutter")
+        True
+    """
+    words_a, words_b = set(a.split()), set(b.split())
+    if not words_a or not words_b:
+        return 0.0
+    shared = len(words_a & words_b) / len(words_a | words_b)
+    return (shared + SequenceMatcher(None, a, b, autojunk=False).ratio()) / 2
+
+
+def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
+    """Return up to `n` of `names` that are spelt like `text`, the nearest first.
+
+    Example:
+        >>> nearest("atrial fibrilation", ["Atrial flutter", "Atrial fibrillation"])[0]
+        'Atrial fibrillation'
+    """
+    by_fold: dict[str, str] = {}
+    for name in names:
+        by_fold.setdefault(fold(name), name)
+    return [by_fold[near] for near in get_close_matches(fold(text), by_fold, n=n, cutoff=0.6)]

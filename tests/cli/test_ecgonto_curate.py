@@ -1,0 +1,80 @@
+"""`ecgonto review`, `add-code`, `match`: decisions of clinicians on their way into the routing tables."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+
+SOURCES = Path(__file__).parents[2] / "ontology"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the sources that may be edited."""
+    shutil.copytree(SOURCES, tmp_path / "ontology")
+    return tmp_path / "ontology"
+
+
+def test_a_reviewed_sheet_is_applied_and_the_next_step_named(call_ecgonto, folder, tmp_path):
+    sheet = tmp_path / "review.tsv"
+    assert call_ecgonto("review", "--out", sheet, "--sources", folder)[0] == 0
+    with sheet.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, dialect="excel-tab"))
+    rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), dialect="excel-tab")
+        writer.writeheader()
+        writer.writerows(rows)
+    code, out, err = call_ecgonto("review", "--apply", sheet, "--sources", folder)
+    assert (code, out.strip()) == (0, str(folder / "routing.sssom.tsv"))
+    assert "1 × keep; now run: ecgonto build" in err
+    assert "A. Reviewer\t2026-01-31" in (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
+
+
+def test_the_counts_of_a_corpus_stand_in_the_sheet(call_ecgonto, tmp_path):
+    (tmp_path / "counts.csv").write_text("code,count\n164889003,2\n", encoding="utf-8")
+    call_ecgonto("review", "--out", tmp_path / "r.csv", "--corpus", tmp_path / "counts.csv")
+    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
+        counts = {row["code"]: row["records"] for row in csv.DictReader(file)}
+    assert (counts["164889003"], counts["426783006"]) == ("2", "0")
+
+
+def test_a_code_is_added_by_the_name_of_its_concept(call_ecgonto, folder):
+    label = "paroxysmal atrial fibrillation"
+    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--sources", folder)
+    assert call_ecgonto("add-code", *arguments)[0] == 0
+    assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
+    code, _, err = call_ecgonto("add-code", *arguments)
+    assert code == 3
+    assert "routed to AF already" in err
+
+
+def test_candidates_are_written_and_nothing_is_applied(call_ecgonto, folder, tmp_path):
+    (tmp_path / "new.csv").write_text("code,label\nicd10:I44.7,left bundle branch block\n", encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    code, out, err = call_ecgonto(
+        "match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--sources", folder
+    )
+    assert (code, out.strip()) == (0, str(tmp_path / "c.tsv"))
+    assert "1 new codes, 0 without a candidate" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("arguments", [(), ("--out", "a.tsv", "--apply", "b.tsv"), ("--out", "a.ods")])
+def test_review_without_one_clear_task_is_wrong_usage(call_ecgonto, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call_ecgonto("review", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_a_bundle_has_no_tables_to_edit(call_ecgonto, tmp_path):
+    ecg_ontology.load().save(tmp_path / "o.json")
+    code, _, err = call_ecgonto(
+        "add-code", "icd10:X", "x", "AF", "--author", "A", "--sources", tmp_path / "o.json"
+    )
+    assert code == 2
+    assert "is no folder of sources" in err

@@ -1,0 +1,218 @@
+"""The page of the ontology: everything is on it, nothing of it runs, and a real browser shows it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import search_concepts, write_page
+from ecg_ontology.browse import page_text
+
+HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'
+POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
+
+
+@pytest.fixture(scope="module")
+def text(onto):
+    return page_text(onto)
+
+
+def articles(text):
+    return dict(re.findall(r'<article id="(c-\d+)".*?>(.*?)</article>', text, re.DOTALL))
+
+
+def test_every_concept_stands_on_the_page_with_all_that_is_known_of_it(onto, text):
+    found = articles(text)
+    assert set(found) == {f"c-{node.index}" for node in onto.nodes}
+    for node in onto.nodes:
+        article = unescape(found[f"c-{node.index}"])
+        assert node.label in article
+        assert node.iri in article
+        for words in (*node.variants, *(n.text for n in (*node.translations, *node.synonyms))):
+            assert words in article
+        for other, _ in onto.neighbours(node.index):
+            assert f'href="#c-{other.index}"' in article
+
+
+def test_every_code_stands_at_its_leaves_or_its_root_or_among_the_unrouted(onto, text):
+    found = articles(text)
+    unrouted = re.search(r'<article id="unrouted".*?</article>', text, re.DOTALL)[0]
+    for code in onto.codes:
+        route = onto.route(code)
+        places = [found[f"c-{index}"] for index in route.leaves or route.nodes] or [unrouted]
+        assert all(f"<code>{code}</code>" in place for place in places)
+        assert all(unescape(note) in unescape(place) for note in route.notes for place in places)
+
+
+def test_an_erratum_stands_at_the_concepts_that_it_names(onto, text):
+    found = articles(text)
+    at = {
+        name: set(re.findall(r'href="#e-(E\d+)"', found[f"c-{onto.node(name).index}"]))
+        for name in ("STE", "AF")
+    }
+    assert {"E02", "E05"} <= at["STE"]
+    assert at["AF"] == set()
+    assert len(re.findall(r'<li id="e-E\d+">', text)) == len(onto.draft.errata)
+
+
+def test_every_link_leads_to_a_place_on_the_page(text):
+    ids = set(re.findall(r' id="([^"]+)"', text))
+    assert set(re.findall(r'href="#([^"]+)"', text)) <= ids
+    assert not re.search(r'(?:href|src)="(?!#)', text)
+
+
+def test_texts_are_escaped_wherever_they_stand(onto, tmp_path):
+    nodes = tuple(
+        node.model_copy(update={"label": HOSTILE, "variants": (HOSTILE,), "abbr": f"{node.abbr}{HOSTILE}"})
+        for node in onto.draft.concepts
+    )
+    rows = tuple(row.model_copy(update={"label": HOSTILE, "reason": HOSTILE}) for row in onto.draft.mappings)
+    header = onto.header.model_copy(update={"title": HOSTILE})
+    hostile = ecg_ontology.Ontology(
+        onto.draft.model_copy(update={"concepts": nodes, "mappings": rows, "header": header}), checked=True
+    )
+    text = page_text(hostile, HOSTILE)
+    assert "<img" not in text
+    assert text.count("<script") == text.count("</script>") == 2
+    assert "<!--" not in text
+    data = re.search(r'<script type="application/json" id="texts">(.*?)</script>', text, re.DOTALL)[1]
+    assert HOSTILE in {words for *_, words in json.loads(data)}
+
+
+def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, tmp_path):
+    text = write_page(onto, tmp_path / "de.html", "de").read_text(encoding="utf-8")
+    assert '<span lang="de">Vorhofflimmern</span>' in text
+    assert "have not been reviewed clinically" in text
+
+
+# --- in a browser
+
+QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+QUIET += (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+)
+
+
+@pytest.fixture(scope="module")
+def dom_of(tmp_path_factory):
+    """A function that opens a page in Chromium and returns what became of it; no process stays behind."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("no Chromium here: the page is not seen in a browser")
+    folder = tmp_path_factory.mktemp("browser")
+
+    def run(page: Path) -> str:
+        options = (
+            f"--user-data-dir={folder}",
+            "--enable-logging=stderr",
+            "--window-size=1280,900",
+            "--dump-dom",
+        )
+        command = [found, *QUIET, *options, page.as_uri()]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
+            try:
+                printed, told = process.communicate(timeout=60)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode == 0, told
+        assert "CONSOLE" not in told, told
+        return printed
+
+    return run
+
+
+def driven(text: str, script: str) -> str:
+    """The page without its policy, driven by a script that leaves its findings in the body's data."""
+    return POLICY.sub("", text).replace(
+        "</body>", f"<script>const out = document.body.dataset;{script}</script></body>"
+    )
+
+
+def data(dom: str, name: str) -> str:
+    return unescape(re.search(f'data-{name}="([^"]*)"', dom)[1])
+
+
+def test_the_page_runs_under_its_own_policy_and_offers_the_search(dom_of, onto, tmp_path):
+    dom = dom_of(write_page(onto, tmp_path / "onto.html"))
+    assert '<form role="search" id="search">' in dom  # hidden until the script has run
+    assert dom.count("<article") == len(onto) + 2
+
+
+def test_a_search_shows_the_same_concepts_in_the_same_order_as_the_command(dom_of, onto, text, tmp_path):
+    queries = [
+        "fibr",
+        "ISCHAEMIA",
+        "verlängertes qt",
+        "Vergrosserung",
+        "164889003",
+        "left axis",
+        "flutter atrial",
+        "qwxy",
+    ]
+    script = f"""
+      const all = {json.dumps(queries)}.map((query) => {{
+        words.value = query; words.dispatchEvent(new Event("input"));
+        const shown = [...document.querySelectorAll("main article")].filter((a) => !a.hidden);
+        const listed = [...document.querySelectorAll("#hits a")].map((a) => a.hash.slice(1));
+        return [listed, shown.map((a) => a.id), told.textContent];
+      }});
+      out.found = JSON.stringify(all);"""
+    (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
+    found = json.loads(data(dom_of(tmp_path / "driven.html"), "found"))
+    for query, (listed, shown, told) in zip(queries, found, strict=True):
+        hits = search_concepts(onto, query)
+        places = [f"c-{hit.concept.index}" if hit.concept else "unrouted" for hit in hits]
+        assert listed == shown == list(dict.fromkeys(places)), query
+        assert told.startswith(f"{len(shown)} place")
+
+
+def test_the_page_is_used_by_keyboard_alone(dom_of, text, tmp_path):
+    script = """
+      const pressed = (key) => new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true });
+      const press = (key) => document.activeElement.dispatchEvent(pressed(key));
+      press("/");
+      const first = document.activeElement.id;
+      words.value = "infarct"; words.dispatchEvent(new Event("input"));
+      press("ArrowDown"); press("ArrowDown"); press("ArrowUp");
+      const second = document.activeElement.hash;
+      press("ArrowUp");
+      const back = document.activeElement.id;
+      document.getElementById("search").requestSubmit();
+      addEventListener("hashchange", () => setTimeout(() => {
+        out.focus = [first, second, back, document.activeElement.id].join(" ");
+      }));"""
+    (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
+    focus = data(dom_of(tmp_path / "driven.html"), "focus").split()
+    assert focus[0] == focus[2] == "words"
+    assert focus[1] == f"#{focus[3]}"
+    assert focus[3].startswith("c-")
+
+
+@pytest.mark.parametrize("width", [1280, 400, 320])
+def test_nothing_is_wider_than_the_window_of_a_desk_or_a_phone(dom_of, text, tmp_path, width):
+    measure = "parent.postMessage([document.documentElement.scrollWidth - innerWidth, tree.open], '*')"
+    page = driven(text, f"addEventListener('load', () => {measure});")
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    frame = (
+        "<body><script>addEventListener('message', (m) => {"
+        "document.body.dataset.over = JSON.stringify(m.data); })</script>"
+        f'<iframe src="page.html" style="border:0;width:{width}px;height:900px"></iframe></body>'
+    )
+    (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
+    over, tree_is_open = json.loads(data(dom_of(tmp_path / "frame.html"), "over"))
+    assert over <= 0
+    assert tree_is_open == (width > 768)

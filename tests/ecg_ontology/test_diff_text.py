@@ -1,0 +1,46 @@
+"""A difference in words: short where little changed, complete where it matters."""
+
+import shutil
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import difference_text
+
+NEW = (
+    ':New a ccg:Leaf ;\n    ccg:index 40 ;\n    skos:notation "New" ;\n    skos:prefLabel "New"@en ;\n'
+    "    ccg:family :Rhythm .\n\n"
+)
+
+
+@pytest.fixture
+def grown(sources, tmp_path):
+    """The ontology with one leaf more."""
+    folder = tmp_path / "ontology"
+    shutil.copytree(sources, folder)
+    text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
+    (folder / "cardiac.ttl").write_text(
+        text.replace(":LowV a ccg:Leaf", f"{NEW}:LowV a ccg:Leaf"), encoding="utf-8"
+    )
+    return ecg_ontology.load(folder)
+
+
+def test_one_added_leaf_is_a_few_lines_and_all_of_them_on_demand(onto, grown):
+    found = ecg_ontology.compare(onto, grown)
+    short = difference_text(found).splitlines()
+    assert short[0].startswith(
+        "1 node is new; 1 edge is new; 0 codes are routed otherwise; 0 with other leaves"
+    )
+    assert len(short) < 12
+    assert f"and {len(found.codes)} codes are moved by at most" in short[-1]
+    complete = difference_text(found, 0).splitlines()
+    assert sum(line.startswith("code ") for line in complete) == len(found.codes) > 100
+
+
+def test_a_code_with_other_leaves_is_listed_however_high_the_threshold(onto, curated):
+    text = difference_text(ecg_ontology.compare(onto, curated), threshold=2)
+    assert "code 413444003: leaves {} → {MyIsch}, c* none → MyIsch, total variation 1.0000" in text
+
+
+def test_no_difference_is_one_line(onto):
+    assert difference_text(ecg_ontology.compare(onto, onto)) == "no difference in supervision"

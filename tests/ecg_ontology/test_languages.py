@@ -1,0 +1,44 @@
+"""Labels in other languages, and English where there is none."""
+
+import rdflib
+from rdflib.namespace import SKOS
+
+import ecg_ontology
+from ecg_ontology import Name, label_in, language_notes, languages_of
+
+
+def test_all_forty_concepts_have_a_german_label_that_is_marked_as_unreviewed(onto):
+    assert languages_of(onto) == {"en": 40, "de": 40}
+    assert len({label_in(node, "de").text for node in onto.nodes}) == 40
+    assert language_notes(onto, onto.nodes, "de") == ("the labels in 'de' have not been reviewed clinically",)
+
+
+def test_a_region_falls_back_to_its_language_and_an_unknown_one_to_english(onto):
+    af = onto.node("AF")
+    assert label_in(af, "de-AT") == Name(text="Vorhofflimmern", language="de")
+    assert label_in(af, "zh") == label_in(af) == Name(text="Atrial fibrillation", language="en")
+    [note] = language_notes(onto, [af], "zh")
+    assert "1 of 1 concepts" in note
+
+
+def test_a_label_in_another_language_is_never_the_concept_s_label(onto, sources, tmp_path):
+    text = (sources / "cardiac.ttl").read_text(encoding="utf-8")
+    (tmp_path / "a.ttl").write_text(text.replace("Vorhofflimmern", "AAA"), encoding="utf-8")
+    changed = ecg_ontology.load(tmp_path / "a.ttl")
+    assert changed.node("AF").label == "Atrial fibrillation"
+    assert label_in(changed.node("AF"), "de").text == "AAA"
+    assert changed.sha256 == onto.sha256
+
+
+def test_languages_and_synonyms_survive_every_form_of_the_graph(onto, tmp_path):
+    for suffix in (".ttl", ".owl", ".nt", ".json"):
+        back = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"o{suffix}"))
+        assert back.nodes == onto.nodes
+        assert back.header == onto.header
+
+
+def test_the_source_states_the_german_labels_as_skos_does(sources):
+    graph = rdflib.Graph().parse(sources / "cardiac.ttl")
+    german = [label for label in graph.objects(None, SKOS.prefLabel) if label.language == "de"]
+    assert rdflib.Literal("Vorhofflimmern", lang="de") in german
+    assert len(german) == 40

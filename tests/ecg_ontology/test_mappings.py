@@ -1,0 +1,252 @@
+"""Routing tables: what curators and other SSSOM tools write is read, and what no table may say is found."""
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import SourceError, Status
+
+LUNG = """@prefix : <https://example.org/lung#> .
+@prefix ccg: <https://w3id.org/mar-ecg/ccg#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<https://example.org/lung> a owl:Ontology ; owl:versionInfo "0.1.0" .
+:Airway a ccg:Root ; ccg:index 0 ; skos:notation "Airway" ; skos:prefLabel "Airway"@en ;
+    ccg:textVariant "a"@en , "b"@en , "c"@en .
+:Asthma a ccg:Leaf ; ccg:index 1 ; skos:notation "Asthma" ; skos:prefLabel "Bronchial asthma"@en ;
+    skos:altLabel "wheezing disease"@en ; ccg:textVariant "d"@en , "e"@en , "f"@en ; ccg:family :Airway .
+:COPD a ccg:Leaf ; ccg:index 2 ; skos:notation "COPD" ; skos:prefLabel "Chronic obstruction"@en ;
+    ccg:textVariant "g"@en , "h"@en , "bronchial smoke"@en ; ccg:family :Airway .
+"""
+HEADER = [
+    "subject_id",
+    "subject_label",
+    "predicate_id",
+    "object_id",
+    "object_label",
+    "mapping_justification",
+    "mapping_source",
+    "other",
+    "comment",
+]
+ROW = {
+    "subject_id": "icd10:J45",
+    "subject_label": "Asthma, bronchial",
+    "predicate_id": "skos:exactMatch",
+    "object_id": "lung:Asthma",
+    "object_label": "Bronchial asthma",
+    "mapping_justification": "semapv:ManualMappingCuration",
+    "other": "regime: single morphology",
+}
+ROOT = {**ROW, "predicate_id": "skos:broadMatch", "object_id": "lung:Airway", "object_label": "Airway"}
+PREFIXES = ["#curie_map:", '#  lung: "https://example.org/lung#"', '#  sct: "http://snomed.info/id/"']
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "lung.ttl").write_text(LUNG, encoding="utf-8")
+    return tmp_path
+
+
+def table(*rows, head=PREFIXES, header=HEADER, end="\n"):
+    lines = ["\t".join(row.get(column, "") for column in header) for row in rows]
+    return end.join([*head, "\t".join(header), *lines, ""])
+
+
+@pytest.fixture
+def write(folder):
+    def write(text, name="routing.sssom.tsv"):
+        (folder / name).write_bytes(text.encode())
+        return folder
+
+    return write
+
+
+FAULTS = {
+    "Not": ("CCG-E309", {**ROW, "predicate_modifier": "Not"}, "predicate_modifier 'Not'"),
+    "unknown predicate": ("CCG-E309", {**ROW, "predicate_id": "foo:bar"}, "predicate 'foo:bar'"),
+    "no predicate": ("CCG-E309", {**ROW, "predicate_id": ""}, "predicate ''"),
+    "unknown node": (
+        "CCG-E302",
+        {**ROW, "object_id": "lung:Astma", "object_label": ""},
+        "is no concept here",
+    ),
+    "unknown justification": ("CCG-E310", {**ROW, "mapping_justification": "semapv:Guess"}, "'semapv:Guess'"),
+    "no justification": ("CCG-E310", {**ROW, "mapping_justification": ""}, "mapping_justification ''"),
+    "other node's label": (
+        "CCG-E311",
+        {**ROW, "object_label": "Chronic obstruction"},
+        "calls the node Asthma 'Chronic obstruction'; it is 'Bronchial asthma'",
+    ),
+    "other concept's label": (
+        "CCG-E312",
+        {**ROW, "subject_label": "chronic Obstruction", "object_id": "lung:Asthma"},
+        "is an exactMatch of Asthma and names COPD",
+    ),
+    "no common word": ("CCG-E312", {**ROW, "subject_label": "fracture"}, "shares no word with it"),
+}
+REFUSED = {"CCG-E302", "CCG-E308", "CCG-E309"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_no_row_may_say_is_found_and_routed_by_no_ontology(write, fault):
+    rule, row, says = FAULTS[fault]
+    source = write(table(row, ROOT, header=[*HEADER, "predicate_modifier"]))
+    found = [finding for finding in ecg_ontology.validate(source) if finding.id == rule]
+    assert [says in finding.message for finding in found] == [True]
+    assert found[0].where == "routing.sssom.tsv:5"
+    if rule in REFUSED:
+        with pytest.raises(SourceError, match=rule):
+            ecg_ontology.load(source)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ROW,
+        {**ROW, "object_label": "asthma"},
+        {**ROW, "object_label": "Wheezing disease"},
+        {**ROW, "subject_label": "Wheezing"},
+        {**ROW, "predicate_id": "skos:closeMatch", "subject_label": "Chronic obstruction"},
+    ],
+)
+def test_a_row_that_names_its_node_by_any_of_its_names_is_fine(write, row):
+    root = {**ROOT, "subject_label": row["subject_label"]}
+    assert ecg_ontology.validate(write(table(row, root))) == ()
+
+
+def test_a_code_of_two_tables_is_found_and_routed_by_no_ontology(write):
+    write(table(ROW, ROOT))
+    other = {**ROW, "object_id": "lung:COPD", "object_label": "COPD", "predicate_id": "skos:closeMatch"}
+    source = write(table(other, {**ROOT}), "routing.extra.sssom.tsv")
+    found = [finding for finding in ecg_ontology.validate(source) if finding.id == "CCG-E308"]
+    assert [finding.subject for finding in found] == ["icd10:J45"]
+    assert found[0].where == "routing.extra.sssom.tsv:5"
+    with pytest.raises(SourceError, match="CCG-E308"):
+        ecg_ontology.load(source)
+
+
+@pytest.mark.parametrize("profile", ["paper", "curated"])
+def test_a_profile_s_table_replaces_rows_and_may_bring_a_code_of_its_own(write, profile):
+    write(table(ROW, ROOT))
+    own = {
+        **ROW,
+        "subject_id": "icd10:J44",
+        "subject_label": "COPD",
+        "object_id": "lung:COPD",
+        "object_label": "",
+    }
+    replaced = {**own, "subject_id": "icd10:J45", "predicate_id": "skos:closeMatch"}
+    rows = (replaced, ROOT, own, {**ROOT, "subject_id": "icd10:J44", "subject_label": "COPD"})
+    source = write(table(*rows), f"routing.{profile}.sssom.tsv")
+    onto = ecg_ontology.load(source, profile)
+    assert onto.route("icd10:J45").leaves == onto.route("icd10:J44").leaves == (2,)
+    assert "icd10:J44" in onto.codes
+
+
+def test_a_routed_leaf_brings_no_other_family_than_its_own(write, folder):
+    second = LUNG + (
+        ':Tissue a ccg:Root ; ccg:index 3 ; skos:notation "Tissue" ; skos:prefLabel "Tissue"@en ;'
+        " ccg:ring :Airway ;"
+        ' ccg:textVariant "i"@en , "j"@en , "k"@en .\n:Airway ccg:ring :Tissue .\n'
+    )
+    (folder / "lung.ttl").write_text(second, encoding="utf-8")
+    foreign = {**ROOT, "object_id": "lung:Tissue", "object_label": "Tissue"}
+    found = [f for f in ecg_ontology.validate(write(table(ROW, ROOT, foreign))) if f.id == "CCG-E303"]
+    assert [f.message for f in found] == [
+        "icd10:J45 names the families {Airway, Tissue}; its leaves belong to {Airway}"
+    ]
+    assert not [f for f in ecg_ontology.validate(write(table(ROW, ROOT))) if f.id == "CCG-E303"]
+
+
+# --- what other tools write
+
+SPACED = [
+    "# curie_map:",
+    "#   lung: https://example.org/lung#",
+    "#   sct: 'http://snomed.info/id/'",
+    "# license: x",
+]
+REQUIRED = ["subject_id", "predicate_id", "object_id", "mapping_justification"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        table(ROW, ROOT),
+        table(ROW, ROOT, head=SPACED),
+        table(ROW, ROOT, header=REQUIRED),
+        table(ROW, ROOT, header=REQUIRED, head=[]),
+        table(ROW, ROOT, end="\r\n"),
+        table({**ROW, "comment": '"two\nlines, a ""quote"" and a # sign"'}, ROOT),
+        table({**ROW, "object_id": "https://example.org/lung#Asthma"}, ROOT),
+        table(
+            {**ROW, "subject_label": "Asthma\u2028bronchial\x85"},
+            {**ROOT, "subject_label": "Asthma\u2028bronchial\x85"},
+        ),
+        table(ROW, {"subject_id": "# a remark"}, ROOT),
+        table(ROW, ROOT) + "\n\n",
+    ],
+    ids=[
+        "own",
+        "space after #",
+        "required columns",
+        "no metadata",
+        "CRLF",
+        "quoted",
+        "IRI",
+        "U+2028",
+        "remark",
+        "blank",
+    ],
+)
+def test_a_table_of_any_sssom_tool_is_routed(write, text):
+    source = write(text)
+    assert ecg_ontology.validate(source) == ()
+    onto = ecg_ontology.load(source)
+    assert onto.route("icd10:J45").nodes == (1, 0)
+    assert len(onto.draft.mappings) == 2
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "snomedct:195967001",
+        "sct:195967001",
+        "SCTID:195967001",
+        "http://snomed.info/id/195967001",
+        "195967001",
+    ],
+)
+def test_a_snomed_code_is_one_however_it_is_abbreviated(write, subject):
+    rows = ({**row, "subject_id": subject} for row in (ROW, ROOT))
+    assert ecg_ontology.load(write(table(*rows))).route("195967001").status is Status.routed
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            table(ROW).replace("Asthma, bronchial", '"Asthma'),
+            r"routing\.sssom\.tsv:5: cannot be read as a table",
+        ),
+        (table(ROW).replace("Asthma, bronchial", '"Asthma" x'), "cannot be read as a table"),
+        (table(ROW, header=REQUIRED[:3]), "has no column mapping_justification"),
+        (table(ROW, header=[*HEADER, "comment"]), "two columns of one name"),
+        (table(ROW) + "icd10:J46\tx\n", r"routing\.sssom\.tsv:6: the row has not as many fields"),
+        (table({**ROW, "object_id": "heart:AF"}), "is not in the curie_map"),
+        (table({**ROW, "other": "regime: whatever"}), "no regime is called 'whatever'"),
+        ("", "has no column subject_id"),
+        ("#curie_map:\n", "has no column subject_id"),
+    ],
+)
+def test_a_table_that_is_none_is_refused_by_line(write, text, says):
+    with pytest.raises(SourceError, match=says) as caught:
+        ecg_ontology.load(write(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_finding_below_a_cell_of_several_lines_stands_on_its_line(write):
+    quoted = {**ROW, "comment": '"two\nlines"'}
+    source = write(table(quoted, {**ROOT, "mapping_justification": "?"}))
+    found = [finding for finding in ecg_ontology.validate(source) if finding.id == "CCG-E310"]
+    assert [finding.where for finding in found] == ["routing.sssom.tsv:7"]

@@ -1,0 +1,119 @@
+"""An export replaces what an export wrote, and nothing else."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import ecg_ontology
+from ecg_ontology import UsageError
+from ecg_ontology.overwriting import turtle_comments
+
+FORMS = ("ccg.npz", "ccg.safetensors", "ccg.json", "ccg.csv", "ccg.ttl", "ccg.owl", "ccg.nt", "ccg.dot")
+
+
+def everything_in(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_export_is_replaced_by_the_next_one(onto, tmp_path, name):
+    ecg_ontology.export(onto, tmp_path / name)
+    first = everything_in(tmp_path)
+    ecg_ontology.export(onto, tmp_path / name)
+    assert everything_in(tmp_path).keys() == first.keys()
+
+
+def own_table(path):
+    path.mkdir()
+    (path / "patients.csv").write_text("name", encoding="utf-8")
+
+
+def table_of_the_same_name(path):
+    path.mkdir()
+    (path / "nodes.csv").write_text("city,people", encoding="utf-8")
+
+
+def link_to_a_folder(path):
+    own_table(path.with_name("mine"))
+    path.symlink_to("mine")
+
+
+def arrays(path):
+    np.savez(path, features=np.zeros(3))
+
+
+def other_ontology(path):
+    onto = ecg_ontology.load()
+    other = onto.draft.model_copy(
+        update={"header": onto.header.model_copy(update={"iri": "https://x.org/y"})}
+    )
+    ecg_ontology.export(ecg_ontology.Ontology(other), path)
+
+
+def commented(path):
+    ecg_ontology.export(ecg_ontology.load(), path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write("# ask the cardiologist\n")
+
+
+def text(path):
+    path.write_text("a year of work", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "says"),
+    [
+        ("mydata.csv", own_table, "holds patients.csv, which would be lost"),
+        ("mydata.csv", table_of_the_same_name, "holds other tables"),
+        ("mydata.csv", link_to_a_folder, "holds patients.csv"),
+        ("mydata.csv", text, "is a file"),
+        *((name, text, "lost") for name in FORMS if name != "ccg.csv"),
+        ("ccg.npz", arrays, "is no export of an ontology"),
+        *(
+            (f"ccg{ending}", other_ontology, "is the ontology https://x.org/y")
+            for ending in (".json", ".ttl", ".owl")
+        ),
+        ("ccg.json", own_table, "is no file"),
+        ("ccg.json", os.mkfifo, "is no file"),
+        ("ccg.ttl", commented, "1 comments, .* line .*: # ask the cardiologist"),
+    ],
+)
+def test_what_is_no_export_of_this_ontology_stays_as_it_is(onto, tmp_path, name, make, says):
+    make(tmp_path / name)
+    before = everything_in(tmp_path)
+    with pytest.raises(UsageError, match=says):
+        ecg_ontology.export(onto, tmp_path / name)
+    assert everything_in(tmp_path) == before
+
+
+def test_a_link_to_a_folder_of_tables_is_not_replaced_by_a_folder(onto, tmp_path):
+    ecg_ontology.export(onto, tmp_path / "real.csv")
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    with pytest.raises(ecg_ontology.OutputError, match="is a link to a folder"):
+        ecg_ontology.export(onto, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv" / "nodes.csv").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"real.csv", "link.csv"}
+
+
+def test_a_comment_is_told_from_a_hash_within_a_literal_a_name_or_a_path():
+    text = '<#a> <#b> "#1", """a\n#2""", x:\\#3, \'#4\' . #5\n  # 6'
+    assert turtle_comments(text) == [(2, "#5"), (3, "# 6")]
+
+
+@pytest.mark.parametrize("name", ["ccg.npz", "ccg.safetensors"])
+def test_an_export_is_as_readable_as_any_file_that_the_user_makes(onto, tmp_path, name):
+    (tmp_path / "plain").touch()
+    modes = [
+        stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "plain", ecg_ontology.export(onto, tmp_path / name))
+    ]
+    assert modes[0] == modes[1]
+
+
+def test_a_name_of_any_letters_is_a_label_for_graphviz(onto, tmp_path):
+    concepts = (onto.draft.concepts[0].model_copy(update={"abbr": 'A"\\\n'}), *onto.draft.concepts[1:])
+    odd = ecg_ontology.Ontology(onto.draft.model_copy(update={"concepts": concepts}))
+    dot = ecg_ontology.export(odd, tmp_path / "ccg.dot").read_text(encoding="utf-8")
+    assert '0 [label="A\\"\\\\\\n", shape=box];' in dot

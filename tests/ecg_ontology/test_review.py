@@ -1,0 +1,237 @@
+"""What a reviewer decides in a sheet arrives in the routing tables, signed; nothing else changes."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import ecg_ontology
+from ecg_ontology import Corpus, Decision, EcgError, Regime, review_rows, write_review
+
+SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
+AF = ("base", "164889003", "AF")
+
+
+@pytest.fixture
+def folder(sources, tmp_path):
+    """A copy of the sources that may be edited."""
+    shutil.copytree(sources, tmp_path / "ontology")
+    return tmp_path / "ontology"
+
+
+@pytest.fixture
+def apply(folder):
+    """Fill in the review sheet of the sources, apply it, and return the ontology that results."""
+
+    def run(decisions, ending=".tsv", profile="paper"):
+        sheet = folder.parent / f"review{ending}"
+        rows = review_rows(ecg_ontology.load(folder))
+        for key, cells in decisions.items():
+            [row] = [row for row in rows if (row["table"], row["code"], row["node"]) == key]
+            row |= {**SIGNED, **cells}
+        write_review(sheet, rows)
+        files = ecg_ontology.revised_files(folder, ecg_ontology.read_decisions(sheet, folder))
+        ecg_ontology.write_files(files)
+        return ecg_ontology.load(folder, profile)
+
+    return run
+
+
+def rows_of(onto, code, table="base"):
+    return [row for row in onto.draft.mappings if (row.table, row.code) == (table, code)]
+
+
+def test_the_sheet_has_every_mapping_of_every_table_with_its_counts(onto):
+    rows = review_rows(onto, Corpus(name="", counts={"164889003": 7}))
+    assert len(rows) == len(onto.draft.mappings)
+    [af] = [row for row in rows if (row["table"], row["code"], row["node"]) == AF]
+    assert (af["predicate"], af["records"], af["decision"]) == ("skos:exactMatch", "7", "")
+    assert {row["table"] for row in rows} == {"base", "curated", "paper", "scp"}
+    [unrouted] = [row for row in rows if row["code"] == "39732003"]
+    assert unrouted["node"] == unrouted["predicate"] == ""
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".xlsx"])
+def test_a_kept_row_is_signed_and_no_other_row_changes(apply, folder, onto, ending):
+    before = (folder / "routing.sssom.tsv").read_text(encoding="utf-8").splitlines()
+    signed = apply({AF: {"decision": "keep"}}, ending)
+    after = (folder / "routing.sssom.tsv").read_text(encoding="utf-8").splitlines()
+    [row, _] = rows_of(signed, "164889003")
+    assert (row.author, row.date) == ("A. Reviewer", "2026-01-31")
+    differing = [(a, b) for a, b in zip(before, after, strict=True) if b.rstrip("\t") != a.rstrip("\t")]
+    assert len(differing) == 2  # the header has two columns more, and one row is signed
+    assert signed.routes(onto.codes) == onto.routes(onto.codes)
+
+
+def test_a_changed_predicate_and_comment_arrive(apply):
+    changed = apply({AF: {"decision": "change", "predicate": "skos:closeMatch", "comment": "as seen in II"}})
+    [row, _] = rows_of(changed, "164889003")
+    assert (row.predicate, row.reason, row.author) == ("skos:closeMatch", "as seen in II", "A. Reviewer")
+
+
+def test_a_removed_leaf_leaves_its_root_as_a_generic_code(apply):
+    changed = apply({("base", "713427006", "RBBB"): {"decision": "remove"}})
+    [row] = rows_of(changed, "713427006")
+    assert row.regime is Regime.generic
+    assert changed.route("713427006").leaves == ()
+
+
+def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
+    apply({})
+    for path in sources.glob("*.tsv"):
+        assert (folder / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"decision": "keep", "reviewer": ""}, "without a reviewer"),
+        ({"decision": "keep", "date": ""}, "without a date"),
+        ({"decision": "keep", "date": "31.01.2026"}, "'31.01.2026' is no date"),
+        ({"decision": "yes"}, "no decision is called 'yes'"),
+        ({"decision": "", "predicate": "skos:closeMatch"}, "was edited, and the decision is empty"),
+        ({"decision": "keep", "comment": "new"}, "was edited, and the decision is keep"),
+        ({"decision": "change", "comment": "two\nlines"}, "line break"),
+        ({"decision": "add"}, "routed to AF already"),
+        ({"decision": "remove", "node": "AFL"}, "no row of the table base routes 164889003 to AFL"),
+        ({"decision": "add", "node": "Heart"}, "no concept has the abbreviation 'Heart'"),
+        ({"decision": "add", "table": "../x", "node": "AFL"}, "no table can be called"),
+    ],
+)
+def test_a_bad_decision_is_refused_with_its_row_and_nothing_is_written(apply, folder, sources, cells, says):
+    with pytest.raises(EcgError, match=says) as caught:
+        apply({AF: cells})
+    assert str(caught.value).startswith(str(folder.parent)) or "routing" in str(caught.value)
+    for path in sources.glob("*.tsv"):
+        assert (folder / path.name).read_bytes() == path.read_bytes()
+
+
+def test_decisions_that_leave_the_ontology_unsound_are_refused_as_a_whole(apply, folder, sources):
+    both = {
+        AF: {"decision": "keep"},
+        ("base", "39732003", ""): {"decision": "remove"},  # a code of the official map
+    }
+    with pytest.raises(EcgError, match=r"39732003 .* has no row .*CCG-E306.*nothing was written"):
+        apply(both)
+    assert (folder / "routing.sssom.tsv").read_bytes() == (sources / "routing.sssom.tsv").read_bytes()
+
+
+def test_an_error_that_was_there_before_does_not_stop_a_review(folder):
+    text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
+    (folder / "cardiac.ttl").write_text(text.replace('    skos:notation "AFL" ;\n', ""), encoding="utf-8")
+    files = ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF")])
+    assert list(files) == [folder / "routing.sssom.tsv"]
+
+
+def decide(code, node, **cells):
+    texts = {"decision": "add", "table": "base", "label": "a new code", **SIGNED, **cells}
+    return Decision(code=code, node=node, **texts)
+
+
+def test_a_new_code_on_a_leaf_brings_its_root_and_its_regime(folder):
+    ecg_ontology.write_files(ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF")]))
+    onto = ecg_ontology.load(folder)
+    assert [onto.nodes[i].abbr for i in onto.route("icd10:I48.0").nodes] == ["AF", "Rhythm"]
+    leaf, root = rows_of(onto, "icd10:I48.0")
+    assert leaf.regime is root.regime is Regime.single
+    assert leaf.author == root.author == "A. Reviewer"
+    assert ecg_ontology.validate(folder, "curated") == ()
+
+
+def test_a_second_leaf_makes_the_code_a_localised_one_with_leaves_first(folder):
+    decisions = [decide("icd10:X1", "AntMI"), decide("icd10:X1", "AMI")]
+    ecg_ontology.write_files(ecg_ontology.revised_files(folder, decisions))
+    onto = ecg_ontology.load(folder)
+    assert [onto.nodes[i].abbr for i in onto.route("icd10:X1").nodes] == ["AntMI", "AMI", "Ischemic"]
+    assert {row.regime for row in rows_of(onto, "icd10:X1")} == {Regime.localised}
+
+
+def test_an_unrouted_code_needs_its_reason(folder):
+    with pytest.raises(EcgError, match="CCG-E307"):
+        ecg_ontology.revised_files(folder, [decide("icd10:X1", "")])
+    files = ecg_ontology.revised_files(folder, [decide("icd10:X1", "", comment="no ECG finding")])
+    ecg_ontology.write_files(files)
+    assert ecg_ontology.load(folder).route("icd10:X1").status == "unrouted"
+
+
+def test_a_new_vocabulary_begins_a_table_of_its_own(folder):
+    files = ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF", table="icd10")])
+    assert [path.name for path in files] == ["routing.icd10.sssom.tsv"]
+    ecg_ontology.write_files(files)
+    assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)
+
+
+def test_a_malformed_new_code_is_refused(folder):
+    with pytest.raises(EcgError, match="CCG-E301"):
+        ecg_ontology.revised_files(folder, [decide("164889030", "AF")])
+
+
+def test_a_workbook_keeps_codes_as_text_and_labels_that_look_like_formulas(onto, tmp_path):
+    rows = review_rows(onto)[:2]
+    rows[0]["comment"] = "=1+1"
+    write_review(tmp_path / "a.xlsx", rows)
+    sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").worksheets[0]
+    assert sheet["B2"].value == "426783006"
+    assert sheet["I2"].data_type == "s"
+    assert sheet["I2"].value == "=1+1"
+    assert sheet.freeze_panes == "A2"
+
+
+def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
+    rows = review_rows(ecg_ontology.load(folder))
+    row = next(row for row in rows if (row["table"], row["code"], row["node"]) == AF)
+    row |= {"decision": "Keep ", **SIGNED}
+    sheet = folder.parent / "saved.csv"
+    with sheet.open("w", encoding="utf-8-sig", newline="") as file:  # byte order mark, semicolons, CRLF
+        writer = csv.DictWriter(file, list(row), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    [decision] = ecg_ontology.read_decisions(sheet, folder)
+    assert (decision.decision, decision.code, decision.date) == ("keep", "164889003", "2026-01-31")
+    book = openpyxl.Workbook()
+    book.active.append(list(row))
+    book.active.append([int(text) if text == "164889003" else text for text in row.values()])
+    book.save(folder.parent / "numbers.xlsx")
+    assert ecg_ontology.read_decisions(folder.parent / "numbers.xlsx", folder)[0].code == "164889003"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 no workbook", b"\xff\xfe\x00", b'"open', b"a\tb\n1\t2\n"]
+)
+@pytest.mark.parametrize("ending", [".tsv", ".csv", ".xlsx", ".ods"])
+def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(folder, content, ending):
+    path = folder.parent / f"bad{ending}"
+    path.write_bytes(content)
+    with pytest.raises(EcgError) as caught:
+        ecg_ontology.read_decisions(path, folder)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(onto, tmp_path):
+    listed = tmp_path / "new.csv"
+    listed.write_text(
+        "code,label\nicd10:I48.0,Paroxysmal atrial fibrillation\n"
+        "icd10:I44.7,left bundle-branch block unspecified\n"
+        "icd10:I42,cardiomyopathy\n164889003,known already\n",
+        encoding="utf-8",
+    )
+    new = ecg_ontology.read_new_codes(listed, onto)
+    assert [each.code for each in new] == ["icd10:I48.0", "icd10:I44.7", "icd10:I42"]
+    rows = ecg_ontology.candidate_rows(onto, new, "base")
+    first = {row["code"]: row["node"] for row in reversed(rows)}
+    assert first == {"icd10:I48.0": "AF", "icd10:I44.7": "LBBB", "icd10:I42": ""}
+    assert {row["decision"] for row in rows} == {""}
+
+
+def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):
+    new = [ecg_ontology.NewCode(code="icd10:I48.0", label="paroxysmal atrial fibrillation")]
+    rows = ecg_ontology.candidate_rows(onto, new, "base")
+    rows[0] |= {"decision": "add", **SIGNED}
+    sheet = write_review(Path(folder.parent) / "c.xlsx", rows)
+    decisions = ecg_ontology.read_decisions(sheet, folder)
+    assert [(decision.code, decision.node) for decision in decisions] == [("icd10:I48.0", "AF")]
+    ecg_ontology.write_files(ecg_ontology.revised_files(folder, decisions))
+    assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)

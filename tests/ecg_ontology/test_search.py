@@ -1,0 +1,91 @@
+"""Concepts and codes are found by their words, however these are typed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecg_ontology
+from ecg_ontology import Field, UnknownConceptError, find_concept, search_concepts
+from ecg_ontology.wording import fold
+
+
+def abbreviations(onto, words):
+    return [hit.concept.abbr if hit.concept else hit.matches[0].code for hit in search_concepts(onto, words)]
+
+
+def test_part_of_a_word_finds_the_concept_and_what_matched(onto):
+    [first, second] = search_concepts(onto, "fibr")
+    assert first.concept.abbr == "AF"
+    assert (first.matches[0].field, first.matches[0].text) == (Field.label, "Atrial fibrillation")
+    assert second.concept.abbr == "Rhythm"
+    assert {(m.field, m.code) for m in second.matches} == {
+        (Field.code_label, "164896001"),
+        (Field.code_label, "195080001"),
+    }
+
+
+@pytest.mark.parametrize("typed", ["ISCHEMIA", "ischaemia", "Ischæmia", "isch", "myocardial-ischaemia"])
+def test_case_accents_hyphens_and_spelling_make_no_difference(onto, typed):
+    assert "MyIsch" in abbreviations(onto, typed)
+
+
+def test_german_is_found_with_and_without_its_umlauts(onto):
+    assert abbreviations(onto, "verlängertes QT")[0] == "LongQT"
+    assert abbreviations(onto, "verlangertes qt")[0] == "LongQT"
+    assert abbreviations(onto, "Vergrosserung") == ["LAE", "RAE"]
+
+
+def test_all_words_must_stand_in_one_text(onto):
+    assert "AFL" in abbreviations(onto, "flutter atrial")
+    assert "AF" not in abbreviations(onto, "atrial sawtooth")
+
+
+def test_a_code_finds_its_leaves_and_an_unrouted_one_itself(onto):
+    assert abbreviations(onto, "54329005") == ["AMI", "AntMI"]
+    assert abbreviations(onto, "left axis deviation")[0] == "39732003"
+    assert search_concepts(onto, "39732003")[0].concept is None
+
+
+def test_a_whole_text_comes_before_a_part_of_one(onto):
+    assert abbreviations(onto, "AF")[0] == "AF"
+    assert abbreviations(onto, "sinus rhythm")[0] == "NSR"
+
+
+def test_nothing_is_found_by_no_words_and_by_strange_ones(onto):
+    assert search_concepts(onto, " - ") == search_concepts(onto, "qwxyz") == ()
+
+
+@pytest.mark.parametrize(
+    "name", [5, "5", "AF", "af", "Atrial Fibrillation", "a fib", "VORHOFFLIMMERN", "164889003"]
+)
+def test_a_concept_answers_to_every_one_of_its_names(onto, name):
+    assert find_concept(onto, name).abbr == "AF"
+
+
+def test_every_concept_is_found_by_each_of_its_names_unless_two_share_it(onto):
+    for node in onto.nodes:
+        assert find_concept(onto, node.label.upper()) == node
+        assert find_concept(onto, node.abbr.lower()) == node
+        assert find_concept(onto, node.translations[0].text) == node
+
+
+def test_a_name_that_means_several_or_none_says_what_was_perhaps_meant(onto):
+    with pytest.raises(UnknownConceptError, match=r"Did you mean AF \(Atrial fibrillation\)"):
+        find_concept(onto, "atrial fibrilation")
+    with pytest.raises(UnknownConceptError, match=r"Did you mean .*AMI .*InfMI"):
+        find_concept(onto, "infarct")
+    with pytest.raises(UnknownConceptError, match="reaches no concept: the axis"):
+        find_concept(onto, "39732003")
+    with pytest.raises(UnknownConceptError, match="Did you mean LBBB"):
+        onto.node("LBB")
+
+
+@given(st.text())
+def test_folding_twice_is_folding_once(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text(max_size=12))
+def test_a_search_never_fails(text):
+    for hit in search_concepts(ecg_ontology.load(), text):
+        assert hit.matches
