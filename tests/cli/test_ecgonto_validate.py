@@ -1,6 +1,7 @@
 """`ecgonto validate`: thresholds, disabled rules, and the forms for other tools."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +40,16 @@ def test_an_unknown_rule_or_format_or_threshold_is_wrong_usage(call):
 def test_findings_are_printed_for_code_hosts_and_ci(call):
     assert json.loads(call("validate", "--format", "sarif")[1])["version"] == "2.1.0"
     assert call("validate", "--format", "junit")[1].startswith("<?xml")
+
+
+def test_findings_are_a_table_or_annotations_on_demand(call_ecgonto):
+    sources = Path(__file__).parents[2] / "ontology"
+    code, out, _ = call_ecgonto("validate", sources, "--format", "github")
+    assert code == 0
+    assert [line[:15] for line in out.splitlines()] == ["::warning file="] * 4
+    assert f"{sources.as_posix()}/routing.paper.sssom.tsv,line=" in out
+    assert call_ecgonto("validate", "--profile", "curated", "--format", "github")[1] == ""
+    assert call_ecgonto("validate", "--format", "tsv")[1].splitlines()[0].split("\t")[:2] == [
+        "id",
+        "severity",
+    ]

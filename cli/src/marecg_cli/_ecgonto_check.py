@@ -22,6 +22,8 @@ class ReportFormat(StrEnum):
     json = "json"
     sarif = "sarif"
     junit = "junit"
+    tsv = "tsv"
+    github = "github"
 
 
 class Threshold(StrEnum):
@@ -130,7 +132,7 @@ def _report(
     findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
 ) -> None:
     """Print findings, and end with exit code 1 when they fail."""
-    from ecg_ontology import reports
+    from ecg_ontology import listings, reports
 
     threshold = ecg_ontology.Severity[fail_on]
     failed = reports.fails(findings, threshold)
@@ -140,6 +142,11 @@ def _report(
         result(reports.sarif(findings, source))
     elif form is ReportFormat.junit:
         result(reports.junit(findings, threshold))
+    elif form is ReportFormat.tsv:
+        result(listings.tsv(findings))
+    elif form is ReportFormat.github:
+        if findings:
+            result(listings.github(findings, source))
     else:
         for finding in findings:
             place = f"{finding.where}: " if finding.where else ""

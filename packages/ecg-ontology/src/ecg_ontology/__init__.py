@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ecg_ontology import owl, reports
+    from ecg_ontology import listings, owl, reports
     from ecg_ontology.browse import write_page
     from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
     from ecg_ontology.diff_text import difference_text
-    from ecg_ontology.drafts import Erratum
+    from ecg_ontology.domains import draft_from_networkx
+    from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, Header, RoutingRow
     from ecg_ontology.draw import draw_distances, draw_graph, family_colours
     from ecg_ontology.errors import (
         EcgError,
@@ -67,6 +68,7 @@ _HOMES = {
         "Regime",
         "Relation",
         "Route",
+        "RoutingRow",
         "Severity",
         "Status",
         "Tier",
@@ -74,7 +76,8 @@ _HOMES = {
     "corpora": ("Corpus", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
-    "drafts": ("Erratum",),
+    "drafts": ("Draft", "DraftConcept", "DraftRelation", "Erratum", "Header", "RoutingRow"),
+    "domains": ("draft_from_networkx",),
     "draw": ("draw_distances", "draw_graph", "family_colours"),
     "errors": ("EcgError", "InputError", "OutputError", "SourceError", "UnknownConceptError", "UsageError"),
     "explain": ("Explanation", "explain_codes", "explanation_text"),
@@ -95,7 +98,7 @@ _HOMES = {
     "positions": ("node_positions",),
     "snomed": ("review_release",),
 }
-_MODULES = ("owl", "reports")
+_MODULES = ("listings", "owl", "reports")
 """Public as a whole."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -109,11 +112,15 @@ __all__ = [
     "Coverage",
     "Decision",
     "Difference",
+    "Draft",
+    "DraftConcept",
+    "DraftRelation",
     "EcgError",
     "Erratum",
     "Explanation",
     "Field",
     "Finding",
+    "Header",
     "Hit",
     "InputError",
     "Kind",
@@ -125,6 +132,7 @@ __all__ = [
     "Regime",
     "Relation",
     "Route",
+    "RoutingRow",
     "Severity",
     "SourceError",
     "Status",
@@ -138,6 +146,7 @@ __all__ = [
     "coverage_of",
     "decision_counts",
     "difference_text",
+    "draft_from_networkx",
     "draw_distances",
     "draw_graph",
     "errata",
@@ -149,6 +158,7 @@ __all__ = [
     "label_in",
     "language_notes",
     "languages_of",
+    "listings",
     "load",
     "match_label",
     "node_positions",

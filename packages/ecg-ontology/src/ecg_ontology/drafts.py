@@ -27,6 +27,11 @@ class Header(Frozen):
         creators: who made it.
         provenance: where its content comes from.
         unreviewed: languages whose labels no clinician has reviewed.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().header.version
+        '1.0.0'
     """
 
     iri: str
@@ -39,7 +44,13 @@ class Header(Frozen):
 
 
 class DraftConcept(Frozen):
-    """A concept as stated; `None` and "" mean that the source does not say."""
+    """A concept as stated; `None` and "" mean that the source does not say.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.DraftConcept(iri="https://example.org/lung#COPD", abbr="COPD").index is None
+        True
+    """
 
     iri: str
     index: int | None = None
@@ -71,7 +82,13 @@ class Misstatement(Frozen):
 
 
 class DraftRelation(Frozen):
-    """One statement ``subject kind object``; symmetric kinds are stated from both ends."""
+    """One statement ``subject kind object``; symmetric kinds are stated from both ends.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().draft.relations[0].kind
+        <Kind.family: 'family'>
+    """
 
     kind: Kind
     subject: str
@@ -97,6 +114,11 @@ class RoutingRow(Frozen):
         date: when, ``YYYY-MM-DD``.
         table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
+
+    Example:
+        >>> import ecg_ontology
+        >>> ecg_ontology.load().draft.mappings[0].predicate
+        'skos:closeMatch'
     """
 
     code: str
@@ -185,6 +207,13 @@ class Draft(Frozen):
         errata: what the paper the graph comes from contradicts.
         statements: what the graph states besides.
         misstatements: what it states and can't mean.
+
+    Example:
+        >>> import ecg_ontology
+        >>> draft = ecg_ontology.load().draft
+        >>> renamed = draft.model_copy(update={"header": draft.header.model_copy(update={"title": "Heart"})})
+        >>> ecg_ontology.Ontology(renamed)
+        <Ontology Heart 1.0.0: 40 concepts, ...>
     """
 
     header: Header

@@ -1,4 +1,10 @@
-"""Findings for tools that read line by line: a table of tabs, and the annotations of GitHub's workflows."""
+"""Findings for tools that read line by line: a table of tabs, and the annotations of GitHub's workflows.
+
+Example:
+    >>> import ecg_ontology
+    >>> ecg_ontology.listings.github([])
+    ''
+"""
 
 import csv
 import io

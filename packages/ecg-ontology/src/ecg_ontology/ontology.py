@@ -9,7 +9,7 @@ Shapes: B records, N concepts.
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ecg_ontology.bundle import bundle_sha256, write_bundle
 from ecg_ontology.concepts import Route, Severity, Status
@@ -20,6 +20,7 @@ from ecg_ontology.routing import RoutingTable
 from ecg_ontology.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    import networkx as nx
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -69,6 +70,30 @@ class Ontology(Vocabulary):
         return (
             f"<Ontology {self.header.title} {self.header.version}: {len(self)} concepts, {self.sha256[:12]}>"
         )
+
+    @classmethod
+    def from_networkx(cls, graph: "nx.Graph[Any]", iri: str, **about: str) -> "Ontology":
+        """Build an ontology of any domain from a graph of networkx, without files.
+
+        Args:
+            graph: as for `ecg_ontology.draft_from_networkx`: in a directed graph edges point upwards.
+            iri: name of the ontology.
+            about: ``title``, ``version`` and ``licence``.
+
+        Raises:
+            SourceError: the graph breaks a rule of structure.
+            UsageError: a node or an edge carries what can't be read.
+
+        Example:
+            >>> import ecg_ontology, networkx
+            >>> lung = networkx.DiGraph([("COPD", "Airway"), ("Asthma", "Airway"), ("Pneumonia", "Tissue")])
+            >>> onto = ecg_ontology.Ontology.from_networkx(lung, "https://example.org/lung")
+            >>> onto.distances[onto.node("COPD").index].tolist()
+            [1, 3, 0, 2, 3]
+        """
+        from ecg_ontology.domains import draft_from_networkx
+
+        return cls(draft_from_networkx(graph, iri, **about), where=iri)
 
     def save(self, path: str | Path) -> None:
         """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.

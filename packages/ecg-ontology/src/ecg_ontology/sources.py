@@ -17,12 +17,13 @@ LOCK = "enumeration.lock"
 ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
 _COMPANIONS = {"shapes.ttl", ERRATA}
+_GRAPHS = (*RDF_FORMATS, ".obo")
 
 
 def read_source(source: Path) -> Draft:
-    """Read whatever `source` is: a folder of sources, one RDF file (a graph without routing), or a bundle.
+    """Read whatever `source` is: a folder of sources, one file of a graph (without routing), or a bundle.
 
-    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf`` or ``.nt``), and where there are any:
+    A folder holds one graph (``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo``), and where there are any:
     ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
     (rows that replace others in the profile of that name), further vocabularies as
     ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
@@ -40,26 +41,34 @@ def read_source(source: Path) -> Draft:
         raise SourceError("is no file", where=source, remedy="Give a folder of sources, or a file")
     if source.suffix == ".json":
         return read_bundle(source)
-    if source.suffix not in RDF_FORMATS:
-        known = ", ".join((*RDF_FORMATS, ".json"))
+    if source.suffix not in _GRAPHS:
+        known = ", ".join((*_GRAPHS, ".json"))
         raise SourceError(
             "has no known ending", where=source, remedy=f"Give a folder of sources, or one of {known}"
         )
-    return read_graph(source)
+    return _read_graph(source)
+
+
+def _read_graph(path: Path) -> Draft:
+    if path.suffix != ".obo":
+        return read_graph(path)
+    from ecg_ontology.obo import read_obo
+
+    return read_obo(path)
 
 
 def _read_folder(folder: Path) -> Draft:
     graphs = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix in RDF_FORMATS and path.name not in _COMPANIONS and not path.name.startswith(".")
+        if path.suffix in _GRAPHS and path.name not in _COMPANIONS and not path.name.startswith(".")
     )
     if len(graphs) != 1:
         found = ", ".join(path.name for path in graphs) or "none"
         raise SourceError(
             f"should hold one graph and holds {found}", where=folder, remedy="Keep one .ttl, .owl or .nt"
         )
-    base = read_graph(graphs[0])
+    base = _read_graph(graphs[0])
     return base.model_copy(
         update={
             "mappings": tuple(

@@ -147,8 +147,9 @@ def subtype_cycle(draft: Draft) -> Iterator[Breach]:
 
 @RELATIONS.rule(
     "CCG-E011",
-    "Every concept is connected to every other",
-    why="D between unconnected concepts is a convention (largest distance + 1), not a distance.",
+    "Every concept is connected to every other, or to its family in a forest",
+    why="D between unconnected concepts is a convention (largest distance + 1), not a distance; only a graph "
+    "without any ring, whose families stand apart by design, may rely on it.",
     fix="Add the missing family or ring relation",
 )
 def disconnected(draft: Draft) -> Iterator[Breach]:
@@ -160,13 +161,15 @@ def disconnected(draft: Draft) -> Iterator[Breach]:
     if not neighbours:
         yield Breach("graph", "there is no concept at all")
         return
-    reached, frontier = set[str](), {draft.concepts[0].iri}
+    forest = not any(relation.kind is Kind.ring for relation in _resolved(draft))
+    starts = {concept.iri for concept in draft.concepts if concept.tier is Tier.root} if forest else set()
+    reached, frontier = set[str](), starts or {draft.concepts[0].iri}
     while frontier:
         reached |= frontier
         frontier = {other for iri in frontier for other in neighbours[iri]} - reached
     apart = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
     if apart:
-        start = draft.abbreviation(draft.concepts[0].iri)
+        start = "a family" if starts else draft.abbreviation(draft.concepts[0].iri)
         yield Breach(apart[0], f"no path leads from {start} to {', '.join(apart)}")
 
 
