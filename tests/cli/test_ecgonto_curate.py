@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 def test_a_reviewed_sheet_is_applied_and_the_next_step_named(call_ecgonto, folder, tmp_path):
     sheet = tmp_path / "review.tsv"
-    assert call_ecgonto("review", "--out", sheet, "--sources", folder)[0] == 0
+    assert call_ecgonto("review", "--out", sheet, "--ontology", folder)[0] == 0
     with sheet.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, dialect="excel-tab"))
     rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
@@ -28,7 +28,7 @@ def test_a_reviewed_sheet_is_applied_and_the_next_step_named(call_ecgonto, folde
         writer = csv.DictWriter(file, list(rows[0]), dialect="excel-tab")
         writer.writeheader()
         writer.writerows(rows)
-    code, out, err = call_ecgonto("review", "--apply", sheet, "--sources", folder)
+    code, out, err = call_ecgonto("review", "--apply", sheet, "--ontology", folder)
     assert (code, out.strip()) == (0, str(folder / "routing.sssom.tsv"))
     assert "1 × keep; now run: ecgonto build" in err
     assert "A. Reviewer\t2026-01-31" in (folder / "routing.sssom.tsv").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_the_counts_of_a_corpus_stand_in_the_sheet(call_ecgonto, tmp_path):
 
 def test_a_code_is_added_by_the_name_of_its_concept(call_ecgonto, folder):
     label = "paroxysmal atrial fibrillation"
-    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--sources", folder)
+    arguments = ("icd10:I48.0", label, "atrial fibrillation", "--author", "A. B.", "--tables", folder)
     assert call_ecgonto("add-code", *arguments)[0] == 0
     assert ecg_ontology.load(folder).route("icd10:I48.0").label == label
     code, _, err = call_ecgonto("add-code", *arguments)
@@ -56,7 +56,7 @@ def test_candidates_are_written_and_nothing_is_applied(call_ecgonto, folder, tmp
     (tmp_path / "new.csv").write_text("code,label\nicd10:I44.7,left bundle branch block\n", encoding="utf-8")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     code, out, err = call_ecgonto(
-        "match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--sources", folder
+        "match", tmp_path / "new.csv", "--out", tmp_path / "c.tsv", "--ontology", folder
     )
     assert (code, out.strip()) == (0, str(tmp_path / "c.tsv"))
     assert "1 new codes, 0 without a candidate" in err
@@ -74,7 +74,7 @@ def test_review_without_one_clear_task_is_wrong_usage(call_ecgonto, arguments, t
 def test_a_bundle_has_no_tables_to_edit(call_ecgonto, tmp_path):
     ecg_ontology.load().save(tmp_path / "o.json")
     code, _, err = call_ecgonto(
-        "add-code", "icd10:X", "x", "AF", "--author", "A", "--sources", tmp_path / "o.json"
+        "add-code", "icd10:X", "x", "AF", "--author", "A", "--tables", tmp_path / "o.json"
     )
     assert code == 2
     assert "is no folder of sources" in err

@@ -129,7 +129,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("browse", "--out", tmp_path / "onto.html"),
         ("review", "--out", tmp_path / "review.tsv"),
         ("match", tmp_path / "new.csv", "--out", tmp_path / "candidates.tsv"),
-        ("add-code", "icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--ontology", revision),
+        ("add-code", "icd10:I48.0", "paroxysmal AF", "AF", "--author", "A. B.", "--tables", revision),
         ("explain", "164889003"),
         ("coverage", tmp_path / "counts.csv"),
         ("diff", SOURCES, revision),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ecg_ontology import Decision
 
-Folder = Annotated[Path, typer.Option("--sources", help="The folder of sources whose tables are edited.")]
+Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
 
 
 def review(
