@@ -8,8 +8,11 @@ import pytest
 from numpy.typing import NDArray
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.config import ArConfig, Config, GsclConfig, ModelConfig, TrainConfig
+from marecg.config import ModelConfig, TrainConfig
 from marecg.corpus.prepare import prepare
+from marecg.objectives.ar import ArConfig
+from marecg.objectives.gscl import GsclConfig
+from marecg.recipes import Config
 from marecg.synth import write_corpus
 
 MICRO = Config(

@@ -3,9 +3,10 @@
 import pytest
 
 from marecg import recipes
-from marecg.config import Config, sources
+from marecg.config import sources
 from marecg.errors import ConfigError
 from marecg.overrides import override
+from marecg.recipes import Config
 
 
 def test_every_value_of_a_recipe_has_a_source() -> None:

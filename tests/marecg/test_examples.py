@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marecg.config import Config
 from marecg.model.card import model_card
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 
 ROOT = Path(__file__).parents[2]
 RECORDS = 12

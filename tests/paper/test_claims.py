@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from marecg import recipes
-from marecg.config import Config, sources
+from marecg.config import sources
+from marecg.recipes import Config
 
 TESTS = Path(__file__).parents[1]
 PACKAGES = TESTS.parent / "packages"

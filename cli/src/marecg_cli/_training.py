@@ -68,8 +68,8 @@ def recipes(
 
     Example: marecg recipes c3
     """
-    from marecg.config import Config, sources
-    from marecg.recipes import RECIPES, by_name
+    from marecg.config import sources
+    from marecg.recipes import RECIPES, Config, by_name
     from marecg_cli._recipes_text import print_recipe, print_recipes
 
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
@@ -185,8 +185,8 @@ def texts(
     Example: marecg texts --check
     """
     import ecg_ontology
-    from marecg.train.concept_text import SHIPPED, write
-    from marecg.train.concept_text import check as difference_from_shipped
+    from marecg.objectives.concept_text import SHIPPED, write
+    from marecg.objectives.concept_text import check as difference_from_shipped
 
     ontology = ecg_ontology.load()
     if not check:

@@ -7,16 +7,15 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.config import Config
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import Supervision
+from marecg.recipes import Config
 
 
 @pytest.fixture
 def stream(corpus_folder: Path, micro: Config) -> BatchStream:
     corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, Supervision.of(corpus, ecg_ontology.load(), micro), 3, 20, seed=1)
+    return BatchStream(corpus, micro.supervision(corpus, ecg_ontology.load()), 3, 20, seed=1)
 
 
 def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream: BatchStream) -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.config import ModelConfig, MspsConfig
+from marecg.config import ModelConfig
 from marecg.ecg.physiology import Phase, Physiology, Rate, physiology
 from marecg.ecg.rpeaks import detect
 from marecg.ecg.signal import resample
+from marecg.objectives.msps import MspsConfig
 from marecg.read.wfdb import read_record
 
 FS = 500

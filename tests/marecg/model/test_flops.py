@@ -10,13 +10,11 @@ from torch.utils.flop_counter import FlopCounterMode
 import ecg_ontology
 from marecg.bench.batches import noise_batch
 from marecg.config import ModelConfig
-from marecg.model.flops import block_flops_per_token, encoder_flops, step_flops
+from marecg.model.flops import block_flops_per_token, encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import MLP
 from marecg.nn.prototypes import PrototypeHead
-from marecg.objectives.total import total_loss
 from marecg.recipes import by_name
-from marecg.train.concept_text import shipped
 from marecg.train.network import Network
 
 
@@ -57,10 +55,10 @@ def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder() -> Non
 @pytest.mark.parametrize("name", ["c1", "c3"])
 def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name: str) -> None:
     config, ontology = by_name(name), ecg_ontology.load()
-    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+    network = Network(config, ontology)
     batch = tree_map_only(Tensor, lambda value: value.to("meta"), noise_batch(2, ontology, config))
     counter = FlopCounterMode(display=False)
     with counter, sdpa_kernel(SDPBackend.MATH):
-        outcome = network.to("meta")(batch, torch.Generator(), lambda z_BK: z_BK)
-        total_loss(outcome.named, config, epoch=50).backward()
-    assert counter.get_total_flops() == pytest.approx(2 * step_flops(config), rel=0.01)
+        outcome = network.to("meta")(batch, torch.Generator(), lambda z_BK: z_BK, epoch=50)
+        outcome.loss.backward()
+    assert counter.get_total_flops() == pytest.approx(2 * config.step_flops(), rel=0.01)

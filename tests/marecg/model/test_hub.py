@@ -10,9 +10,9 @@ import pytest
 import torch
 from huggingface_hub import constants
 
-from marecg.config import Config
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import FILES
+from marecg.recipes import Config
 
 COMMIT = "a" * 40
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from marecg.config import Config
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 
 
 def test_padding_does_not_change_what_the_model_says_of_the_rest(micro: Config) -> None:

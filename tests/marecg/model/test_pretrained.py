@@ -11,11 +11,11 @@ from safetensors.torch import load_file, save_file
 
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
-from marecg.config import Config
 from marecg.errors import CheckpointError, UsageError
 from marecg.model import pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 
 ONTOLOGY = ecg_ontology.load()
 

@@ -7,9 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marecg.config import Config
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns, wide_readout, wide_width
+from marecg.recipes import Config
 
 
 def parts(wide_BW: torch.Tensor, width: int) -> dict[str, torch.Tensor]:

@@ -5,9 +5,16 @@ import math
 import pytest
 import torch
 
+import ecg_ontology
 from marecg import recipes
-from marecg.config import Config, GsclConfig
-from marecg.objectives.total import ramp, total_loss
+from marecg.errors import ConfigError
+from marecg.model.mar_ecg import MarEcg
+from marecg.objectives import Objective, ObjectiveConfig, Parts
+from marecg.objectives.ar import ArConfig
+from marecg.objectives.gscl import GsclConfig
+from marecg.objectives.objective import ramp, weighed
+from marecg.overrides import override
+from marecg.recipes import Config
 
 NAMED = {
     name: torch.tensor(value)
@@ -20,6 +27,20 @@ AR = 2 + 3
 JEPA, VIEW, GSCL = 0.15 * 5, 0.1 * 7, 0.5 * 11
 MPCT = 0.3 * (0.3 * 13 + 0.3 * 17 + 0.2 * 19)
 MSPS = 0.20 * (1.0 * 23 + 1.0 * 29 + 0.5 * 31 + 0.5 * 37) + 0.10 * (41 + 43)
+ONTOLOGY = ecg_ontology.load()
+
+
+def build(settings: ObjectiveConfig) -> Objective:
+    small = override(recipes.c3(), ["model.width=12", "model.depth=1"]).model
+    return settings.build(Parts(small, MarEcg(small), ONTOLOGY))
+
+
+def total_loss(config: Config, epoch: float) -> float:
+    terms = []
+    for name, settings in config.objectives.items():
+        named = {loss: NAMED[loss] for loss in settings.captions}
+        terms.append(weighed(name, build(settings), named, epoch).item())
+    return sum(terms)
 
 
 @pytest.mark.parametrize(
@@ -36,20 +57,40 @@ MSPS = 0.20 * (1.0 * 23 + 1.0 * 29 + 0.5 * 31 + 0.5 * 37) + 0.10 * (41 + 43)
 def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(
     config: Config, expected: float
 ) -> None:
-    assert math.isclose(total_loss(NAMED, config, epoch=50).item(), expected, rel_tol=1e-6)
+    assert math.isclose(total_loss(config, epoch=50), expected, rel_tol=1e-6)
 
 
 def test_msps_rises_linearly_over_five_epochs() -> None:
     for epoch, share in ((0, 0), (1, 0.2), (2.5, 0.5), (5, 1), (99, 1)):
-        without = total_loss(NAMED, recipes.c2(), epoch)
-        with_msps = total_loss(NAMED, recipes.c3(), epoch)
-        assert math.isclose((with_msps - without).item(), share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
+        without = total_loss(recipes.c2(), epoch)
+        with_msps = total_loss(recipes.c3(), epoch)
+        assert math.isclose(with_msps - without, share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
 
 
 def test_any_objective_can_be_weighted_and_ramped() -> None:
     config = Config(gscl=GsclConfig(weight=2.0, ramp_epochs=10))
-    assert math.isclose(total_loss(NAMED, config, epoch=5).item(), AR + 0.5 * 2 * 11, rel_tol=1e-6)
+    assert math.isclose(total_loss(config, epoch=5), AR + 0.5 * 2 * 11, rel_tol=1e-6)
 
 
 def test_without_a_ramp_the_weight_is_full_from_the_first_step() -> None:
     assert ramp(0.0, 0.0) == 1.0
+
+
+def test_a_loss_that_nobody_weighs_is_an_error() -> None:
+    ar = build(ArConfig())
+    ar.total = lambda named: named["recon"]  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match=r"objective ar: never weighs its loss mask"):
+        weighed("ar", ar, {"recon": NAMED["recon"], "mask": NAMED["mask"]}, epoch=0)
+
+
+def test_a_loss_that_was_not_announced_is_an_error() -> None:
+    ar = build(ArConfig())
+    with pytest.raises(ConfigError, match=r"objective ar: names the losses recon, mask, bonus"):
+        weighed(
+            "ar", ar, {**{name: NAMED[name] for name in ("recon", "mask")}, "bonus": NAMED["cv"]}, epoch=0
+        )
+
+
+def test_the_sum_over_all_losses_weighs_each() -> None:
+    ar = build(ArConfig())
+    assert weighed("ar", ar, {name: NAMED[name] for name in ("recon", "mask")}, epoch=0).item() == AR

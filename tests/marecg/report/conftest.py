@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.config import Config
+from marecg.recipes import Config
 from marecg.report.writing import write_report
 from marecg.train.run import train
 

@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from marecg.config import LEADS, Config
+from marecg.config import LEADS
 from marecg.corpus.prepare import prepare
 from marecg.drawing.page import Figure, Section, page, table
 from marecg.drawing.tracing import WIDTH
 from marecg.errors import CheckpointError, InputError, RecordError
 from marecg.evaluate.scores.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.report.attention import attention
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus

@@ -5,7 +5,7 @@ import torch
 
 import ecg_ontology
 from marecg.errors import CheckpointError
-from marecg.train.concept_text import check, shipped
+from marecg.objectives.concept_text import check, shipped
 
 
 def test_there_are_three_unit_vectors_of_384_per_concept() -> None:

@@ -9,13 +9,10 @@ from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 import ecg_ontology
-from marecg.config import Config
 from marecg.corpus.batches import Batch
 from marecg.corpus.supervision import Supervision
-from marecg.objectives.total import total_loss
 from marecg.overrides import override
-from marecg.recipes import by_name
-from marecg.train.concept_text import shipped
+from marecg.recipes import Config, by_name
 from marecg.train.network import Network
 from marecg.train.run import CorpusData
 
@@ -31,7 +28,7 @@ class OnMeta(torch.Generator):
 
 def network(config: Config) -> Network:
     torch.manual_seed(0)
-    return Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY))
+    return Network(config, ONTOLOGY)
 
 
 def a_batch() -> Batch:
@@ -76,18 +73,17 @@ def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(
 
 def test_a_step_stays_on_its_device_and_never_waits_for_a_value() -> None:
     net = network(CONFIG).to("meta")
-    outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), same)
-    total = total_loss(outcome.named, CONFIG, epoch=10)
-    assert {value.device.type for value in (total, *outcome.named.values())} == {"meta"}
+    outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), same, 10)
+    assert {value.device.type for value in (outcome.loss, *outcome.named.values())} == {"meta"}
 
 
 def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent() -> None:
     net, batch = network(CONFIG), a_batch()
-    full = net(batch, torch.Generator().manual_seed(0), same).named
+    full = net(batch, torch.Generator().manual_seed(0), same, 10).named
     with torch.autocast("cpu", torch.bfloat16):
-        half = net(batch, torch.Generator().manual_seed(0), same).named
-        total_loss(half, CONFIG, epoch=10).backward()
+        outcome = net(batch, torch.Generator().manual_seed(0), same, 10)
+        outcome.loss.backward()
     for name, value in full.items():
-        assert half[name].item() == pytest.approx(value.item(), rel=0.02), name
+        assert outcome.named[name].item() == pytest.approx(value.item(), rel=0.02), name
     gradients = [parameter.grad for parameter in net.parameters() if parameter.grad is not None]
     assert all(gradient.isfinite().all() for gradient in gradients)

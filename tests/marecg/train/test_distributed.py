@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from marecg.config import Config
 from marecg.overrides import override
+from marecg.recipes import Config
 from marecg.train.run import train
 
 SCRIPT = """
 import sys
-from marecg.config import Config
+from marecg.recipes import Config
 from marecg.train.run import train
 train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
 """
@@ -87,7 +87,7 @@ def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
 def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gradients(
     corpus_folder: Path, micro: Config, tmp_path: Path
 ) -> None:
-    settings = ["view.augmentation=rhythm-safe", "ar.mask_ratio=0", "gscl=null", "train.accumulate=1"]
+    settings = ["view.augmentation=rhythm-safe", "masking.ratio=0", "gscl=null", "train.accumulate=1"]
     config = override(micro, [*settings, "train.max_steps=4"])
     script = tmp_path / "script.py"
     script.write_text(SAME_VIEW_EVERYWHERE + SCRIPT)

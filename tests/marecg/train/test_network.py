@@ -7,14 +7,12 @@ import torch
 from torch import Tensor
 
 import ecg_ontology
-from marecg.config import Config
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import Supervision
-from marecg.objectives.total import total_loss
+from marecg.objectives.gscl import Gscl
+from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
-from marecg.recipes import by_name
-from marecg.train.concept_text import shipped
+from marecg.recipes import Config, by_name
 from marecg.train.network import Network, Outcome
 
 ONTOLOGY = ecg_ontology.load()
@@ -29,17 +27,17 @@ def small(name: str) -> Config:
 
 def network(config: Config) -> Network:
     torch.manual_seed(0)
-    return Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY) if config.mpct else None)
+    return Network(config, ONTOLOGY)
 
 
 @pytest.fixture(scope="module")
 def batch(corpus_folder: Path) -> Batch:
     corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, Supervision.of(corpus, ONTOLOGY, small("tiny-c3")), 4, 1, seed=0).batch(0)
+    return BatchStream(corpus, small("tiny-c3").supervision(corpus, ONTOLOGY), 4, 1, seed=0).batch(0)
 
 
 def run(net: Network, batch: Batch, seed: int = 0) -> Outcome:
-    outcome = net(batch, torch.Generator().manual_seed(seed), lambda z: z)
+    outcome = net(batch, torch.Generator().manual_seed(seed), lambda z: z, epoch=50)
     assert isinstance(outcome, Outcome)
     return outcome
 
@@ -76,7 +74,7 @@ def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
     )
     for some in (batch, batch._replace(supervision=bare)):
         net = network(config)
-        total_loss(run(net, some).named, config, epoch=50).backward()
+        run(net, some).loss.backward()
         without = [n for n, p in net.named_parameters() if p.requires_grad and p.grad is None]
         assert not without
 
@@ -86,7 +84,7 @@ def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss
     changed = batch.d_BCL.clone()
     changed[..., 3500:] = 9000
     before, after = run(net, batch), run(net, batch._replace(d_BCL=changed))
-    assert torch.equal(before.h_BTCD, after.h_BTCD)
+    assert torch.equal(before.views.masked.h_BTCD, after.views.masked.h_BTCD)
     assert torch.equal(before.named["mask"], after.named["mask"])
     assert not torch.equal(before.named["recon"], after.named["recon"])
 
@@ -101,7 +99,9 @@ def test_the_same_draws_give_the_same_losses_and_others_others(batch: Batch) -> 
 def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
     net = network(small("tiny-c2p"))
     run(net, batch).named["jepa"].backward()
-    assert all(parameter.grad is None for parameter in net.ema.parameters())
+    jepa = net.objectives["jepa"]
+    assert isinstance(jepa, Jepa)
+    assert all(parameter.grad is None for parameter in jepa.ema.parameters())
     assert net.model.encoder.norm.weight.grad is not None
 
 
@@ -125,5 +125,7 @@ def test_the_lead_regulariser_hides_a_quarter_of_the_leads(
 def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
     net = network(small("tiny"))
     exported = net.export()
-    torch.testing.assert_close(exported.prototypes, net.prototypes())
+    gscl = net.objectives["gscl"]
+    assert isinstance(gscl, Gscl)
+    torch.testing.assert_close(exported.prototypes, gscl.prototypes())
     assert exported.concept_logits(torch.randn(2, 16)).shape == (2, 40)

@@ -17,14 +17,13 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.config import Config
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import Batch
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
-from marecg.recipes import by_name
+from marecg.recipes import Config, by_name
 from marecg.train.network import Network, Outcome
 from marecg.train.run import train
 
@@ -40,7 +39,7 @@ SMALL = [
 KILLED = """
 import os, signal, sys
 from marecg.train.callbacks import Metrics
-from marecg.config import Config
+from marecg.recipes import Config
 from marecg.train.run import train
 
 written = Metrics.after_step
@@ -127,10 +126,11 @@ def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor
     weights: list[torch.Tensor] = []
 
     def poisoned(self: Network, batch: Batch, *args: Any) -> Outcome:
-        weights.append(self.decoder.to_signal.weight.detach().clone())
+        weights.append(self.objectives["ar"].decoder.to_signal.weight.detach().clone())
         outcome = forward(self, batch, *args)
         if batch.number in numbers:
-            outcome.named["mask"] = outcome.named["mask"] * torch.nan
+            named = {**outcome.named, "mask": outcome.named["mask"] * torch.nan}
+            return outcome._replace(loss=outcome.loss * torch.nan, named=named)
         return outcome
 
     monkeypatch.setattr(Network, "forward", poisoned)

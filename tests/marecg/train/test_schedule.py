@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from marecg.config import Config, TrainConfig
+from marecg.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.train.schedule import lr_factor, parameter_groups
 
 TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)

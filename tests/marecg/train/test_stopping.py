@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import torch
 
-from marecg.config import Config
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
 from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, StoppedError
 from marecg.overrides import override
+from marecg.recipes import Config
 from marecg.synth import write_corpus
 from marecg.train import stopping
 from marecg.train.callbacks import Metrics

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marecg
-from marecg.config import LEADS, Config
+from marecg.config import LEADS
 from marecg.ecg.windows import recording
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
+from marecg.recipes import Config
 from marecg.use.embed import embed, encode
 
 

@@ -10,9 +10,10 @@ import onnxruntime
 import pytest
 import torch
 
-from marecg.config import LEADS, Config
+from marecg.config import LEADS
 from marecg.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.use import export as exporting
 from marecg.use.embed import embed
 from marecg.use.export import export

@@ -16,10 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from marecg.config import Config, ModelConfig
+from marecg.config import ModelConfig
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.sklearn import EcgEmbedder
 

@@ -1,7 +1,8 @@
 """Every number of a run, each with its source: the paper's section, or why it was chosen.
 
 A field's source is written where its default is: `paper(value, section)` or `chosen(value, why)`.
-`sources(Config)` lists them; `marecg recipes` prints them side by side.
+Here are the values that every run has; those of an objective are in its file in `marecg.objectives`, and the
+whole of a run, a recipe, is in `marecg.recipes`.
 """
 
 from collections.abc import Iterator
@@ -94,47 +95,20 @@ class ModelConfig(Settings):
             raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
         return self
 
+    def patches(self, samples: int) -> int:
+        """How many patches fit into so many samples."""
+        return (samples - self.patch) // self.stride + 1
+
     @property
     def context_patches(self) -> int:
         """T of the encoder's context: 139 for 3500 samples."""
-        return (self.context - self.patch) // self.stride + 1
+        return self.patches(self.context)
 
 
-class Objective(Settings):
-    """What every objective has: its coefficient in eq. total-loss, and how long that takes to rise."""
+class MaskingConfig(Settings):
+    """What the encoder does not see in the masked pass: the index set M (§Backbone)."""
 
-    weight: float = paper(1.0, "eq. total-loss: no coefficient", ge=0)
-    ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
-
-
-class ArConfig(Objective):
-    """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
-
-    mask_ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
-    width: int = chosen(384, "the decoder's width, half the encoder's, as in MAE and ST-MEM", gt=0)
-    depth: int = chosen(4, "as in ST-MEM", gt=0)
-    heads: int = chosen(6, "64 wide each", gt=0)
-
-
-class JepaConfig(Objective):
-    """Latent prediction (§subsec:auxiliary)."""
-
-    weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
-    momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
-    width: int = chosen(384, "the predictor's width, half the encoder's, as in I-JEPA", gt=0)
-    depth: int = chosen(4, "I-JEPA has 6 to 12 at twice our depth", gt=0)
-    heads: int = chosen(6, "64 wide each", gt=0)
-
-
-class ViewConfig(Objective):
-    """View contrast (§subsec:auxiliary)."""
-
-    weight: float = paper(0.1, "§sec:values: λ_view", ge=0)
-    tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
-    width: int = paper(256, "§sec:values: d_view", gt=0)
-    augmentation: Literal["unconstrained", "rhythm-safe"] = paper(
-        "unconstrained", "Table component-ablation: rhythm-safe where MSPS is on"
-    )
+    ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
 
 
 class RegulariserConfig(Settings):
@@ -142,46 +116,6 @@ class RegulariserConfig(Settings):
 
     p_lead: float = paper(0.25, "§sec:values: a lead is hidden from the encoder", ge=0, lt=1)
     p_drop: float = paper(0.1, "§sec:values: latent dropout", ge=0, lt=1)
-
-
-class GsclConfig(Objective):
-    """Graph-smoothed contrastive learning (§subsec:gscl)."""
-
-    weight: float = chosen(0.5, "λ_GSCL", ge=0)
-    sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
-    rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
-    node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
-    dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
-
-
-class MspsConfig(Objective):
-    """Multi-scale physiological supervision (§subsec:multiscale-sca)."""
-
-    ramp_epochs: float = paper(5, "§sec:values: E_ramp", ge=0)
-    lambda_rhythm: float = paper(0.20, "§sec:values", ge=0)
-    lambda_pos: float = paper(0.10, "§sec:values", ge=0)
-    alpha_alt: float = paper(1.0, "§sec:values", ge=0)
-    alpha_rate: float = paper(1.0, "§sec:values", ge=0)
-    alpha_mrr: float = paper(0.5, "§sec:values", ge=0)
-    alpha_cv: float = paper(0.5, "§sec:values", ge=0)
-    hidden: int = paper(256, "§Computational efficiency: two MLPs of hidden width 256", gt=0)
-    brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
-    tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
-    theta_alt: float = paper(0.15, "§sec:values: θ_alt", gt=0)
-    nu_alt: int = paper(2, "§sec:values: ν_alt, cycles in a row", gt=0)
-    buckets: int = paper(8, "§sec:values: K_p", gt=0)
-    delta_r: int = paper(50, "§sec:values: δ_R in samples", gt=0)
-
-
-class MpctConfig(Objective):
-    """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
-
-    weight: float = paper(0.3, "§sec:values: λ_MPCT", ge=0)
-    beta_ica: float = paper(0.3, "§sec:values", ge=0)
-    beta_bca: float = paper(0.3, "§sec:values", ge=0)
-    beta_opa: float = paper(0.2, "§sec:values", ge=0)
-    tau: float = chosen(0.07, "as GSCL and the view contrast", gt=0)
-    beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
 
 
 class TrainConfig(Settings):
@@ -205,32 +139,3 @@ class TrainConfig(Settings):
     precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
     compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
     checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
-
-
-class Config(Settings):
-    """A recipe: everything that defines a run.
-
-    `data` is how its corpus is prepared; an objective that is None is not part of the run.
-    """
-
-    name: str = chosen("c1", "the recipe's name")
-    data: CorpusConfig = CorpusConfig()
-    model: ModelConfig = ModelConfig()
-    ar: ArConfig = ArConfig()
-    jepa: JepaConfig | None = None
-    view: ViewConfig | None = None
-    regulariser: RegulariserConfig | None = None
-    mpct: MpctConfig | None = None
-    gscl: GsclConfig | None = None
-    msps: MspsConfig | None = None
-    train: TrainConfig = TrainConfig()
-
-    @model_validator(mode="after")
-    def _window_fits(self) -> "Config":
-        patches = (self.data.window - self.model.patch) // self.model.stride + 1
-        if not self.model.context_patches < patches <= self.model.positions:
-            raise ValueError(
-                f"a window of {self.data.window} samples has {patches} patches; the context has "
-                f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
-            )
-        return self

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from marecg.config import Config, CorpusConfig, sources
+from marecg.config import CorpusConfig, sources
 from marecg.errors import ConfigError
+from marecg.recipes import Config
 
 
 def override(config: Config, assignments: Iterable[str]) -> Config:

@@ -1,21 +1,92 @@
-"""The runs that have a name, each derived from the one before it (Table component-ablation)."""
+"""A recipe, everything that defines a run, and those that have a name (Table component-ablation).
+
+Each named one is derived from the one before it.
+"""
 
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
+from pydantic import model_validator
+
+from ecg_ontology import Ontology
 from marecg.config import (
-    ArConfig,
-    Config,
-    GsclConfig,
-    JepaConfig,
+    CorpusConfig,
+    MaskingConfig,
     ModelConfig,
-    MpctConfig,
-    MspsConfig,
     RegulariserConfig,
+    Settings,
     TrainConfig,
-    ViewConfig,
+    chosen,
 )
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import Supervision
 from marecg.errors import ConfigError
+from marecg.model.flops import step_flops
+from marecg.objectives.ar import ArConfig
+from marecg.objectives.gscl import GsclConfig
+from marecg.objectives.jepa import JepaConfig
+from marecg.objectives.mpct import MpctConfig
+from marecg.objectives.msps import MspsConfig
+from marecg.objectives.objective import ObjectiveConfig
+from marecg.objectives.view import ViewConfig
+
+
+class Config(Settings):
+    """A recipe: everything that defines a run.
+
+    `data` is how its corpus is prepared; an objective that is None is not part of the run. Objectives are
+    asked in the order in which they stand here, so their draws are too.
+    """
+
+    name: str = chosen("c1", "the recipe's name")
+    data: CorpusConfig = CorpusConfig()
+    model: ModelConfig = ModelConfig()
+    masking: MaskingConfig = MaskingConfig()
+    regulariser: RegulariserConfig | None = None
+    ar: ArConfig | None = ArConfig()
+    jepa: JepaConfig | None = None
+    view: ViewConfig | None = None
+    gscl: GsclConfig | None = None
+    msps: MspsConfig | None = None
+    mpct: MpctConfig | None = None
+    train: TrainConfig = TrainConfig()
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if not self.objectives:
+            raise ValueError("the recipe has no objective: there is nothing to train for")
+        if not self.model.context_patches < self.window_patches <= self.model.positions:
+            raise ValueError(
+                f"a window of {self.data.window} samples has {self.window_patches} patches; the context has "
+                f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
+            )
+        return self
+
+    @property
+    def window_patches(self) -> int:
+        """S: the patches of the record window."""
+        return self.model.patches(self.data.window)
+
+    @property
+    def objectives(self) -> dict[str, ObjectiveConfig]:
+        """The objectives of the run by name, in the order in which they are asked."""
+        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        return {name: value for name, value in values if isinstance(value, ObjectiveConfig)}
+
+    @property
+    def captions(self) -> dict[str, str]:
+        """Every loss of the run, a column of metrics.csv, with what it measures."""
+        return {name: meaning for each in self.objectives.values() for name, meaning in each.captions.items()}
+
+    def supervision(self, corpus: Corpus, ontology: Ontology) -> Supervision:
+        """What supervises a corpus under this recipe's σ, rule and thresholds."""
+        return Supervision.of(corpus, ontology, self.model, self.gscl, self.msps)
+
+    def step_flops(self) -> int:
+        """One record's arithmetic in a training step."""
+        added = (each.flops(self.model, self.window_patches) for each in self.objectives.values())
+        return step_flops(self.model, added)
 
 
 def c1() -> Config:
@@ -64,7 +135,8 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
         model=ModelConfig(
             patch=100, stride=100, positions=47, width=64, depth=2, heads=4, mlp_ratio=2, concept_width=32
         ),
-        ar=ArConfig(mask_ratio=0.3, **narrow),
+        masking=MaskingConfig(ratio=0.3),
+        ar=full.ar and full.ar.model_copy(update=narrow),
         jepa=full.jepa and full.jepa.model_copy(update=narrow),
         gscl=full.gscl and full.gscl.model_copy(update={"weight": 2.0, "node_width": 32}),
         train=TrainConfig(batch_size=16, accumulate=1, lr=2e-3, final_lr=1e-5, checkpoint_every=50),

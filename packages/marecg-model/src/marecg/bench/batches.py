@@ -6,9 +6,10 @@ Shapes: B records, C leads, L samples.
 import torch
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS, Config
+from marecg.config import LEADS
 from marecg.corpus.batches import Batch
 from marecg.corpus.supervision import Supervision
+from marecg.recipes import Config
 
 CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])
 """Atrial fibrillation, anterior infarction, sinus rhythm, right bundle branch block."""

@@ -20,7 +20,6 @@ from marecg.model.flops import encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.overrides import override
 from marecg.recipes import c3
-from marecg.train.concept_text import shipped
 from marecg.train.network import Network
 
 RECORDS, DEPTH = 2, 2
@@ -28,7 +27,14 @@ PRODUCTS = 20
 """Matrix products in a baseline's turn: about as long as the encoder's."""
 VIT_TOKENS = 197
 """A ViT-B/16's sequence: 14 × 14 patches and a class token."""
-BACKBONE = ("model.tokens", "model.encoder", "decoder", "predictor", "ema.module.0", "ema.module.1")
+BACKBONE = (
+    "model.tokens",
+    "model.encoder",
+    "objectives.ar.decoder",
+    "objectives.jepa.predictor",
+    "objectives.jepa.ema.module.0",
+    "objectives.jepa.ema.module.1",
+)
 """What the paper's share of the heads leaves out (§Computational efficiency), by its place in the network."""
 
 
@@ -79,12 +85,12 @@ def head_share(effort: Effort) -> list[float]:
     Counted on tensors without values: nothing is computed. One block is enough, as blocks are not counted.
     """
     config, ontology = override(c3(), ["model.depth=1"]), ecg_ontology.load()
-    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology)).to("meta")
+    network = Network(config, ontology).to("meta")
     batch = tree_map_only(
         torch.Tensor, lambda value: value.to("meta"), noise_batch(RECORDS, ontology, config)
     )
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        network(batch, torch.Generator(), lambda z_BK: z_BK)
+        network(batch, torch.Generator(), lambda z_BK: z_BK, epoch=50)
     counts = {name: sum(ops.values()) for name, ops in counter.get_flop_counts().items()}
     heads = counts["Global"] - sum(counts[f"Network.{part}"] for part in BACKBONE)
     return [heads / (RECORDS * encoder_flops(c3().model))]

@@ -24,15 +24,11 @@ from torch.utils._pytree import tree_map_only
 import ecg_ontology
 from marecg.bench.corpora import prepared
 from marecg.bench.supervision import RECORDS as EPOCH
-from marecg.config import LEADS, Config, ModelConfig
+from marecg.config import LEADS, ModelConfig
 from marecg.corpus.batches import Batch, BatchStream
-from marecg.corpus.supervision import Supervision
 from marecg.errors import UsageError
-from marecg.model.flops import step_flops
-from marecg.objectives.total import total_loss
 from marecg.overrides import override
-from marecg.recipes import by_name
-from marecg.train.concept_text import shipped
+from marecg.recipes import Config, by_name
 from marecg.train.network import Network
 from marecg.train.schedule import parameter_groups
 
@@ -161,13 +157,13 @@ def measured(config: Config, name: str, device: torch.device, steps: int, produc
 
 def _train(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
     variant = VARIANTS[name]
-    network = Network(config, torch.tensor(ONTOLOGY.a_hat), shipped(ONTOLOGY) if config.mpct else None)
+    network = Network(config, ONTOLOGY)
     network.model.encoder.checkpoint_activations = variant.checkpointing
     network.to(device)
     if variant.compile:
         network.compile_encoders(variant.compile)
     optimizer = torch.optim.AdamW(
-        parameter_groups(list(network.children()), config.train.weight_decay),
+        parameter_groups([network.model, *network.objectives.values()], config.train.weight_decay),
         lr=config.train.lr,
         fused=variant.fused,
         foreach=False if not variant.fused else None,
@@ -187,18 +183,17 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
         batch = tree_map_only(Tensor, lambda value: value.to(device, non_blocking=True), batch)
         generator = torch.Generator(device).manual_seed(number)
         with torch.autocast(device.type, torch.bfloat16):
-            outcome = network(batch, generator, lambda z_BK: z_BK)
-            loss = total_loss(outcome.named, config, epoch=50)
-        loss.backward()  # type: ignore[no-untyped-call]
+            outcome = network(batch, generator, lambda z_BK: z_BK, epoch=50)
+            loss = outcome.loss
+        loss.backward()
         clip_grad_norm_(network.parameters(), config.train.clip)
         optimizer.step()
         optimizer.zero_grad()
-        if config.jepa:
-            network.ema.update(network.slow_part(), config.jepa.momentum)
+        network.after_step(number, WARM_UP + steps)
     synchronise(device)
     seconds = time.perf_counter() - started
     records = steps * config.train.batch_size
-    rate = records / seconds * step_flops(config)
+    rate = records / seconds * config.step_flops()
     return Result(
         config.name,
         name,
@@ -214,7 +209,7 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
 def stream(config: Config, batches: int) -> Iterator[Batch]:
     """Micro-batches from the shards of a synthetic corpus."""
     corpus = prepared(4 * config.train.batch_size)
-    supervision = Supervision.of(corpus, ONTOLOGY, config)
+    supervision = config.supervision(corpus, ONTOLOGY)
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
 
 

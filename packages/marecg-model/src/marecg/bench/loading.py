@@ -13,7 +13,6 @@ from marecg.bench.corpora import prepared, records
 from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus.batches import BatchStream
-from marecg.corpus.supervision import Supervision
 from marecg.read.discovery import find
 from marecg.recipes import c3
 
@@ -43,7 +42,7 @@ def loader(effort: Effort) -> list[float]:
     """Records per second of ours, supervision included, over the DataLoader's."""
     number = effort.of(RECORDS)
     corpus = prepared(number)
-    supervision = Supervision.of(corpus, corpus.ontology(), c3())
+    supervision = c3().supervision(corpus, corpus.ontology())
     batches = EPOCHS * len(corpus) // BATCH
     names = [str(candidate.file.with_suffix("")) for candidate in find([records(number)])]
     plain = DataLoader(WfdbRecords(names, CorpusConfig().window), BATCH, shuffle=True)

@@ -8,10 +8,8 @@ import torch
 import ecg_ontology
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, costs
-from marecg.objectives.total import total_loss
 from marecg.overrides import override
 from marecg.recipes import by_name
-from marecg.train.concept_text import shipped
 from marecg.train.network import Network
 
 RECORDS = 2
@@ -31,11 +29,11 @@ def _step(recipe: str, depth: int) -> Action:
     config = override(by_name(recipe), [f"model.depth={depth}"])
     ontology = ecg_ontology.load()
     batch = noise_batch(RECORDS, ontology, config)
-    network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+    network = Network(config, ontology)
 
     def step() -> None:
-        outcome = network(batch, torch.Generator().manual_seed(0), lambda z_BK: z_BK)
-        total_loss(outcome.named, config, epoch=50).backward()  # type: ignore[no-untyped-call]
+        outcome = network(batch, torch.Generator().manual_seed(0), lambda z_BK: z_BK, epoch=50)
+        outcome.loss.backward()
         network.zero_grad()
 
     return step

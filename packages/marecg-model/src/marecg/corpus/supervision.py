@@ -3,16 +3,23 @@
 Shapes: M records of the corpus or B of a batch, N concepts, K the most beats of a record, T patches.
 """
 
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ecg_ontology import Ontology
-from marecg.config import Config, GsclConfig, MspsConfig
+from marecg.config import ModelConfig, Settings, paper
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.physiology import Rate, physiology
+from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
+
+
+class SoftTargets(Settings):
+    """How far a record's target reaches over the graph, and from which leaf (eq. gscl-target)."""
+
+    sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
+    rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
 
 
 class Supervision(NamedTuple):
@@ -35,11 +42,18 @@ class Supervision(NamedTuple):
     phase_BT: Tensor
 
     @classmethod
-    def of(cls, corpus: Corpus, ontology: Ontology, config: Config) -> Self:
-        """Make it for a whole corpus; σ and the rule are the recipe's."""
-        gscl = config.gscl or GsclConfig()
-        targets = ontology.soft_targets(corpus.y, sigma=gscl.sigma, rule=gscl.rule)
-        rhythm = physiology(corpus.rpeaks, config.model, config.msps or MspsConfig())
+    def of(
+        cls,
+        corpus: Corpus,
+        ontology: Ontology,
+        model: ModelConfig,
+        soft: SoftTargets | None = None,
+        limits: RhythmThresholds | None = None,
+    ) -> Self:
+        """Make it for a whole corpus, as the encoder's patches, σ and the thresholds of a run want it."""
+        soft, limits = soft or SoftTargets(), limits or RhythmThresholds()
+        targets = ontology.soft_targets(corpus.y, sigma=soft.sigma, rule=soft.rule)
+        rhythm = physiology(corpus.rpeaks, model, limits)
         most = max((len(peaks) for peaks in corpus.rpeaks), default=0)
         rpeaks = np.full((len(corpus), most), -1, np.int64)
         for row, peaks in enumerate(corpus.rpeaks):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import ModelConfig, MspsConfig
+from marecg.config import ModelConfig, Settings, paper
 
 
 class Rate(IntEnum):
@@ -34,6 +34,16 @@ class Phase(IntEnum):
     T_WAVE = 3
 
 
+class RhythmThresholds(Settings):
+    """Where one bucket, rhythm or phase ends and the next begins (§subsec:multiscale-sca)."""
+
+    brady_bpm: float = paper(60, "§sec:values: θ_brady", gt=0)
+    tachy_bpm: float = paper(100, "§sec:values: θ_tachy", gt=0)
+    theta_alt: float = paper(0.15, "§sec:values: θ_alt", gt=0)
+    nu_alt: int = paper(2, "§sec:values: ν_alt, cycles in a row", gt=0)
+    delta_r: int = paper(50, "§sec:values: δ_R in samples", gt=0)
+
+
 class Physiology(NamedTuple):
     """Rhythm statistics per record and a phase per patch.
 
@@ -47,12 +57,14 @@ class Physiology(NamedTuple):
     phase_MT: NDArray[np.int8]
 
 
-def physiology(rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, msps: MspsConfig) -> Physiology:
+def physiology(
+    rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, limits: RhythmThresholds
+) -> Physiology:
     """Read the targets off the R-peaks inside the encoder's context.
 
     Args:
         rpeaks: for each of M records, sample indices at `model.fs`.
-        model: the patches; `msps`: the thresholds.
+        model: the patches; `limits`: the thresholds.
     """
     records = len(rpeaks)
     found = Physiology(
@@ -73,10 +85,10 @@ def physiology(rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, msps: Ms
         found.mean_rr_M[record] = mean_rr / model.fs
         found.rr_cv_M[record] = rr.std() / mean_rr
         found.rate_M[record] = (
-            Rate.BRADY if bpm < msps.brady_bpm else Rate.TACHY if bpm > msps.tachy_bpm else Rate.NORMAL
+            Rate.BRADY if bpm < limits.brady_bpm else Rate.TACHY if bpm > limits.tachy_bpm else Rate.NORMAL
         )
-        found.alternates_M[record] = alternates(rr, msps.theta_alt, msps.nu_alt)
-        found.phase_MT[record] = phases(centres_T, peaks, msps.delta_r)
+        found.alternates_M[record] = alternates(rr, limits.theta_alt, limits.nu_alt)
+        found.phase_MT[record] = phases(centres_T, peaks, limits.delta_r)
     return found
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from marecg.config import Config
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER, OWN, spread
 from marecg.overrides import override
-from marecg.recipes import by_name
+from marecg.recipes import Config, by_name
 from marecg.train.run import train
 
 

@@ -3,7 +3,17 @@
 A multiply-add counts as two. Norms, activations and softmax are left out: they move memory, not numbers.
 """
 
-from marecg.config import LEADS, Config, ModelConfig
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from marecg.config import LEADS, ModelConfig
+
+
+class Flops(NamedTuple):
+    """Forward costs: of what learns, and so goes backward too, and of what only follows."""
+
+    learning: int
+    following: int
 
 
 def block_flops_per_token(config: ModelConfig, patches: int) -> int:
@@ -24,20 +34,21 @@ def encoder_flops(config: ModelConfig, patches: int | None = None) -> int:
     return config.depth * len(LEADS) * patches * block_flops_per_token(config, patches)
 
 
-def step_flops(config: Config) -> int:
+def decoder_flops(width: int, depth: int, mlp_ratio: int, patches: int) -> int:
+    """The causal decoder's forward cost for one record; half of what attention both ways would cost."""
+    maps = 2 * (4 + 2 * mlp_ratio) * width**2
+    return depth * len(LEADS) * patches * (maps + 2 * patches * width)
+
+
+def step_flops(shape: ModelConfig, beyond: Iterable[Flops]) -> int:
     """One record's cost in a training step: every pass by the formula, a backward one as two forward ones.
 
     The heads, under a thousandth of the encoder, are left out, and so is what checkpointing computes again.
+
+    Args:
+        shape: of the encoder, whose masked pass every recipe has.
+        beyond: what each objective adds to that.
     """
-    model, ar, jepa = config.model, config.ar, config.jepa
-    encoder = encoder_flops(model)
-    patches = (config.data.window - model.patch) // model.stride + 1
-    maps = 2 * (4 + 2 * model.mlp_ratio) * ar.width**2
-    causal = 2 * patches * ar.width  # half of what attention both ways costs
-    learning = encoder + ar.depth * len(LEADS) * patches * (maps + causal)
-    if config.view:
-        learning += encoder
-    if jepa:
-        learning += encoder_flops(model.model_copy(update={"width": jepa.width, "depth": jepa.depth}))
-    following = encoder if jepa else 0
-    return 3 * learning + following
+    flops = list(beyond)
+    learning = encoder_flops(shape) + sum(one.learning for one in flops)
+    return 3 * learning + sum(one.following for one in flops)

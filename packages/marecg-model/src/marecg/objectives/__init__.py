@@ -1,1 +1,9 @@
-"""The losses: one equation, one home."""
+"""What a run is trained for, one file per objective: its values, its heads, its losses, its weighting.
+
+`objective` is what each of them is, `views` what they ask for. Another file, here or outside, is another one.
+"""
+
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Pass, Views
+
+__all__ = ["Objective", "ObjectiveConfig", "Part", "Parts", "Pass", "Views"]

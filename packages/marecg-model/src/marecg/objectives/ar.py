@@ -3,7 +3,61 @@
 Shapes: B batch, S patches (context and trailing ones), C leads, P samples per patch.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from torch import Tensor
+
+from marecg.config import LEADS, ModelConfig, chosen
+from marecg.model.flops import Flops, decoder_flops
+from marecg.nn.decoder import Decoder
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.views import Views
+
+
+class ArConfig(ObjectiveConfig):
+    """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
+
+    captions: ClassVar[Mapping[str, str]] = {
+        "recon": "error in the prediction window",
+        "mask": "error at masked patches",
+    }
+
+    width: int = chosen(384, "the decoder's width, half the encoder's, as in MAE and ST-MEM", gt=0)
+    depth: int = chosen(4, "as in ST-MEM", gt=0)
+    heads: int = chosen(6, "64 wide each", gt=0)
+
+    def build(self, parts: Parts) -> "Ar":
+        """The decoder and its two errors."""
+        return Ar(self, parts)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The decoder's."""
+        return Flops(decoder_flops(self.width, self.depth, shape.mlp_ratio, window_patches), 0)
+
+
+class Ar(Objective):
+    """The causal decoder, asked for the patches that trail the context and for those of M."""
+
+    def __init__(self, settings: ArConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        shape = parts.shape
+        self.decoder = Decoder(
+            len(LEADS),
+            shape.positions,
+            shape.patch,
+            shape.stride,
+            shape.width,
+            settings.width,
+            settings.depth,
+            settings.heads,
+            shape.mlp_ratio,
+        )
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`recon` and `mask`; L_AR is their sum."""
+        seen = views.masked
+        return ar_losses(self.decoder(seen.h_BTCD, seen.x_BSCP), seen.x_BSCP, seen.masked_BTC, seen.real_BS)
 
 
 def ar_losses(

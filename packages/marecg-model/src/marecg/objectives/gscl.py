@@ -3,8 +3,60 @@
 Shapes: B batch, N concepts.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
+
+from marecg.config import chosen
+from marecg.corpus.supervision import SoftTargets
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.concepts import concept_logits
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Views
+
+
+class GsclConfig(SoftTargets, ObjectiveConfig):
+    """Graph-smoothed contrastive learning (§subsec:gscl)."""
+
+    captions: ClassVar[Mapping[str, str]] = {"gscl": "graph-smoothed contrast with the concepts"}
+
+    weight: float = chosen(0.5, "λ_GSCL", ge=0)
+    node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
+    dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
+
+    def build(self, parts: Parts) -> "Gscl":
+        """The prototypes' graph convolution."""
+        return Gscl(self, parts)
+
+
+class Gscl(Objective):
+    """Records beside the prototypes that a graph convolution makes; the exported model keeps those."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool", "to_concepts"})
+
+    def __init__(self, settings: GsclConfig, parts: Parts) -> None:
+        from marecg.nn.prototypes import PrototypeHead  # noqa: PLC0415 (PyG, which only training loads)
+
+        super().__init__(settings)
+        shape = parts.shape
+        a_hat_NN = torch.tensor(parts.ontology.a_hat)
+        self.tau = shape.tau
+        self.prototypes = PrototypeHead(a_hat_NN, settings.node_width, shape.concept_width, settings.dropout)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`gscl`; the monitors read the logits too."""
+        seen = views.masked
+        concept_BK = seen.concept_BK
+        views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
+        return {"gscl": gscl_loss(views.logits_BN, seen.supervision.target_BN)}
+
+    @torch.no_grad()
+    def export(self, model: MarEcg) -> None:
+        """The prototypes as they stand."""
+        model.prototypes.copy_(self.prototypes())
 
 
 def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:

@@ -3,8 +3,82 @@
 Shapes: B batch, T patches, C leads, D width.
 """
 
-from torch import Tensor
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from torch import Tensor, nn
 from torch.nn.functional import layer_norm, smooth_l1_loss
+
+from marecg.config import LEADS, ModelConfig, chosen, paper
+from marecg.model.flops import Flops, encoder_flops
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.ema import Ema, momentum_at
+from marecg.nn.encoder import Encoder
+from marecg.nn.heads import Predictor
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.views import Views
+
+
+class JepaConfig(ObjectiveConfig):
+    """Latent prediction (§subsec:auxiliary)."""
+
+    captions: ClassVar[Mapping[str, str]] = {"jepa": "latent prediction"}
+
+    weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
+    momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
+    width: int = chosen(384, "the predictor's width, half the encoder's, as in I-JEPA", gt=0)
+    depth: int = chosen(4, "I-JEPA has 6 to 12 at twice our depth", gt=0)
+    heads: int = chosen(6, "64 wide each", gt=0)
+
+    def build(self, parts: Parts) -> "Jepa":
+        """The predictor and the encoder that follows the model's."""
+        return Jepa(self, parts)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The predictor's, which learns, and the slow encoder's, which only follows."""
+        predictor = shape.model_copy(update={"width": self.width, "depth": self.depth})
+        return Flops(encoder_flops(predictor), encoder_flops(shape))
+
+
+class Jepa(Objective):
+    """A predictor from the masked H to what an EMA of tokens and encoder makes of the unmasked record."""
+
+    settings: JepaConfig
+
+    def __init__(self, settings: JepaConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        shape = parts.shape
+        self.ema = Ema(_followed(parts.model))
+        self.predictor = Predictor(
+            len(LEADS),
+            shape.positions,
+            shape.width,
+            settings.width,
+            settings.depth,
+            settings.heads,
+            shape.mlp_ratio,
+        )
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`jepa`, asked for at M."""
+        seen = views.masked
+        target_BTCD = views.slow(*self._slow())
+        return {"jepa": jepa_loss(self.predictor(seen.h_BTCD), target_BTCD, seen.masked_BTC)}
+
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
+        """The slow encoder follows."""
+        self.ema.update(_followed(model), momentum_at(step, total_steps, self.settings.momentum))
+
+    def encoders(self) -> Iterable[Encoder]:
+        """The slow one."""
+        encoder = self._slow()[1]
+        assert isinstance(encoder, Encoder)
+        return (encoder,)
+
+    def _slow(self) -> tuple[nn.Module, nn.Module]:
+        slow = self.ema.module
+        assert isinstance(slow, nn.ModuleList)
+        return slow[0], slow[1]
 
 
 def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, masked_BTC: Tensor) -> Tensor:
@@ -18,3 +92,8 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, masked_BTC: Tensor) -
     target_BTCD = layer_norm(target_BTCD.detach(), target_BTCD.shape[-1:])
     error_BTC = smooth_l1_loss(predicted_BTCD, target_BTCD, reduction="none").mean(-1)
     return (error_BTC * masked_BTC).sum() / masked_BTC.sum().clamp(min=1)
+
+
+def _followed(model: MarEcg) -> nn.ModuleList:
+    """What the EMA follows, freshly wrapped: the parameters stay those of the model."""
+    return nn.ModuleList([model.tokens, model.encoder])

@@ -6,9 +6,72 @@ leaves all three terms.
 Shapes: B records, K beats, V text variants (three per concept), N concepts, D common width.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
+
+from marecg.config import chosen, paper
+from marecg.nn.text import TextAlignment, pool_beats
+from marecg.objectives.concept_text import shipped
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Views
+
+
+class MpctConfig(ObjectiveConfig):
+    """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
+
+    captions: ClassVar[Mapping[str, str]] = {
+        "ica": "a record against its concepts' texts",
+        "bca": "beats against those texts",
+        "opa": "assignment to the concepts' texts",
+    }
+
+    weight: float = paper(0.3, "§sec:values: λ_MPCT", ge=0)
+    beta_ica: float = paper(0.3, "§sec:values", ge=0)
+    beta_bca: float = paper(0.3, "§sec:values", ge=0)
+    beta_opa: float = paper(0.2, "§sec:values", ge=0)
+    tau: float = chosen(0.07, "as GSCL and the view contrast", gt=0)
+    beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
+
+    def build(self, parts: Parts) -> "Mpct":
+        """The maps between records, beats and the shipped text embeddings."""
+        return Mpct(self, parts)
+
+
+class Mpct(Objective):
+    """Records and beats beside the frozen text of the concepts that they show."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool", "to_concepts"})
+    settings: MpctConfig
+
+    def __init__(self, settings: MpctConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        shape = parts.shape
+        self.patch, self.stride = shape.patch, shape.stride
+        self.text = TextAlignment(shipped(parts.ontology), shape.width, shape.concept_width)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """L_ICA, L_BCA and L_OPA."""
+        mpct, seen = self.settings, views.masked
+        known, concept_BK = seen.supervision, seen.concept_BK
+        beats_BKD, real_BK = pool_beats(
+            seen.h_bar_BTD, known.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
+        )
+        to = self.text(beats_BKD, seen.rhythm_BD)
+        active_BV = self.text.active_variants(known.y_BN)
+        return {
+            "ica": instance_concept_loss(concept_BK, to.text_VW, active_BV, mpct.tau),
+            "bca": beat_concept_loss(to.beats_BKW, real_BK, to.text_VW, active_BV, mpct.tau),
+            "opa": ontology_prototype_loss(to.record_BE, to.prototypes_NE, known.y_BN, mpct.tau),
+        }
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """L_MPCT = β_ICA L_ICA + β_BCA L_BCA + β_OPA L_OPA (eq. mgca-loss)."""
+        mpct = self.settings
+        return mpct.beta_ica * named["ica"] + mpct.beta_bca * named["bca"] + mpct.beta_opa * named["opa"]
 
 
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:

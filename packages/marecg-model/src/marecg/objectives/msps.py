@@ -3,17 +3,83 @@
 Shapes: B batch, T patches, R = K_r rhythm outputs, K_p position and K_φ phase classes.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from marecg.config import paper
+from marecg.ecg.physiology import RhythmThresholds
+from marecg.nn.heads import MLP
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.views import Views
 
 RHYTHM_OUTPUTS = 7
 """K_r: alternation, four rate buckets, mean RR, RR-CV, in this order."""
 
 PHASES = 4
 """K_φ: PRE-R, R, ST, T-wave."""
+
+
+class MspsConfig(RhythmThresholds, ObjectiveConfig):
+    """Multi-scale physiological supervision (§subsec:multiscale-sca)."""
+
+    captions: ClassVar[Mapping[str, str]] = {
+        "alt": "alternation of RR intervals",
+        "rate": "heart rate bucket",
+        "mrr": "mean RR",
+        "cv": "variation of RR",
+        "seq": "a patch's place in time",
+        "phase": "a patch's place in its beat",
+    }
+
+    ramp_epochs: float = paper(5, "§sec:values: E_ramp", ge=0)
+    lambda_rhythm: float = paper(0.20, "§sec:values", ge=0)
+    lambda_pos: float = paper(0.10, "§sec:values", ge=0)
+    alpha_alt: float = paper(1.0, "§sec:values", ge=0)
+    alpha_rate: float = paper(1.0, "§sec:values", ge=0)
+    alpha_mrr: float = paper(0.5, "§sec:values", ge=0)
+    alpha_cv: float = paper(0.5, "§sec:values", ge=0)
+    hidden: int = paper(256, "§Computational efficiency: two MLPs of hidden width 256", gt=0)
+    buckets: int = paper(8, "§sec:values: K_p", gt=0)
+
+    def build(self, parts: Parts) -> "Msps":
+        """The two MLPs."""
+        return Msps(self, parts)
+
+
+class Msps(Objective):
+    """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
+
+    settings: MspsConfig
+
+    def __init__(self, settings: MspsConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        width = parts.shape.width
+        self.rhythm_head = MLP(width, settings.hidden, RHYTHM_OUTPUTS)
+        self.position_head = MLP(width, settings.hidden, settings.buckets + PHASES)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
+        seen = views.masked
+        known = seen.supervision
+        target = RhythmTarget(known.alternates_B, known.rate_B, known.mean_rr_B, known.rr_cv_B, known.known_B)
+        named = patch_rhythm_losses(self.rhythm_head(seen.h_bar_BTD), target)
+        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), known.phase_BT)
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. patch-rhythm-loss, eq. msps-loss)."""
+        msps = self.settings
+        patch_rhythm = (
+            msps.alpha_alt * named["alt"]
+            + msps.alpha_rate * named["rate"]
+            + msps.alpha_mrr * named["mrr"]
+            + msps.alpha_cv * named["cv"]
+        )
+        patch_position = named["seq"] + named["phase"]
+        return msps.lambda_rhythm * patch_rhythm + msps.lambda_pos * patch_position
 
 
 class RhythmTarget(NamedTuple):

@@ -3,9 +3,58 @@
 Shapes: B batch, K projection width (d_view).
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
+
+from marecg.config import ModelConfig, paper
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.heads import MLP
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Augmentation, Views
+
+
+class ViewConfig(ObjectiveConfig):
+    """View contrast (§subsec:auxiliary)."""
+
+    captions: ClassVar[Mapping[str, str]] = {"view": "contrast of two views"}
+
+    weight: float = paper(0.1, "§sec:values: λ_view", ge=0)
+    tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
+    width: int = paper(256, "§sec:values: d_view", gt=0)
+    augmentation: Augmentation = paper(
+        "unconstrained", "Table component-ablation: rhythm-safe where MSPS is on"
+    )
+
+    def build(self, parts: Parts) -> "View":
+        """The projector."""
+        return View(self, parts)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The second view's pass."""
+        return Flops(encoder_flops(shape), 0)
+
+
+class View(Objective):
+    """The masked record and an augmented, unmasked one, projected and contrasted over all ranks."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    settings: ViewConfig
+
+    def __init__(self, settings: ViewConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        width = parts.shape.width
+        self.head = MLP(width, width, settings.width)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`view`."""
+        first_BD = views.masked.rhythm_BD
+        second_BD = views.clean(self.settings.augmentation).rhythm_BD
+        projected = (views.all_ranks(self.head(first_BD)), views.all_ranks(self.head(second_BD)))
+        return {"view": nt_xent(*projected, self.settings.tau)}
 
 
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:

@@ -60,24 +60,6 @@ Each loss against the optimiser step, on its own scale. Where a run is longer th
 the line is the mean of a stretch of steps and the shade its range. The loss is the weighted sum of the
 others (eq. total-loss); lr is the learning rate. {losses}."""
 
-LOSSES = {
-    "recon": "error in the prediction window",
-    "mask": "error at masked patches",
-    "jepa": "latent prediction",
-    "view": "contrast of two views",
-    "gscl": "graph-smoothed contrast with the concepts",
-    "alt": "alternation of RR intervals",
-    "rate": "heart rate bucket",
-    "mrr": "mean RR",
-    "cv": "variation of RR",
-    "seq": "a patch's place in time",
-    "phase": "a patch's place in its beat",
-    "ica": "a record against its concepts' texts",
-    "bca": "beats against those texts",
-    "opa": "assignment to the concepts' texts",
-}
-"""What the columns of metrics.csv measure."""
-
 COLLAPSE = """\
 The spread (std) and the effective rank of h_rhythm over a batch: both fall towards nothing when every
 record gets the same embedding. The entropy of q is near {entropy:.1f} nats where no concept is told

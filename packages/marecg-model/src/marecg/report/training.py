@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology.layout import by_family
-from marecg.config import Config
 from marecg.drawing.charts import curve, matrix
 from marecg.drawing.page import Figure, Section, folded, table
 from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.report import captions
 
 
@@ -50,10 +50,10 @@ def origin(model: MarEcg, config: Config) -> Section:
     )
 
 
-def training(run: Path, concepts: int) -> list[Section]:
+def training(run: Path, config: Config, concepts: int) -> list[Section]:
     """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
     losses = _columns(run / "metrics.csv")
-    named = "; ".join(f"{name}: {meaning}" for name, meaning in captions.LOSSES.items() if name in losses)
+    named = "; ".join(f"{name}: {meaning}" for name, meaning in config.captions.items() if name in losses)
     caption = captions.TRAINING.format(losses=named)
     sections = [Section("Training", [Figure("training", _curves(losses), caption, kind="panels")])]
     if (run / "monitors.csv").exists():

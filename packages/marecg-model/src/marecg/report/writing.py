@@ -7,13 +7,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ecg_ontology.files import replacing
-from marecg.config import Config
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.drawing.page import Section, page
 from marecg.drawing.svg import standalone
 from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
 from marecg.report.neighbours import neighbours
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, from_wfdb, record_section
@@ -67,7 +67,7 @@ def _sections(
     if corpus is not None:
         yield neighbours(model, corpus)
     yield probes(run)
-    yield from training(run, len(model.ontology))
+    yield from training(run, config, len(model.ontology))
     if config.gscl is not None:
         yield prototypes(model, config.gscl.sigma)
 

@@ -12,11 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.config import Config
 from marecg.corpus.batches import Batch
 from marecg.errors import DivergedError
-from marecg.nn.ema import momentum_at
-from marecg.objectives.total import total_loss
+from marecg.recipes import Config
 from marecg.train.monitors import monitor
 from marecg.train.network import Network
 from marecg.train.schedule import lr_factor, parameter_groups
@@ -28,7 +26,7 @@ NON_FINITE_IN_A_ROW = 10
 
 
 class Pretraining(lightning.LightningModule):
-    """The network under its optimiser, schedule, EMA and guard against steps that aren't finite.
+    """The network under its optimiser, schedule and guard against steps that aren't finite.
 
     Args:
         config: the recipe.
@@ -48,15 +46,15 @@ class Pretraining(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
         """Return the total under `loss` and every named loss beside it."""
-        outcome = self.network(batch, self._generator(batch.number), self._all_ranks)
         train = self.config.train
         epoch = train.max_epochs * self.global_step / self.total_steps
+        outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
         last = (batch.number + 1) % train.accumulate == 0
         if last and (self.global_step + 1) % train.monitor_every == 0:
             self.monitored = monitor(outcome)
         named = {name: value.detach() for name, value in outcome.named.items()}
         self._last = (batch, named)
-        return {"loss": total_loss(outcome.named, self.config, epoch), **named}
+        return {"loss": outcome.loss, **named}
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.
@@ -78,19 +76,15 @@ class Pretraining(lightning.LightningModule):
             raise self.diverged(self.global_step + 1)
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
-        """Step, then let the EMA follow."""
+        """Step, then let the objectives do what follows."""
         super().optimizer_step(*args, **kwargs)
-        if self.config.jepa:
-            momentum = momentum_at(self.global_step, self.total_steps, self.config.jepa.momentum)
-            self.network.ema.update(self.network.slow_part(), momentum)
+        self.network.after_step(self.global_step, self.total_steps)
 
     def configure_optimizers(self) -> Any:
-        """AdamW over the encoder and its heads; MSPS's heads are groups of their own on the same schedule."""
+        """AdamW over the model and each objective's heads, groups of their own on the same schedule."""
         train, network = self.config.train, self.network
-        msps = [network.rhythm_head, network.position_head] if self.config.msps else []
-        others = [module for module in network.children() if module not in msps]
         optimizer = torch.optim.AdamW(
-            parameter_groups([*others, *msps], train.weight_decay),
+            parameter_groups([network.model, *network.objectives.values()], train.weight_decay),
             lr=train.lr,
             betas=train.betas,
             fused=True,

@@ -20,7 +20,6 @@ from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 import ecg_ontology
-from marecg.config import Config
 from marecg.corpus import trained_on
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.plan import held
@@ -28,9 +27,9 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import Supervision
 from marecg.errors import CorpusError, StoppedError
 from marecg.model.card import Provenance
+from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
-from marecg.train.concept_text import shipped
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run_folder import claim
@@ -135,7 +134,7 @@ def _run(
         warnings.filterwarnings("ignore", module="lightning")
         trainer.fit(
             module,
-            datamodule=CorpusData(corpus, Supervision.of(corpus, ontology, config), config, steps),
+            datamodule=CorpusData(corpus, config.supervision(corpus, ontology), config, steps),
             ckpt_path=checkpoint,
             weights_only=True,
         )
@@ -179,7 +178,7 @@ def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
     """The network as the seed initialises it, leaving torch's own generator as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
-        network = Network(config, torch.tensor(ontology.a_hat), shipped(ontology) if config.mpct else None)
+        network = Network(config, ontology)
     network.model.encoder.checkpoint_activations = config.train.checkpoint_activations
     if config.train.compile:
         network.compile_encoders()

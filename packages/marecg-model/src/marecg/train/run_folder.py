@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 import ecg_ontology
 from ecg_ontology.files import replacing
-from marecg.config import LEADS, Config
+from marecg.config import LEADS
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, UsageError
+from marecg.recipes import Config
 
 _LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8}(\.\w+)?")
 """What `replacing` leaves behind where a process was killed while it wrote."""

@@ -1,0 +1,144 @@
+"""What an objective is: its values, and the module that holds its heads, asks for views and names its losses.
+
+A file in this folder, or one of yours, has a subclass of each: `ObjectiveConfig` with every value and its
+source, and `Objective`. docs/extending.md begins with the smallest one.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Literal, NamedTuple
+
+from torch import Tensor, nn
+
+from ecg_ontology import Ontology
+from marecg.config import ModelConfig, Settings, chosen, paper
+from marecg.errors import ConfigError
+from marecg.model.flops import Flops
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.encoder import Encoder
+from marecg.objectives.views import Views
+
+Part = Literal["pool", "to_concepts"]
+"""What of the model not every objective reaches: the pool that makes h_rhythm, and W_sca."""
+
+
+class Parts(NamedTuple):
+    """What an objective's heads are built beside: the model's shape, the model itself, the ontology."""
+
+    shape: ModelConfig
+    model: MarEcg
+    ontology: Ontology
+
+
+class ObjectiveConfig(Settings):
+    """The values of an objective; all have a coefficient in eq. total-loss, and how long that takes to rise.
+
+    Attributes:
+        captions: each loss that it names, with what that measures; the columns of metrics.csv.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {}
+
+    weight: float = paper(1.0, "eq. total-loss: no coefficient", ge=0)
+    ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
+
+    def build(self, parts: Parts) -> "Objective":
+        """The objective with these values."""
+        raise NotImplementedError(f"{type(self).__name__} has no build()")
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """One record's arithmetic in a step beyond the masked pass, heads left out."""
+        return Flops(0, 0)
+
+    def share(self, epoch: float) -> float:
+        """The coefficient at an epoch: it rises linearly over `ramp_epochs` (§sec:values: E_ramp)."""
+        return self.weight * ramp(epoch, self.ramp_epochs)
+
+
+class Objective(nn.Module, ABC):
+    """An objective of a run, with whatever of it is trained and thrown away.
+
+    Args:
+        settings: its values.
+
+    Attributes:
+        reaches: the parts of the model that its losses read; what no objective reaches takes no gradient.
+    """
+
+    reaches: ClassVar[frozenset[Part]] = frozenset()
+    settings: ObjectiveConfig
+
+    def __init__(self, settings: ObjectiveConfig) -> None:
+        super().__init__()
+        self.settings = settings
+
+    @abstractmethod
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """Every loss by the name that `captions` has, unweighted, each a scalar."""
+
+    def forward(self, views: Views) -> dict[str, Tensor]:
+        """The losses."""
+        return self.losses(views)
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """What goes into L under the coefficient: the sum, unless the objective says otherwise."""
+        first, *others = named.values()
+        return sum(others, start=first)
+
+    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
+        """What follows an optimiser step: an encoder that goes after the model's, for one."""
+
+    def encoders(self) -> Iterable[Encoder]:
+        """Encoders of its own at the model's size, which `train.compile` compiles as it does the model's."""
+        return ()
+
+    def export(self, model: MarEcg) -> None:
+        """What the exported model takes over from the heads."""
+
+
+class _LookedUp(Mapping[str, Tensor]):
+    """The losses of an objective, which knows of each whether it was looked up."""
+
+    def __init__(self, named: Mapping[str, Tensor]) -> None:
+        self._named = named
+        self.seen: set[str] = set()
+
+    def __getitem__(self, name: str) -> Tensor:
+        self.seen.add(name)
+        return self._named[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+
+def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch: float) -> Tensor:
+    """An objective's term of L (eq. total-loss).
+
+    Raises:
+        ConfigError: it names a loss that it does not announce, or leaves one without a weight.
+    """
+    settings = objective.settings
+    if set(named) != set(settings.captions):
+        raise ConfigError(
+            f"names the losses {', '.join(named)} and announces {', '.join(settings.captions) or 'none'}",
+            where=f"objective {name}",
+            remedy=f"List each loss in {type(settings).__name__}.captions with what it measures",
+        )
+    losses = _LookedUp(named)
+    total = objective.total(losses)
+    forgotten = [loss for loss in named if loss not in losses.seen]
+    if forgotten:
+        raise ConfigError(
+            f"never weighs its loss {', '.join(forgotten)}: it would be logged and not trained",
+            where=f"objective {name}",
+            remedy=f"Add it in {type(objective).__name__}.total()",
+        )
+    return settings.share(epoch) * total
+
+
+def ramp(epoch: float, ramp_epochs: float) -> float:
+    """Linear from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 where there is no ramp."""
+    return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0

@@ -1,0 +1,173 @@
+"""What a step offers its objectives: looks of the encoder at one batch, each made once and only if asked for.
+
+Shapes: B batch, C leads, L samples, T context patches, S patches of the record window, P samples per patch,
+D width, K concept width (d_c), N concepts.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from marecg.config import LEADS, MaskingConfig, RegulariserConfig
+from marecg.corpus.batches import Batch
+from marecg.corpus.supervision import Supervision
+from marecg.ecg.augment import AUGMENTATIONS
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.dropout import dropout
+from marecg.nn.masking import random_mask
+from marecg.nn.pooling import lead_mean
+from marecg.nn.tokens import full_patches, patchify
+
+Augmentation = Literal["unconstrained", "rhythm-safe"]
+
+
+class Signal(NamedTuple):
+    """A batch cut into patches: normalised x [B, S, C, P], and bool [B, S] where a patch holds no padding."""
+
+    x_BSCP: Tensor
+    real_BS: Tensor
+
+
+class Pass:
+    """One look of the encoder at the batch, and what is read off it.
+
+    Attributes:
+        x_BSCP: the patches, after RevIN: of the whole window, the context's first.
+        real_BS: where a patch holds no padding; `real_BT` is its part inside the context.
+        masked_BTC: the index set M, nothing where the pass is clean.
+        h_BTCD: H of the context.
+        supervision: what is known of the records, as this pass shows them.
+    """
+
+    def __init__(
+        self, model: MarEcg, signal: Signal, masked_BTC: Tensor, h_BTCD: Tensor, supervision: Supervision
+    ) -> None:
+        self._model = model
+        self.x_BSCP, self.real_BS = signal
+        self.masked_BTC = masked_BTC
+        self.h_BTCD = h_BTCD
+        self.supervision = supervision
+        self.reached: set[str] = set()
+
+    @property
+    def real_BT(self) -> Tensor:
+        """Where a patch of the context holds no padding."""
+        return self.real_BS[:, : self.h_BTCD.shape[1]]
+
+    @cached_property
+    def rhythm_BD(self) -> Tensor:
+        """h_rhythm (eq. rhythm-pool)."""
+        self.reached.add("pool")
+        return self._model.pool(self.h_BTCD, self.real_BT)  # type: ignore[no-any-return]
+
+    @cached_property
+    def h_bar_BTD(self) -> Tensor:
+        """H̄, the mean over the leads."""
+        return lead_mean(self.h_BTCD)
+
+    @cached_property
+    def concept_BK(self) -> Tensor:
+        """W_sca h_rhythm: where a record stands in the concept space, not yet normalised."""
+        rhythm_BD = self.rhythm_BD
+        self.reached.add("to_concepts")
+        return self._model.to_concepts(rhythm_BD)  # type: ignore[no-any-return]
+
+
+class Views:
+    """The looks at one micro-batch; draws are made in the order in which objectives ask.
+
+    Args:
+        model: what is trained.
+        batch: signals and their supervision.
+        masking: how M is drawn.
+        regulariser: what hides leads and drops entries of H in every pass; None does neither.
+        generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
+        all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
+
+    Attributes:
+        logits_BN: those of q, for the monitors, once an objective has made them.
+    """
+
+    def __init__(
+        self,
+        model: MarEcg,
+        batch: Batch,
+        masking: MaskingConfig,
+        regulariser: RegulariserConfig | None,
+        generator: torch.Generator,
+        all_ranks: Callable[[Tensor], Tensor],
+    ) -> None:
+        self.model = model
+        self.batch = batch
+        self.masking = masking
+        self.regulariser = regulariser
+        self.generator = generator
+        self.all_ranks = all_ranks
+        self.logits_BN: Tensor | None = None
+        self._clean: dict[Augmentation | None, Pass] = {}
+
+    @cached_property
+    def masked(self) -> Pass:
+        """The pass that does not see M, nor padding, nor the leads that the regulariser hides."""
+        context, leads = self.model.config.context_patches, len(LEADS)
+        masked_BTC = random_mask(
+            len(self.batch.d_BCL), context, leads, self.masking.ratio, self.generator
+        ).to(self.batch.d_BCL.device)
+        return self._passed(self._signal, masked_BTC)
+
+    def clean(self, augmentation: Augmentation | None = None) -> Pass:
+        """A pass with nothing masked, over the records as they are or augmented; one per kind and batch."""
+        if augmentation not in self._clean:
+            self._clean[augmentation] = self._cleanly(augmentation)
+        return self._clean[augmentation]
+
+    @torch.no_grad()
+    def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
+        """H of the context [B, T, C, D] by other tokens and another encoder: only padding is hidden."""
+        x_BTCP = self._signal.x_BSCP[:, : self.model.config.context_patches]
+        padding_BTC = ~self._signal.real_BS[:, : x_BTCP.shape[1], None].expand(x_BTCP.shape[:3])
+        return encoder(tokens(x_BTCP, padding_BTC))  # type: ignore[no-any-return]
+
+    @property
+    def reached(self) -> set[str]:
+        """The parts of the model that some objective has read so far."""
+        passes = [*self._clean.values(), *([self.masked] if "masked" in self.__dict__ else [])]
+        return {part for one in passes for part in one.reached}
+
+    @cached_property
+    def _signal(self) -> Signal:
+        return self._patches(self.batch.x_BCL)
+
+    def _cleanly(self, augmentation: Augmentation | None) -> Pass:
+        signal = self._signal
+        if augmentation is not None:
+            x_BCL = AUGMENTATIONS[augmentation](self.batch.x_BCL, self.model.config.fs, self.generator)
+            signal = self._patches(x_BCL)
+        shape_BTC = (len(self.batch.d_BCL), self.model.config.context_patches, len(LEADS))
+        nothing_BTC = torch.zeros(shape_BTC, dtype=torch.bool, device=self.batch.d_BCL.device)
+        return self._passed(signal, nothing_BTC)
+
+    def _passed(self, signal: Signal, masked_BTC: Tensor) -> Pass:
+        return Pass(self.model, signal, masked_BTC, self._encode(signal, masked_BTC), self.batch.supervision)
+
+    def _patches(self, x_BCL: Tensor) -> Signal:
+        """RevIN, then patches of the whole record window."""
+        shape, n_valid_B = self.model.config, self.batch.n_valid_B
+        normalised_BCL, _ = self.model.revin(x_BCL, n_valid_B)
+        x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
+        return Signal(x_BSCP, full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride))
+
+    def _encode(self, signal: Signal, masked_BTC: Tensor) -> Tensor:
+        """H of the context, with masked pairs, padding and, by the regulariser, whole leads hidden."""
+        regulariser, generator = self.regulariser, self.generator
+        x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
+        hidden_BTC = masked_BTC | ~signal.real_BS[:, : masked_BTC.shape[1], None]
+        if regulariser:
+            lead_shape = (len(x_BTCP), 1, x_BTCP.shape[2])
+            draw_B1C = torch.rand(lead_shape, generator=generator, device=generator.device)
+            hidden_BTC = hidden_BTC | (draw_B1C < regulariser.p_lead).to(hidden_BTC.device)
+        h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC))
+        return dropout(h_BTCD, regulariser.p_drop, generator) if regulariser else h_BTCD
