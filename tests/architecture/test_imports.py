@@ -30,6 +30,7 @@ def test_imports_run_one_way() -> None:
             "from marecg.use.embed import embed; from marecg.model.mar_ecg import MarEcg",
             {"torch_geometric", "lightning", "sklearn"},
         ),
+        ("import marecg.train.run", {"torch_geometric", "neurokit2"}),
     ],
 )
 def test_what_is_quick_loads_nothing_heavy(statement: str, unwanted: set[str]) -> None:

@@ -10,7 +10,6 @@ Shapes: L samples, n beats.
 import warnings
 from functools import cache
 
-import neurokit2 as nk
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
@@ -71,12 +70,16 @@ def _clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float
 
 
 def _neurokit_clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:
+    import neurokit2 as nk  # noqa: PLC0415 (half a second that whoever looks for no beats saves)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(nk.ecg_clean(x_L, sampling_rate=fs, method=method), np.float64)
 
 
 def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.int64]:
+    import neurokit2 as nk  # noqa: PLC0415 (as above)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

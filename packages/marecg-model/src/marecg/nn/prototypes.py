@@ -8,7 +8,6 @@ Shapes: N concepts, E node width (d_e), K concept width (d_c).
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, normalize
-from torch_geometric.nn import GCNConv
 
 from marecg.nn.dropout import dropout
 
@@ -28,6 +27,8 @@ class PrototypeHead(nn.Module):
     edge_weight: Tensor
 
     def __init__(self, a_hat_NN: Tensor, node_width: int, concept_width: int, dropout: float) -> None:
+        from torch_geometric.nn import GCNConv  # noqa: PLC0415 (half a second that a run without GSCL saves)
+
         super().__init__()
         propagate_NN = torch.eye(len(a_hat_NN), dtype=a_hat_NN.dtype) + a_hat_NN
         edge_index = propagate_NN.nonzero().T.contiguous()
