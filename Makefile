@@ -38,7 +38,7 @@ bench: install
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs
-	$(BIN)/mkdocs build --strict
+	$(BIN)/zensical build --strict --clean
 
 clean:
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

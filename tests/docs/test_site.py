@@ -1,0 +1,44 @@
+"""The documentation site: every page is in it, the references are those of the code, the home page runs."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.docs.cli_reference import APPS, PAGES, page
+
+import ecg_ontology
+import marecg
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def listed(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    return [each for part in (nav.values() if isinstance(nav, dict) else nav) for each in listed(part)]
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    found = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
+    assert sorted(listed(site["project"]["nav"])) == found
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_the_page_of_a_command_line_is_what_its_help_says(name: str) -> None:
+    written = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert written == page(name), "run: python -m tests.docs.cli_reference"
+
+
+@pytest.mark.parametrize(("package", "its_page"), [(marecg, "marecg"), (ecg_ontology, "ecg-ontology")])
+def test_every_public_name_is_in_the_reference(package: Any, its_page: str) -> None:
+    text = (DOCS / "reference" / f"python-{its_page}.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^::: [\w.]*?(\w+)$", text, re.MULTILINE))
+    assert set(package.__all__) <= named
+    for path in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE):
+        module, _, name = path.rpartition(".")
+        home = __import__(module, fromlist=[name])
+        assert getattr(home, name, None) is not None or __import__(path), path
