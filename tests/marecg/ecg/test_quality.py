@@ -52,6 +52,11 @@ def test_a_lead_that_saturates_is_quarantined_and_a_coarse_one_is_not(ecg: Ecg) 
     assert reasons(np.round(ecg() * 40) / 40 + 0.001) == []
 
 
+@pytest.mark.parametrize("rails", [(-0.25, 9.0), (-9.0, 0.25)])
+def test_either_rail_alone_makes_clipping(ecg: Ecg, rails: tuple[float, float]) -> None:
+    assert reasons(np.clip(ecg(), *rails)) == ["clipping"]
+
+
 def test_an_amplitude_beyond_ten_millivolts_is_extreme(ecg: Ecg) -> None:
     x_CL = ecg()
     x_CL[9, 2000:2010] = -10.5

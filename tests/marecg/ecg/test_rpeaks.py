@@ -23,6 +23,14 @@ def test_every_beat_is_found_where_it_is(ecg: Ecg, fs: int) -> None:
     np.testing.assert_allclose(found, truth(fs=fs), atol=0.004 * fs)
 
 
+def test_a_t_wave_is_no_beat_however_high_it_is() -> None:
+    """0.3 s behind its beat it is past the refractory period; only its slope tells it from a beat."""
+    time = np.arange(4800) / 500 % 0.8 - 0.4
+    t_wave = 1.2 * np.exp(-(((time - 0.3) / 0.06) ** 2))
+    lead = np.exp(-((time / 0.012) ** 2)) + t_wave + np.random.default_rng(0).normal(0, 0.01, 4800)
+    np.testing.assert_allclose(detect(lead, 500), truth(), atol=2)
+
+
 def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point(ecg: Ecg) -> None:
     np.testing.assert_allclose(detect(-ecg(9.6)[0], 500), truth(), atol=2)
 

@@ -1,6 +1,7 @@
 """Headers with every quirk that real files have."""
 
 import contextlib
+import time
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,28 @@ def test_a_broken_header_is_refused_with_its_reason(text: str, reason: str) -> N
     error = refused(text)
     assert error.reason == reason
     assert "E07500.hea" in str(error)
+
+
+@pytest.mark.parametrize("digits", [19, 309, 5000, 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x {} 500 10\na.dat 16 200/mV 16 0 0 0 0 I\n",
+        "x 1 500 {}\na.dat 16 200/mV 16 0 0 0 0 I\n",
+        "x 1 500 10\na.dat {} 200/mV 16 0 0 0 0 I\n",
+        "x 1 500 10\na.dat 16+{} 200/mV 16 0 0 0 0 I\n",
+        "x 1 500 10\na.dat 16 200({})/mV 16 0 0 0 0 I\n",
+        "x 1 500 10\na.dat 16 200(-{})/mV 16 0 0 0 0 I\n",
+    ],
+)
+def test_a_number_of_more_digits_than_mean_something_is_refused(text: str, digits: int) -> None:
+    assert refused(text.format("9" * digits)).reason == "header"
+
+
+def test_a_gain_of_a_million_digits_is_refused_at_once() -> None:
+    began = time.process_time()
+    assert refused(f"x 1 500 10\na.dat 16 {'9' * 1_000_000}(/mV 16 0 0 0 0 I\n").reason == "gain"
+    assert time.process_time() - began < 1
 
 
 @given(st.text())

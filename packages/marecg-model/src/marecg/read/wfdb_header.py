@@ -14,16 +14,19 @@ from marecg.ecg.signal import FASTEST, SLOWEST
 from marecg.errors import Reason, RecordError
 from marecg.read.record import inside
 
-LARGEST = 1 << 20
-"""Bytes; a header is a few hundred, so a longer file is something else."""
+MOST_BYTES = 1 << 20
+"""A header has a few hundred, so a longer file is something else."""
 MOST_SIGNALS = 64
+MOST_DIGITS = 18
+"""Of a whole number: what 64 bits hold. Damaged headers have thousands."""
 
+# Possessive (`++`): a digit once taken is not given back, so a million of them cost a millisecond.
 _RECORD = re.compile(
-    r"(?P<name>[^\s/]+)(?P<segments>/\d+)?\s+(?P<signals>\d+)(\s+(?P<fs>[\d.]+)\S*(\s+(?P<length>\d+))?)?"
+    r"(?P<name>[^\s/]++)(?P<segments>/\d++)?\s++(?P<signals>\d++)(\s++(?P<fs>[\d.]++)\S*+(\s++(?P<length>\d++))?)?"
 )
-_FORMAT = re.compile(r"(?P<format>\d+)(x(?P<per_frame>\d+))?(:(?P<skew>\d+))?(\+(?P<offset>\d+))?")
+_FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?(\+(?P<offset>\d++))?")
 _GAIN = re.compile(
-    r"(?P<gain>[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?)(\((?P<baseline>-?\d+)\))?(/(?P<units>\S+))?", re.I
+    r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
 )
 _COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
 _MILLIVOLTS = {"mv": 1.0, "uv": 1e-3, "µv": 1e-3, "μv": 1e-3, "v": 1e3, "nv": 1e-6}
@@ -63,12 +66,12 @@ def read_header(path: Path, root: Path) -> Header:
         raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
     try:
         with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise RecordError(
             Reason.unreadable, f"the header can't be read ({error.strerror})", where=path
         ) from error
-    if len(content) > LARGEST or b"\0" in content:
+    if len(content) > MOST_BYTES or b"\0" in content:
         raise RecordError(Reason.unreadable, "is not a text file of a header's size", where=path)
     return parse_header(content.decode("utf-8", errors="replace"), path)
 
@@ -84,13 +87,13 @@ def parse_header(text: str, path: Path) -> Header:
         )
     if record["segments"]:
         raise RecordError(Reason.multi_segment, "is the header of several segments", where=path)
-    stated, given = int(record["signals"]), len(body) - 1
+    stated, given = _whole(record["signals"], path), len(body) - 1
     if stated != given or not 0 < stated <= MOST_SIGNALS:
         raise RecordError(Reason.header, f"announces {stated} signals and describes {given}", where=path)
     return Header(
         path=path,
         fs=_sampling_rate(record["fs"], path),
-        length=int(record["length"]) if record["length"] else None,
+        length=_whole(record["length"], path) if record["length"] else None,
         channels=tuple(_channel(line, path) for line in body[1:]),
         comments=_comments(lines),
     )
@@ -130,16 +133,24 @@ def _channel(line: str, path: Path) -> Channel:
             Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts", where=path
         )
     integers = [_integer(field) for field in fields[3:8]] + [None] * 5
-    baseline = scale["baseline"] if scale["baseline"] is not None else integers[1]
+    baseline = integers[1] or 0 if scale["baseline"] is None else _whole(scale["baseline"], path)
     return Channel(
         name=name,
         file=fields[0],
-        format=int(layout["format"]),
-        offset=int(layout["offset"] or 0),
+        format=_whole(layout["format"], path),
+        offset=_whole(layout["offset"] or "0", path),
         per_mv=float(scale["gain"]) / _MILLIVOLTS[units],
-        baseline=int(baseline or 0),
+        baseline=baseline,
         checksum=integers[3],
     )
+
+
+def _whole(text: str, path: Path) -> int:
+    """A whole number. Raises `RecordError` where it is longer than any that means something."""
+    if len(text) > MOST_DIGITS:
+        problem = f"has a number of {len(text)} digits: {text[:20]}…"
+        raise RecordError(Reason.header, problem, where=path)
+    return int(text)
 
 
 def _integer(text: str) -> int | None:
