@@ -27,9 +27,9 @@ def list_(
 
     Example: marecg data list --root /data
     """
-    from marecg.read.published import catalogue, on_disk
+    from marecg.read.published import catalogue, records_on_disk
 
-    found = on_disk(root) if root else {}
+    found = records_on_disk(root) if root else {}
     if format_ is Format.json:
         rows = [each.model_dump(mode="json") for each in catalogue().values()]
         result_json([row | ({"on_disk": found[row["name"]]} if root else {}) for row in rows])

@@ -1,5 +1,6 @@
-"""Records on disk are found and read with the leads that they have."""
+"""Records on disk are found and read with the leads that they have, each under a name of its own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -7,41 +8,40 @@ import pytest
 
 from marecg.config import LEADS
 from marecg.errors import RecordError, UsageError
-from marecg.read.any_leads import entries
+from marecg.read.any_leads import find_inputs, read_one
 from marecg.read.array_layout import Layout
 from marecg.synth import write_corpus
 
 TWO = Layout(250, ("II", "V1"))
+Write = Callable[..., Path]
 
 
 def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path: Path) -> None:
     x = np.random.default_rng(0).normal(size=(3, 2, 1000)).astype(np.float32)
     np.save(tmp_path / "many.npy", x)
     np.save(tmp_path / "one.npy", x[0].T)
-    signals = [entry.read() for entry in entries([tmp_path], TWO)]
-    assert [signal.name for signal in signals] == [
-        *(f"{tmp_path.name}/many/{row}" for row in range(3)),
-        f"{tmp_path.name}/one",
-    ]
-    for signal, expected in zip(signals, [*x, x[0]], strict=True):
-        np.testing.assert_array_equal(signal.x_KL, expected)
-        assert (signal.fs, signal.leads) == (250, ("II", "V1"))
+    found = find_inputs([tmp_path], TWO)
+    assert list(found) == [*(f"{tmp_path.name}/many/{row}" for row in range(3)), f"{tmp_path.name}/one"]
+    for candidate, expected in zip(found.values(), [*x, x[0]], strict=True):
+        record = candidate.read()
+        np.testing.assert_array_equal(record.x_KL, expected)
+        assert (record.fs, record.leads) == (250, ("II", "V1"))
 
 
 def test_twelve_leads_come_in_the_order_of_every_tensor(tmp_path: Path) -> None:
     x = np.arange(12, dtype=np.float32)[:, None] * np.ones((12, 500), np.float32)
     np.save(tmp_path / "mixed.npy", x[::-1])
-    (entry,) = entries([tmp_path / "mixed.npy"], Layout(500, LEADS[::-1]))
-    signal = entry.read()
-    assert (signal.name, signal.leads) == ("mixed", LEADS)
-    np.testing.assert_array_equal(signal.x_KL, x)
+    [(name, candidate)] = find_inputs([tmp_path / "mixed.npy"], Layout(500, LEADS[::-1])).items()
+    record = candidate.read()
+    assert (name, record.leads) == ("mixed", LEADS)
+    np.testing.assert_array_equal(record.x_KL, x)
 
 
 def test_a_file_that_can_not_be_used_fails_alone(tmp_path: Path) -> None:
     np.save(tmp_path / "good.npy", np.zeros((1, 2, 1000), np.float32))
     np.save(tmp_path / "three.npy", np.zeros((1, 3, 1000), np.float32))
     (tmp_path / "text.npy").write_text("no array")
-    read = {Path(entry.place.partition("#")[0]).stem: entry.read for entry in entries([tmp_path], TWO)}
+    read = {each.file.stem: each.read for each in find_inputs([tmp_path], TWO).values()}
     assert read["good"]().x_KL.shape == (2, 1000)
     for name in ("three", "text"):
         with pytest.raises(RecordError):
@@ -51,11 +51,49 @@ def test_a_file_that_can_not_be_used_fails_alone(tmp_path: Path) -> None:
 def test_a_record_is_there_once_however_often_it_is_named(tmp_path: Path) -> None:
     write_corpus(tmp_path / "wfdb", 2, 0)
     header = sorted((tmp_path / "wfdb").rglob("*.hea"))[0]
-    found = entries([tmp_path / "wfdb", header, header.with_suffix(""), header.with_suffix(".mat")])
+    found = find_inputs([tmp_path / "wfdb", header, header.with_suffix(""), header.with_suffix(".mat")])
     assert len(found) == 2
-    assert all(entry.read().leads == LEADS for entry in found)
+    assert all(each.read().leads == LEADS for each in found.values())
+
+
+def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(
+    tmp_path: Path, write_record: Write
+) -> None:
+    x_KL = np.random.default_rng(0).normal(size=(3, 1000))
+    header = write_record(tmp_path, x_CL=x_KL, leads=["V1", "vx", "I"])
+    record = read_one(header)
+    assert record.leads == ("I", "V1")
+    np.testing.assert_allclose(record.x_KL, x_KL[[2, 0]], atol=6e-4)
+    with pytest.raises(RecordError, match="lacks the leads II, III"):
+        _ = record.x_CL
+
+
+@pytest.mark.parametrize("named", ["a.b", "a.b.hea", "a.b.mat"])
+def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(
+    tmp_path: Path, write_record: Write, named: str
+) -> None:
+    write_record(tmp_path, "a.b", comments=["Dx: 164889003"])
+    write_record(tmp_path, "a", comments=["Dx: 426783006"])
+    [(name, candidate)] = find_inputs([tmp_path / named]).items()
+    assert (name, candidate.read().codes) == ("a.b", ("164889003",))
+
+
+def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path: Path, write_record: Write) -> None:
+    folders = [tmp_path / "siteA" / "p0", tmp_path / "siteA" / "p1", tmp_path / "siteB" / "p0"]
+    headers = [write_record(folder, "ecg") for folder in folders]
+    assert list(find_inputs([tmp_path / "siteA"])) == ["siteA/p0/ecg", "siteA/p1/ecg"]
+    assert list(find_inputs(headers)) == ["siteA/p0/ecg", "p1/ecg", "siteB/p0/ecg"]
+    assert list(find_inputs([folders[0], folders[2]])) == ["siteA/p0/ecg", "siteB/p0/ecg"]
+
+
+def test_a_folder_of_several_records_is_not_one_record(tmp_path: Path, write_record: Write) -> None:
+    write_record(tmp_path, "a")
+    assert read_one(tmp_path).id == "a"
+    write_record(tmp_path, "b")
+    with pytest.raises(UsageError, match="holds 2 records"):
+        read_one(tmp_path)
 
 
 def test_a_layout_with_unknown_leads_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown"):
-        entries([tmp_path], Layout(500, ("II", "X")))
+        find_inputs([tmp_path], Layout(500, ("II", "X")))

@@ -1,5 +1,6 @@
 """CODE-15 % as Zenodo publishes it: padding is no signal, and exams know their patients."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,19 +92,26 @@ def test_an_exam_that_the_table_does_not_know_has_no_patient_and_says_so(root: P
     assert (record.patient, record.notes) == (None, ("exam 1169160 is not in exams.csv", "no diagnosis"))
 
 
-@pytest.mark.parametrize(
-    "content", ["exam_id,trace_file\n1,exams_part0.hdf5\n", HEAD + "x,1,True" + "," * 12]
-)
-def test_a_table_that_makes_no_sense_is_one_clear_error(root: Path, content: str) -> None:
-    (root / "exams.csv").write_text(content)
+def test_a_table_that_makes_no_sense_is_one_clear_error(root: Path) -> None:
+    (root / "exams.csv").write_text("exam_id,trace_file\n1,exams_part0.hdf5\n")
     with pytest.raises(CorpusError, match=r"exams\.csv"):
         find([root])
 
 
-def test_a_damaged_part_is_one_clear_error(root: Path) -> None:
-    (root / "exams_part1.hdf5").write_bytes(b"\x89HDF\r\n")
-    with pytest.raises(CorpusError, match=r"exams_part1\.hdf5"):
-        find([root])
+def test_a_damaged_row_costs_its_exam_the_labels_and_no_other(root: Path) -> None:
+    good, before = (root / "exams.csv").read_text(), [each.about for each in find([root])]
+    (root / "exams.csv").write_text(f"{good}x,1,True{',' * 12}\n")
+    assert [each.about for each in find([root])] == before
+
+
+def test_a_damaged_part_is_one_quarantined_record(root: Path) -> None:
+    (root / "exams_part7.hdf5").write_bytes((root / "exams_part0.hdf5").read_bytes()[:900])
+    os.mkfifo(root / "exams_part8.hdf5")
+    found = find([root])
+    assert len(found) == 6
+    for candidate in found[-2:]:
+        with pytest.raises(RecordError, match=r"exams_part[78]\.hdf5: can't be read"):
+            candidate.read()
 
 
 @pytest.mark.realdata

@@ -112,10 +112,18 @@ def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc: Pa
     assert report["quarantined"] == {"missing-lead": 1, "no-signal-file": 1, "path": 1, "unreadable": 2}
 
 
-def test_a_table_of_labels_that_makes_no_sense_is_one_clear_error(cpsc: Path) -> None:
-    (cpsc / "REFERENCE.csv").write_text("Recording,First_label,Second_label,Third_label\nA0001,12,,\n")
+def test_a_table_of_labels_without_its_columns_is_one_clear_error(cpsc: Path) -> None:
+    (cpsc / "REFERENCE.csv").write_text("Recording,First_label\nA0001,1\n")
     with pytest.raises(CorpusError, match=r"REFERENCE\.csv"):
         find([cpsc])
+
+
+def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc: Path, tmp_path: Path) -> None:
+    table = "Recording,First_label,Second_label,Third_label\nA0001,5,2,\nA0002,99,,\nM\xfcller,1,,\n"
+    (cpsc / "REFERENCE.csv").write_bytes(table.encode("latin-1"))
+    (cpsc / "A0002.mat").write_bytes((cpsc / "A0001.mat").read_bytes())
+    report = prepare([cpsc], tmp_path / "out", jobs=1)
+    assert (report["kept"], report["quarantined"]) == (1, {"labels": 1, "no-signal-file": 1})
 
 
 def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path: Path, ecg: Ecg) -> None:

@@ -52,7 +52,7 @@ def test_an_entry_carries_patient_age_sex_fold_and_likelihoods(root: Path) -> No
 
 
 def test_records_have_scp_curies_as_codes(root: Path) -> None:
-    record = next(ptbxl.records(root))
+    record = ptbxl.read(root, ptbxl.entries(root)[0])
     assert (record.id, record.source, record.codes) == ("00007", "ptbxl", ("scp:NORM", "scp:SR"))
     assert record.x_CL.shape == (12, 5000)
 

@@ -6,13 +6,14 @@ import pytest
 
 from marecg.corpus.statistics import PUBLISHED
 from marecg.errors import UsageError
-from marecg.read.datasets import cinc2021, code15, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
-from marecg.read.published import catalogue, dataset, on_disk
+from marecg.read.datasets import cinc2021
+from marecg.read.published import catalogue, dataset, records_on_disk
+from marecg.read.readers import readers
 
 
 def test_every_source_of_a_corpus_belongs_to_a_dataset_that_the_catalogue_knows() -> None:
-    readers = {each.SOURCE for each in (code15, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl)}
-    assert {source for each in catalogue().values() for source in each.sources} == readers | set(
+    known = {each.source for each in readers()}
+    assert {source for each in catalogue().values() for source in each.sources} == known | set(
         cinc2021.COLLECTIONS
     )
 
@@ -33,10 +34,10 @@ def test_an_unknown_name_is_answered_with_those_that_are_known() -> None:
 
 
 def test_an_empty_folder_holds_nothing_of_any(tmp_path: Path) -> None:
-    assert set(on_disk(tmp_path).values()) == {0}
+    assert set(records_on_disk(tmp_path).values()) == {0}
 
 
 @pytest.mark.realdata
 def test_real_folders_are_counted(realdata: Path) -> None:
-    found = on_disk(realdata)
+    found = records_on_disk(realdata)
     assert (found["cinc2021"], found["ptbxl"], found["ecg-arrhythmia"], found["ptb"]) == (236, 912, 44, 7)

@@ -32,7 +32,7 @@ def test_every_challenge_header_has_codes_of_the_official_kind(realdata: Path) -
 
 
 def test_every_ptbxl_record_is_read(realdata: Path) -> None:
-    records = list(ptbxl.records(realdata / "ptbxl"))
+    records = [ptbxl.read(realdata / "ptbxl", entry) for entry in ptbxl.entries(realdata / "ptbxl")]
     assert len(records) == 912
     assert all(record.x_CL.shape == (12, 5000) and not record.notes for record in records)
     statements = ptbxl.statements(realdata / "ptbxl")

@@ -66,6 +66,9 @@ class Reason(StrEnum):
     no_signal_file = "no-signal-file"
     truncated = "truncated"
     signal_format = "format"
+    # The dataset's table.
+    unlisted = "unlisted"  # it does not name the record
+    labels = "labels"  # its row makes no sense
     # The leads.
     missing_lead = "missing-lead"
     duplicated_lead = "duplicated-lead"

@@ -155,7 +155,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
         if not np.isfinite(record.x_CL).all():
             continue
         d_CL, _ = windowed(record, config)
-        names.append(f"{candidate.root.name}/{candidate.path}")
+        names.append(f"{candidate.root_name}/{candidate.path}")
         identities.append(identity(record.id, record.source))
         patients.append(patient_of(record.source, record.patient))
         codes.update(record.codes)

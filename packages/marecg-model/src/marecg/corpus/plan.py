@@ -25,7 +25,7 @@ from marecg.config import LEADS, CorpusConfig
 from marecg.corpus.index import FORMAT
 from marecg.errors import CorpusError, OutputError
 from marecg.read.array_layout import Layout
-from marecg.read.discovery import fingerprint
+from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate
 
 _LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
@@ -66,8 +66,8 @@ class Plan:
             "profile": ontology.profile,
             "ontology_sha256": ontology.sha256,
             "routing_sha256": _routing_sha256(ontology),
-            "sources": sorted({candidate.root.name for candidate in candidates}),
-            "records_sha256": fingerprint(candidates),
+            "sources": sorted({candidate.root_name for candidate in candidates}),
+            "records_sha256": sources_sha256(candidates),
             "arrays": layout.as_dict() if layout else None,
         }
         return cls(out, candidates, config, about)

@@ -58,8 +58,8 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     Raises:
         RecordError: it breaks rules of `quality.py`; `reason` is the first, the message names all.
     """
-    used = min(record.x_CL.shape[1], round(config.window / config.fs * record.fs))
-    measures = measure(record.x_CL[:, :used], record.fs, config)
+    x_CL = record.x_CL[:, : round(config.window / config.fs * record.fs)]
+    measures = measure(x_CL, record.fs, config)
     broken = verdict(measures, config)
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
@@ -96,4 +96,4 @@ def signal_hash(d_CL: NDArray[np.int16]) -> str:
 
 
 def _place(candidate: Candidate) -> dict[str, str]:
-    return {"source": candidate.source, "root": candidate.root.name, "path": candidate.path}
+    return {"source": candidate.source, "root": candidate.root_name, "path": candidate.path}

@@ -16,6 +16,9 @@ from marecg.errors import Reason, RecordError, UsageError
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
 
+UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
+"""How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
+
 _BY_NAME = {lead.lower(): lead for lead in LEADS}
 
 
@@ -97,12 +100,12 @@ def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
     return np.asarray(np.clip(np.rint(x_CL * 1000.0), -limit, limit), np.int16)
 
 
-LARGEST_MV = 10.0
+HIGHEST_MV = 10.0
 """mV: as `CorpusConfig.amplitude_limit`. 293 real records of seven collections lie between 0.07 and 4.7."""
-SMALLEST_MV = 0.01
+LOWEST_MV = 0.01
 """mV: two steps of a coarse converter, below the noise of an electrode."""
 
-_ENOUGH = 2000
+_SAMPLES = 2000
 """Samples per lead."""
 
 
@@ -111,7 +114,7 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 
     A long recording is looked at in steps: a few thousand samples tell as much.
     """
-    x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _ENOUGH)]
+    x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _SAMPLES)]
     away_KL = np.abs(x_KL - np.median(x_KL, axis=1, keepdims=True))
     return float(np.median(np.percentile(away_KL, 99, axis=1)))
 
@@ -119,8 +122,8 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
     """Why the samples are hardly millivolts, or None; a flat record is no question of units."""
     amplitude = typical_amplitude(x_KL)
-    if amplitude > LARGEST_MV:
+    if amplitude > HIGHEST_MV:
         return f"waves of {amplitude:.3g} mV are no heart's: are these microvolts, or a converter's integers?"
-    if 0 < amplitude < SMALLEST_MV:
+    if 0 < amplitude < LOWEST_MV:
         return f"waves of {amplitude:.1g} mV are no heart's: are these volts?"
     return None

@@ -1,45 +1,27 @@
-"""Records as they lie on disk, of any leads and length, for an encoder to read one after another.
+"""Records of any leads and length, as `embed`, `predict` and `report` are given them.
 
 Shapes: K leads as found, L samples.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from marecg.config import LEADS
-from marecg.ecg.signal import known_leads, lead_places
-from marecg.errors import Reason, RecordError
+from marecg.ecg.signal import lead_places
+from marecg.errors import UsageError
 from marecg.read.array_layout import Layout
-from marecg.read.arrays import ArrayFile, is_array
-from marecg.read.discovery import find
-from marecg.read.record import Candidate
-from marecg.read.wfdb import read_signal
-from marecg.read.wfdb_header import read_header
+from marecg.read.arrays import is_array
+from marecg.read.datasets.cinc2021 import is_header
+from marecg.read.discovery import find, names_apart, with_root_names
+from marecg.read.readers import HEADERS
+from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 
 
-class Signal(NamedTuple):
-    """A record as it was found: its name, x_KL in mV, its rate and its leads."""
+def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
+    """Every record of headers, folders and array files by a name of its own, none read yet.
 
-    name: str
-    x_KL: NDArray[np.float32]
-    fs: float
-    leads: Sequence[str]
-
-
-class Entry(NamedTuple):
-    """A record to come: where it is, and how it is read (raises `RecordError`)."""
-
-    place: str
-    read: Callable[[], Signal]
-
-
-def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[Entry]:
-    """Every record of headers, folders and array files, each once, none read yet.
+    A record in a folder is called by the folder and its path in it, a file that was named by its own name.
+    A record that is named twice is there once: a shell's `*` names its header and its signal.
 
     Raises:
         CorpusError: a folder holds no records.
@@ -48,44 +30,48 @@ def entries(inputs: Sequence[str | Path], layout: Layout | None = None) -> list[
     """
     if layout is not None:
         lead_places(layout.leads)
-    opened = lru_cache(maxsize=2)(ArrayFile)
-    found: dict[tuple[Path, int], Entry] = {}  # each record once: a shell's * names its header and its signal
-    for given in map(Path, inputs):
-        if given.is_dir() or is_array(given):
-            for each in find([given], layout=layout):
-                prefix = f"{each.source}/" if given.is_dir() else ""
-                entry = Entry(str(each.root / each.path), partial(_read, each, prefix, layout, opened))
-                found.setdefault((each.file.resolve(), each.row), entry)
-        else:
-            header = given.with_suffix(".hea")
-            read = partial(_leads_there, header, header.parent, header.stem)
-            found.setdefault((header.resolve(), -1), Entry(str(header), read))
-    return list(found.values())
+    found: dict[tuple[str, int], Candidate] = {}
+    files: set[Path] = set()
+    for given in (Path(each).absolute() for each in inputs):
+        for candidate in _find(given, layout):
+            found.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
+            if not given.is_dir():
+                files.add(candidate.file)
+    apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
+    return {_name(each, apart): each for each in with_root_names(found.values())}
 
 
-def _read(
-    candidate: Candidate, prefix: str, layout: Layout | None, opened: Callable[[Path, Layout], ArrayFile]
-) -> Signal:
-    """A record as its dataset reads it, or with the leads that it has."""
-    file, row = candidate.file, candidate.row
-    try:
-        record = candidate.read()
-    except RecordError as error:
-        if error.reason != Reason.missing_lead:
-            raise
-        if file.suffix == ".hea":
-            return _leads_there(file, candidate.root, prefix + file.stem)
-        if layout is None:
-            raise
-        array = opened(file, layout)
-        name = file.stem if row < 0 else f"{file.stem}/{row}"
-        return Signal(prefix + name, array.signal(max(row, 0))[0], layout.fs, array.leads)
-    return Signal(prefix + record.id, record.x_CL, record.fs, LEADS)
+def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
+    """The record that a header, an array file or a folder holds, or its first seconds.
+
+    Raises:
+        UsageError: it holds several; or as `find_inputs` does.
+        InputError: it can't be read.
+    """
+    found = find_inputs([path], layout)
+    if len(found) != 1:
+        raise UsageError(f"holds {len(found)} records", where=path, remedy="Name one record")
+    (candidate,) = found.values()
+    return candidate.read(seconds)
 
 
-def _leads_there(header: Path, root: Path, name: str) -> Signal:
-    """A WFDB record with those of the twelve leads that it has."""
-    parsed = read_header(header, root)
-    leads = known_leads([channel.name for channel in parsed.channels])
-    x_KL, _, _ = read_signal(parsed, root, leads=leads)
-    return Signal(name, x_KL, parsed.fs, leads)
+def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
+    if given.is_dir() or is_array(given):
+        return find([given], layout=layout)
+    return HEADERS.records(given.parent, [_header_of(given)])
+
+
+def _header_of(given: Path) -> Path:
+    """The header that a path means: itself, or the one of the record or signal file of that name."""
+    if is_header(given.name):
+        return given
+    record = given.with_name(f"{given.name}.hea")
+    beside = given.with_suffix(".hea")
+    return beside if is_regular(beside) and not is_regular(record) else record
+
+
+def _name(candidate: Candidate, apart: Mapping[Path, str]) -> str:
+    if candidate.file not in apart:
+        return candidate.name
+    name = apart[candidate.file]
+    return name if candidate.row < 0 else f"{name}/{candidate.row}"

@@ -5,11 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from marecg.config import LEADS
-from marecg.ecg.signal import lead_rows
+from marecg.ecg.signal import UNITS_PER_MV, lead_rows
 from marecg.errors import RecordError, UsageError
-
-PER_MV = {"mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "v": 1e-3}
-"""How many of a unit make a millivolt."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class Layout:
                 f"{self.fs:g} Hz is no sampling rate", where="--fs", remedy="Give samples per second"
             )
         adc = self.units.lower() == "adc"
-        if not adc and self.units.lower() not in PER_MV:
+        if not adc and self.units.lower() not in UNITS_PER_MV:
             raise UsageError(f"no unit {self.units!r}", where="--units", remedy="Choose mV, uV, V or adc")
         if adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
             remedy = "Give --units adc together with --gain, in units per mV"
@@ -51,7 +48,7 @@ class Layout:
     @property
     def per_mv(self) -> float:
         """How many of the array's units make a millivolt."""
-        return self.gain if self.gain is not None else PER_MV[self.units.lower()]
+        return self.gain if self.gain is not None else UNITS_PER_MV[self.units.lower()]
 
     def twelve(self) -> "Layout":
         """This layout, if it has the twelve standard leads. Raises `UsageError`."""

@@ -9,18 +9,20 @@ Shapes: K leads as named, L samples.
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.signal import order_leads
+from marecg.ecg.signal import known_leads, lead_rows
 from marecg.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.containers import OPENERS, Lazy, arrays_in
-from marecg.read.record import Candidate, Record, inside
+from marecg.read.dx import NO_DIAGNOSIS
+from marecg.read.record import Candidate, Record, as_text, inside, is_regular
 
 ENDINGS = tuple(OPENERS)
 SLAB = 16 << 20
@@ -40,6 +42,8 @@ class ArrayFile:
     def __init__(self, path: Path, layout: Layout) -> None:
         """Find the array. Raises `InputError` for a file, `UsageError` for a shape that does not fit."""
         self._path, self._layout = path, layout
+        if path.exists() and not is_regular(path):
+            raise InputError("is a pipe, a device or a folder", where=path, remedy="Remove it")
         self._array = _chosen(arrays_in(path), layout, path)
         if math.prod(self._array.shape) > MOST_PACKED * path.stat().st_size:
             problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
@@ -84,53 +88,71 @@ class ArrayFile:
 
 def is_array(path: Path) -> bool:
     """Whether a file is an array by its ending, and not the signal file of a WFDB record."""
-    return path.suffix.lower() in ENDINGS and not path.with_suffix(".hea").is_file()
+    beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
+    return path.suffix.lower() in ENDINGS and not any(map(is_regular, beside))
 
 
-def candidates(root: Path, file: Path, layout: Layout, source: str) -> Iterator[Candidate]:
-    """Every record of a file below `root`. Raises as `ArrayFile` does."""
-    array = ArrayFile(file, layout)
-    for row in range(len(array)):
-        place = -1 if array.one else row
-        yield Candidate(root, file, source, partial(read, root, file, layout, source, place), row=place)
+@dataclass(frozen=True)
+class Arrays:
+    """Reads array files by what the user says of them."""
+
+    layout: Layout
+    source = "arrays"
+    marks = tuple(f"*{ending}" for ending in ENDINGS)
+
+    def is_root(self, folder: Path) -> bool:
+        """Whatever has array files."""
+        return True
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """The records of the array files in the folder itself."""
+        for file in sorted(filter(is_array, root.iterdir())):
+            yield from self.in_folder(root, file)
+
+    def in_file(self, root: Path, file: Path, source: str) -> Iterator[Candidate]:
+        """Every record of a file below `root`. Raises as `ArrayFile` does."""
+        array = ArrayFile(file, self.layout)
+        for row in range(len(array)):
+            yield Candidate(root, file, source, self, row=-1 if array.one else row)
+
+    def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
+        """The same for a file that was come across: one that can't be used is a record to be quarantined."""
+        source = as_text(file.parent.name)
+        try:
+            yield from self.in_file(root, file, source)
+        except EcgError:
+            yield Candidate(root, file, source, self)
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one record. Raises `RecordError` as `read_row` does."""
+        file, row = candidate.file, candidate.row
+        x_KL, leads, length = read_row(file, candidate.root, self.layout, row, seconds)
+        return Record(
+            id=file.stem if row < 0 else f"{file.stem}/{row}",
+            source=candidate.source,
+            path=file,
+            x_KL=x_KL,
+            fs=self.layout.fs,
+            codes=(),
+            age=None,
+            sex=None,
+            patient=None,
+            notes=(NO_DIAGNOSIS,),
+            length=length,
+            leads=leads,
+        )
 
 
-def in_folder(root: Path, file: Path, layout: Layout) -> Iterator[Candidate]:
-    """The same for a file that was come across: one that can't be used is a record to be quarantined."""
-    source = file.parent.name
-    try:
-        yield from candidates(root, file, layout, source)
-    except EcgError:
-        yield Candidate(root, file, source, partial(read, root, file, layout, source, -1))
+def read_row(
+    file: Path, root: Path, layout: Layout, row: int, seconds: float | None = None
+) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
+    """Read those of the twelve leads that a record has, or their first seconds; `row` −1: the file is one.
 
-
-def read(
-    root: Path, file: Path, layout: Layout, source: str, row: int, seconds: float | None = None
-) -> Record:
-    """Read one record; `row` −1: the file is one. Raises `RecordError` as `read_signal` does."""
-    x_CL, length = read_signal(root, file, layout, row, seconds)
-    return Record(
-        id=file.stem if row < 0 else f"{file.stem}/{row}",
-        source=source,
-        path=file,
-        x_CL=x_CL,
-        fs=layout.fs,
-        codes=(),
-        age=None,
-        sex=None,
-        patient=None,
-        notes=("no diagnosis",),
-        length=length,
-    )
-
-
-def read_signal(
-    root: Path, file: Path, layout: Layout, row: int, seconds: float | None = None
-) -> tuple[NDArray[np.float32], int]:
-    """Read the twelve leads of a record, or its first seconds: (x_CL in mV, samples per lead in the file).
+    Returns:
+        x_KL in mV, the leads' names in the order of `config.LEADS`, samples per lead in the file.
 
     Raises:
-        RecordError: the file is outside the folder, unreadable, or its shape or leads don't fit.
+        RecordError: the file is outside `root`, unreadable, or its shape or leads don't fit.
     """
     if not inside(file, root):
         raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
@@ -145,7 +167,11 @@ def read_signal(
     x_KL, length = array.signal(max(row, 0), None if seconds is None else math.ceil(seconds * layout.fs))
     if not length:
         raise RecordError(Reason.truncated, "has no samples", where=file)
-    return order_leads(x_KL, array.leads), length
+    try:
+        leads = known_leads(array.leads)
+        return x_KL[lead_rows(array.leads, leads)], leads, length
+    except RecordError as error:
+        raise RecordError(error.reason, error.problem, where=file) from error
 
 
 @lru_cache(maxsize=2)

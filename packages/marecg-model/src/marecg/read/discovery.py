@@ -1,26 +1,22 @@
 """Which records a list of source folders holds, in an order that depends on nothing but their names."""
 
+import fnmatch
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from marecg.errors import CorpusError, UsageError
-from marecg.read import arrays
 from marecg.read.array_layout import Layout
-from marecg.read.datasets import cinc2021, code15, cpsc2018, mimic_iv_ecg, ptbdb, ptbxl
-from marecg.read.record import Candidate
-
-DATASETS = (
-    (cpsc2018.is_root, cpsc2018.candidates),
-    (ptbdb.is_root, ptbdb.candidates),
-    (code15.is_root, code15.candidates),
-    (mimic_iv_ecg.is_root, mimic_iv_ecg.candidates),
-)
-"""Datasets with a layout of their own, besides PTB-XL: whether a folder is one's root, and its records."""
-
+from marecg.read.arrays import Arrays, is_array
+from marecg.read.datasets.cinc2021 import is_header
+from marecg.read.datasets.ptbxl import FS as PTBXL_FS
+from marecg.read.readers import HEADERS, readers
+from marecg.read.record import Candidate, Reader, as_text, is_regular
+from marecg.read.wfdb_header import MOST_BYTES
 
 CORPUS = ("corpus.json", "building/plan.json")
 """Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
@@ -31,12 +27,12 @@ def find(
     only: Collection[str] = (),
     folds: Collection[int] = (),
     layout: Layout | None = None,
-    ptbxl_rate: int = ptbxl.FS,
+    ptbxl_rate: int = PTBXL_FS,
 ) -> list[Candidate]:
     """Find every record of the given folders and array files, each once, ordered by folder name and path.
 
-    A folder that PTB-XL or one of `DATASETS` knows, at any depth, is read by it; headers elsewhere are read
-    in the style of the CinC Challenges, and arrays by the layout.
+    What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder,
+    is read in the style of the CinC Challenges, and arrays by the layout.
 
     Args:
         roots: folders, or array files.
@@ -53,7 +49,7 @@ def find(
     found: dict[tuple[str, int], Candidate] = {}
     place = _places()
     for root in roots:
-        inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, ptbxl_rate)
+        inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, readers(ptbxl_rate))
         for candidate in inside:
             if _wanted(candidate, only, folds):
                 found.setdefault((place(candidate.file), candidate.row), candidate)
@@ -65,12 +61,12 @@ def find(
             where=", ".join(map(str, roots)),
             remedy=f"{_REMEDY}; arrays in folders need --fs",
         )
-    return sorted(found.values(), key=lambda each: each.order)
+    return sorted(with_root_names(found.values()), key=lambda each: each.order)
 
 
 def sources_below(root: Path) -> Counter[str]:
     """How many records of each source a folder holds. Raises `CorpusError` where it can't be listed."""
-    return Counter(candidate.source for candidate in _in_folder(root, None, ptbxl.FS))
+    return Counter(candidate.source for candidate in _in_folder(root, None, readers()))
 
 
 _REMEDY = "Give a folder of WFDB records, PTB-XL, or an array file"
@@ -94,47 +90,97 @@ def _wanted(candidate: Candidate, only: Collection[str], folds: Collection[int])
     return in_fold and (not only or candidate.source in only)
 
 
-def fingerprint(candidates: Sequence[Candidate]) -> str:
-    """A hash of the records' names and order, the same wherever the folders are mounted."""
-    names = "\n".join(f"{each.root.name}/{each.path}" for each in candidates)
-    return hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()
+def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The candidates, their roots named so that no two are called the same."""
+    found = list(candidates)
+    names = names_apart({each.root for each in found})
+    return (replace(each, root_name=names[each.root]) for each in found)
+
+
+def names_apart(paths: Collection[Path]) -> dict[Path, str]:
+    """The last part of each path, and as many before it as tell the path from the others.
+
+    Example:
+        >>> sorted(names_apart({Path("/A/data"), Path("/B/data"), Path("/C/georgia")}).values())
+        ['A/data', 'B/data', 'georgia']
+    """
+    names: dict[Path, str] = {}
+    left, parts = set(paths), 1
+    while left:
+        short = {path: "/".join(path.parts[-parts:]) for path in left}
+        counts = Counter(short.values())
+        apart = {path for path in left if counts[short[path]] == 1 or len(path.parts) <= parts}
+        names |= {path: as_text(short[path]) for path in apart}
+        left, parts = left - apart, parts + 1
+    return names
+
+
+def sources_sha256(candidates: Sequence[Candidate]) -> str:
+    """A hash of what the records are: their names, in their order, what their table says, and their headers.
+
+    Of files that are no headers it is size and time of change. The folders may be mounted anywhere.
+    """
+    digest = hashlib.sha256()
+    content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
+    for each in candidates:
+        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}\n".encode())
+    return digest.hexdigest()
+
+
+def _content_sha256(file: Path) -> str:
+    try:
+        if is_header(file.name) and is_regular(file):
+            with file.open("rb") as header:
+                return hashlib.sha256(header.read(MOST_BYTES)).hexdigest()
+        state = file.stat()
+        return f"{state.st_size} {state.st_mtime_ns}"
+    except (OSError, ValueError):
+        return "unreadable"
 
 
 def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
-    if not arrays.is_array(file):
+    if not is_array(file):
         raise CorpusError("is not a folder, and no array by its ending", where=file, remedy=_REMEDY)
     if layout is None:
         remedy = "Add --fs, and --leads and --units where they are not the twelve leads in mV"
         raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
-    return arrays.candidates(file.parent, file, layout, file.stem)
+    return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 
 
-def _in_folder(root: Path, layout: Layout | None, ptbxl_rate: int) -> Iterator[Candidate]:
-    """Walk a folder; hidden folders and links to folders are not entered."""
+def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> Iterator[Candidate]:
+    """Walk a folder; hidden folders, links to folders and prepared corpora are not entered."""
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
+    claimed: set[str] = set()
+    within: dict[Reader, Path] = {}  # the folder that a reader has claimed last: it is not asked again below
+    arrays = Arrays(layout) if layout else None
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
-        below[:] = [each for each in below if not each.startswith(".")]
-        dataset = _dataset(folder, ptbxl_rate)
-        if dataset is not None:
+        if any(is_regular(folder / each) for each in CORPUS):
             below.clear()
-            yield from dataset
-        else:
-            headers = (folder / each for each in files if each.endswith(".hea"))
-            yield from cinc2021.candidates(root, headers)
-            if layout is not None:
-                for file in filter(arrays.is_array, (folder / each for each in files)):
-                    yield from arrays.in_folder(root, file, layout)
+            continue
+        below[:] = [each for each in below if not each.startswith(".")]
+        for reader in known:
+            if reader in within and folder.is_relative_to(within[reader]):
+                continue
+            if _marked(reader, (*below, *files)) and reader.is_root(folder):
+                within[reader] = folder
+                for candidate in reader.candidates(folder):
+                    claimed.update(map(str, (candidate.file, *candidate.copies)))
+                    yield candidate
+        free = [each for each in files if os.path.join(name, each) not in claimed]  # noqa: PTH118 — as `claimed`
+        yield from HEADERS.records(root, (folder / each for each in free if is_header(each)))
+        if arrays is not None:
+            for file in filter(is_array, (folder / each for each in free)):
+                yield from arrays.in_folder(root, file)
 
 
-def _dataset(folder: Path, ptbxl_rate: int) -> Iterator[Candidate] | None:
-    """The records of a folder that is the root of a dataset with a layout of its own; of a corpus, none."""
-    if any((folder / name).is_file() for name in CORPUS):
-        return iter(())
-    if ptbxl.is_root(folder):
-        return ptbxl.candidates(folder, ptbxl_rate)
-    return next((candidates(folder) for is_root, candidates in DATASETS if is_root(folder)), None)
+def _marked(reader: Reader, names: Collection[str]) -> bool:
+    """Whether a folder with these names in it has one of a reader's marks."""
+    return any(
+        mark in names or (("*" in mark or "[" in mark) and fnmatch.filter(names, mark))
+        for mark in reader.marks
+    )
 
 
 def _unlistable(error: OSError) -> None:

@@ -16,6 +16,9 @@ CPSC_LABELS = {
 }
 """CPSC2018's nine labels → the codes under which the official Dx map counts its records (column CPSC)."""
 
+NO_DIAGNOSIS = "no diagnosis"
+"""The note on a record without any code."""
+
 _SCTID = re.compile(r"[1-9]\d{5,17}")
 
 
@@ -37,7 +40,7 @@ def diagnoses(text: str) -> Diagnoses:
         Diagnoses(codes=('427084000', '164931005'), notes=('an empty code', "label 'STE' read as 164931005"))
     """
     if not text.strip():
-        return Diagnoses((), ("no diagnosis",))
+        return Diagnoses((), (NO_DIAGNOSIS,))
     codes: list[str] = []
     notes: list[str] = []
     for token in (part.strip() for part in text.split(",")):

@@ -50,7 +50,7 @@ def dataset(name: str) -> Dataset:
     return catalogue()[name]
 
 
-def on_disk(root: str | Path) -> dict[str, int]:
+def records_on_disk(root: str | Path) -> dict[str, int]:
     """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
     found: Counter[str] = sources_below(Path(root))
     return {each.name: sum(found[source] for source in each.sources) for each in catalogue().values()}

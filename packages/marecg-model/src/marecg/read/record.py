@@ -1,25 +1,34 @@
 """What every reader gives: `Record`, one recording made uniform, and `Candidate`, one found but not yet read.
 
-Shapes: C leads (rows in `config.LEADS` order), L samples at the record's own rate.
+A `Reader` knows one dataset or format. Those of the package are in `datasets`; others join them by the entry
+point group `marecg.readers`.
+
+Shapes: K leads as found, C all twelve (rows in `config.LEADS` order), L samples at the record's own rate.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.config import LEADS
+from marecg.ecg.signal import order_leads
+from marecg.errors import Reason, RecordError
+
 
 @dataclass(frozen=True)
 class Record:
-    """One 12-lead recording.
+    """One recording, with those of the twelve leads that it has.
 
     Attributes:
         id: the record's name within its source.
         source: the collection it comes from, such as `georgia`.
-        path: its header.
-        x_CL: float32 [12, L] in mV, rows in `config.LEADS` order; L may be less than `length`.
+        path: its file; of WFDB the header.
+        x_KL: float32 [K, L] in mV, a row per lead of `leads`; L may be less than `length`.
         fs: samples per second, as recorded.
         codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
         age: years, if known.
@@ -27,12 +36,13 @@ class Record:
         patient: the source's patient id, if it gives one.
         notes: what had to be mended or passed over.
         length: samples per lead in the file.
+        leads: names out of `config.LEADS`.
     """
 
     id: str
     source: str
     path: Path
-    x_CL: NDArray[np.float32]
+    x_KL: NDArray[np.float32]
     fs: float
     codes: tuple[str, ...]
     age: float | None
@@ -40,39 +50,129 @@ class Record:
     patient: str | None
     notes: tuple[str, ...]
     length: int
+    leads: tuple[str, ...] = LEADS
+
+    @property
+    def x_CL(self) -> NDArray[np.float32]:
+        """The signal of all twelve leads, float32 [12, L]. Raises `RecordError` where one is missing."""
+        if self.leads == LEADS:
+            return self.x_KL
+        try:
+            return order_leads(self.x_KL, self.leads)
+        except RecordError as error:
+            raise RecordError(error.reason, error.problem, where=self.path) from error
 
 
-Reader = Callable[..., Record]
-"""Reads one record, or its first seconds (`seconds=`); raises `RecordError` when it can't be used."""
+class Unusable(NamedTuple):
+    """Why a candidate can't be read, as its reader knew when it found it."""
+
+    reason: Reason
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Where a record is, which collection it belongs to, and how it is read.
+    """Where a record is, which collection it belongs to, and who reads it.
 
-    PTB-XL's have a fold; a record of a file of many has its row in it, and −1 stands for the whole file.
+    Attributes:
+        root: the folder that no file of the record may lie outside of.
+        file: the record's file; of WFDB the header.
+        source: the collection.
+        reader: what reads it.
+        about: what its reader wants to know again then, or `Unusable`.
+        fold: PTB-XL's.
+        row: its row in a file of many; −1: the file is one record.
+        copies: files that hold the same recording once more, such as at another rate.
+        root_name: what `root` is called in a corpus; other roots are called otherwise.
     """
 
     root: Path
     file: Path
     source: str
-    read: Reader = field(compare=False)
+    reader: "Reader" = field(compare=False)
+    about: Any = field(default=None, compare=False)
     fold: int | None = None
     row: int = -1
+    copies: tuple[Path, ...] = field(default=(), compare=False)
+    root_name: str = ""
+
+    def read(self, seconds: float | None = None) -> Record:
+        """Read the record, or its first seconds. Raises `RecordError` when it can't be used."""
+        if isinstance(self.about, Unusable):
+            raise RecordError(*self.about, where=self.place)
+        if not is_text(self._file):
+            raise RecordError(Reason.path, "has a name that is not UTF-8", where=self.place)
+        return self.reader.read(self, seconds)
 
     @property
     def path(self) -> str:
         """The file relative to its root, with `/` between folders; `#` and the row behind a file of many."""
-        return self._file if self.row < 0 else f"{self._file}#{self.row}"
+        path = as_text(self._file)
+        return path if self.row < 0 else f"{path}#{self.row}"
+
+    @property
+    def place(self) -> str:
+        """Where the record is, for messages."""
+        return f"{as_text(str(self.root))}/{self.path}"
+
+    @property
+    def name(self) -> str:
+        """What tells the record from all others: its root's name and its path, without the ending."""
+        stem = f"{self.root_name}/{as_text(without_ending(self._file))}"
+        return stem if self.row < 0 else f"{stem}/{self.row}"
 
     @property
     def order(self) -> tuple[str, str, int, str]:
         """Candidates are sorted by the names of their folders and files, and by their rows."""
-        return self.root.name, self._file, self.row, str(self.root)
+        return self.root_name, self._file, self.row, str(self.root)
 
     @property
     def _file(self) -> str:
         return str(self.file).removeprefix(str(self.root)).lstrip("/")  # a million times: no pathlib
+
+
+class Reader(Protocol):
+    """How one dataset, or one format, is found on disk and read.
+
+    Instances are hashable, and are sent to other processes.
+
+    Attributes:
+        source: the name under which records are counted.
+        marks: names of files or folders, or patterns such as `*.dcm`; only where a folder holds one of them
+            is `is_root` asked.
+    """
+
+    @property
+    def source(self) -> str:
+        """See above."""
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """See above."""
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether the records of `folder` are this reader's. More than a name should say so."""
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every record of such a folder, none read yet; WFDB headers that it leaves out are read as such.
+
+        Raises:
+            CorpusError: what lists the records can't be understood.
+        """
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one of them, or its first seconds. Raises `RecordError` when it can't be used."""
+
+
+def unlisted(
+    reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
+) -> Iterator[Candidate]:
+    """Those of some headers that a dataset's table does not list: they are quarantined, not lost."""
+    known = {str(file) for each in listed for file in (each.file, *each.copies)}
+    for header in headers:
+        if str(header) not in known:
+            about = Unusable(Reason.unlisted, f"is not listed in {table}")
+            yield Candidate(root, header, reader.source, reader, about)
 
 
 def age_in_years(text: str | None) -> float | None:
@@ -89,8 +189,8 @@ def sex_letter(text: str | None) -> str | None:
     return {"f": "F", "female": "F", "m": "M", "male": "M"}.get((text or "").strip().lower())
 
 
-def on_disk(file: Path) -> bool:
-    """Whether there is such a file."""
+def is_regular(file: Path) -> bool:
+    """Whether there is such a file; a pipe, a device, or a link to itself is none."""
     try:
         return file.is_file()
     except (OSError, ValueError):
@@ -100,6 +200,21 @@ def on_disk(file: Path) -> bool:
 def inside(file: Path, root: Path) -> bool:
     """Whether a file lies below a folder, wherever links lead."""
     try:
-        return file.resolve().is_relative_to(root.resolve())
+        return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root))
     except (OSError, ValueError):
         return False
+
+
+def is_text(name: str) -> bool:
+    """Whether a name from the file system is UTF-8, as tables and JSON need it."""
+    return name.isascii() or name == as_text(name)
+
+
+def as_text(name: str) -> str:
+    """A name from the file system as text, with an escape for every byte that is not UTF-8."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def without_ending(path: str) -> str:
+    """A path without what follows the last dot of its name: `g1/a.b.hea` is `g1/a.b`."""
+    return os.path.splitext(path)[0]  # noqa: PTH122 — a million times: no pathlib

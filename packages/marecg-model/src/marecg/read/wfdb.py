@@ -1,6 +1,6 @@
-"""One record, read and made uniform: twelve leads by name, in millivolts, with its codes.
+"""One WFDB record, read and made uniform: leads by name, in millivolts, with its codes.
 
-Shapes: C leads (rows in `config.LEADS` order), L samples at the record's own rate.
+Shapes: K leads as found (in `config.LEADS` order), L samples at the record's own rate.
 """
 
 import math
@@ -11,11 +11,10 @@ import numpy as np
 import wfdb
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
-from marecg.ecg.signal import lead_rows
+from marecg.ecg.signal import known_leads, lead_rows
 from marecg.errors import Reason, RecordError
 from marecg.read.dx import diagnoses
-from marecg.read.record import Record, age_in_years, inside, on_disk, sex_letter
+from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.wfdb_header import Channel, Header, read_header
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
@@ -34,13 +33,13 @@ def read_record(header: Path, root: Path, seconds: float | None = None) -> Recor
         RecordError: the record can't be used; `reason` is one of `errors.Reason`.
     """
     parsed = read_header(header, root)
-    x_CL, length, notes = read_signal(parsed, root, seconds)
+    x_KL, leads, length, notes = read_leads(parsed, root, seconds)
     found = diagnoses(parsed.comments.get("dx", ""))
     return Record(
         id=header.stem,
         source=root.name,
         path=header,
-        x_CL=x_CL,
+        x_KL=x_KL,
         fs=parsed.fs,
         codes=found.codes,
         age=age_in_years(parsed.comments.get("age")),
@@ -48,33 +47,36 @@ def read_record(header: Path, root: Path, seconds: float | None = None) -> Recor
         patient=parsed.comments.get("patient") or None,
         notes=(*notes, *found.notes),
         length=length,
+        leads=leads,
     )
 
 
-def read_signal(
-    header: Header, root: Path, seconds: float | None = None, leads: Sequence[str] = LEADS
-) -> tuple[NDArray[np.float32], int, tuple[str, ...]]:
-    """Read the twelve leads of a parsed header: (x_CL in mV, samples per lead in the file, notes).
+def read_leads(
+    header: Header, root: Path, seconds: float | None = None
+) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
+    """Read those of the twelve leads that a record has: (x_KL in mV, their names, samples per lead, notes).
 
-    With `leads` only those are read, in that order. Samples that the format marks as invalid are NaN.
+    Samples that the format marks as invalid are NaN.
 
     Raises:
         RecordError: a path, file, lead or format that can't be used.
     """
+    names = [channel.name for channel in header.channels]
     try:
-        rows = lead_rows([channel.name for channel in header.channels], leads)
+        leads = known_leads(names)
+        rows = lead_rows(names, leads)
     except RecordError as error:
         raise RecordError(error.reason, error.problem, where=header.path) from error
     length = _checked_length(header, rows, root)
     read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
-    d_LC = _samples(header, rows, read)
+    d_LK = _samples(header, rows, read)
     channels = [header.channels[row] for row in rows]
-    notes = _checksum_notes(leads, channels, d_LC) if read == length else ()
-    baseline_C = np.array([channel.baseline for channel in channels])
-    x_LC = (d_LC - baseline_C) / np.array([channel.per_mv for channel in channels])
-    lowest = np.array([-(1 << (_bits(channel.format) - 1)) for channel in channels])
-    x_LC[d_LC == lowest] = np.nan  # WFDB's mark for "no sample here"
-    return np.ascontiguousarray(x_LC.T, np.float32), length, notes
+    notes = _checksum_notes(leads, channels, d_LK) if read == length else ()
+    baseline_K = np.array([channel.baseline for channel in channels])
+    x_LK = (d_LK - baseline_K) / np.array([channel.per_mv for channel in channels])
+    lowest_K = np.array([-(1 << (_bits(channel.format) - 1)) for channel in channels])
+    x_LK[d_LK == lowest_K] = np.nan  # WFDB's mark for "no sample here"
+    return np.ascontiguousarray(x_LK.T, np.float32), leads, length, notes
 
 
 def _bits(fmt: int) -> int:
@@ -111,7 +113,7 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     if Path(name).name != name or not inside(path, root):
         problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
         raise RecordError(Reason.path, problem, where=header)
-    if not on_disk(path):
+    if not is_regular(path):
         raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing", where=header)
     return path
 
@@ -137,10 +139,10 @@ def _format_16(header: Header, read: int) -> NDArray[np.int64]:
 
 
 def _checksum_notes(
-    names: Sequence[str], channels: list[Channel], d_LC: NDArray[np.int64]
+    names: Sequence[str], channels: list[Channel], d_LK: NDArray[np.int64]
 ) -> tuple[str, ...]:
     """WFDB's checksum is the sum of a lead's samples modulo 2¹⁶."""
-    sums = d_LC.sum(axis=0)
+    sums = d_LK.sum(axis=0)
     differ = [
         name
         for name, channel, total in zip(names, channels, sums, strict=True)

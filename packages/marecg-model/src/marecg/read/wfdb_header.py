@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.ecg.signal import FASTEST, SLOWEST
+from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.errors import Reason, RecordError
 from marecg.read.record import inside
 
@@ -29,7 +29,6 @@ _GAIN = re.compile(
     r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
 )
 _COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
-_MILLIVOLTS = {"mv": 1.0, "uv": 1e-3, "µv": 1e-3, "μv": 1e-3, "v": 1e3, "nv": 1e-6}
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,8 @@ def read_header(path: Path, root: Path) -> Header:
     """
     if not inside(path, root):
         raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
+    if path.exists() and not path.is_file():
+        raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder", where=path)
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -128,7 +129,7 @@ def _channel(line: str, path: Path) -> Channel:
             Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit", where=path
         )
     units = (scale["units"] or "mV").lower()
-    if units not in _MILLIVOLTS:
+    if units not in UNITS_PER_MV:
         raise RecordError(
             Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts", where=path
         )
@@ -139,7 +140,7 @@ def _channel(line: str, path: Path) -> Channel:
         file=fields[0],
         format=_whole(layout["format"], path),
         offset=_whole(layout["offset"] or "0", path),
-        per_mv=float(scale["gain"]) / _MILLIVOLTS[units],
+        per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
         baseline=baseline,
         checksum=integers[3],
     )

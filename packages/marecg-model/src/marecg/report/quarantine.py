@@ -40,7 +40,7 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
     found = find([Path(each).resolve() for each in sources], layout=layout)
-    candidates = {(each.root.name, each.path): each for each in found}
+    candidates = {(each.root_name, each.path): each for each in found}
     examples: dict[str, list[Figure]] = defaultdict(list)
     for entry in report["records"]:
         if len(examples[entry["reason"]]) < EXAMPLES:

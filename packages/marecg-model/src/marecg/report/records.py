@@ -20,11 +20,8 @@ from marecg.drawing.attention import attention_map
 from marecg.drawing.concepts import concept_graph
 from marecg.drawing.page import Figure, Section, heading, paragraph, table
 from marecg.drawing.tracing import SECONDS, tracing, tracing_gain
-from marecg.ecg.signal import known_leads
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.dx import diagnoses
-from marecg.read.wfdb import read_signal
-from marecg.read.wfdb_header import read_header
+from marecg.read.any_leads import read_one
 from marecg.report import captions
 from marecg.report.attention import attention
 from marecg.use.predict import predict
@@ -46,21 +43,17 @@ class Shown(NamedTuple):
     seen: bool = False
 
 
-def from_wfdb(path: str | Path, ontology: Ontology) -> Shown:
-    """The first 10 s of a WFDB record; its leads may be any of the twelve.
+def from_file(path: str | Path, ontology: Ontology) -> Shown:
+    """The first 10 s of a record on disk; its leads may be any of the twelve.
 
     Raises:
-        RecordError: it can't be read, or has none of the twelve leads.
+        InputError: it can't be read, or has none of the twelve leads.
+        UsageError: the path holds several records.
     """
-    given = Path(path)
-    header = read_header(
-        given if given.suffix == ".hea" else given.with_name(f"{given.name}.hea"), given.parent
-    )
-    leads = known_leads([channel.name for channel in header.channels])
-    x_KL, _, _ = read_signal(header, given.parent, SECONDS, leads)
-    codes = diagnoses(header.comments.get("dx", "")).codes
-    coded = np.flatnonzero(ontology.leaf_multi_hot([codes])[0])
-    return Shown(header.path.stem, x_KL, header.fs, leads, tuple(coded.tolist()))
+    record = read_one(path, seconds=SECONDS)
+    x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
+    coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes])[0])
+    return Shown(record.path.stem, x_KL, record.fs, record.leads, tuple(coded.tolist()))
 
 
 def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> Iterator[Shown]:

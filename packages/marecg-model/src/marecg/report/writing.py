@@ -16,7 +16,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.neighbours import neighbours
 from marecg.report.probes import probes
-from marecg.report.records import from_corpus, from_wfdb, record_section
+from marecg.report.records import from_corpus, from_file, record_section
 from marecg.report.training import origin, prototypes, training
 
 
@@ -59,7 +59,7 @@ def _sections(
     run: Path, model: MarEcg, config: Config, corpus: Corpus | None, records: Sequence[str | Path]
 ) -> Iterator[Section]:
     yield origin(model, config)
-    shown = [from_wfdb(path, model.ontology) for path in records]
+    shown = [from_file(path, model.ontology) for path in records]
     if corpus is not None:
         shown += from_corpus(corpus, corpus.ontology(), trained_on.read(run))
     for number, record in enumerate(shown, start=1):

@@ -1,7 +1,7 @@
 """What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, recording
 from marecg.errors import InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import Entry, Signal, entries
+from marecg.read.any_leads import find_inputs, read_one
 from marecg.read.array_layout import Layout
+from marecg.read.record import Candidate, Record, as_text
 from marecg.use.embed import BATCH, Readout, best_device, encode
 from marecg.use.predict import concepts
 from marecg.use.vectors import writing
@@ -59,8 +60,8 @@ class Prediction:
     neighbours: list[Neighbour]
 
 
-Watch = Callable[[Sequence[Entry]], Iterable[Entry]]
-"""Passes the records through; a progress bar, say."""
+Passing = Callable[[Collection[tuple[str, Candidate]]], Iterable[tuple[str, Candidate]]]
+"""Hands the records on by name; a progress bar, say."""
 
 
 def embed_files(
@@ -72,7 +73,7 @@ def embed_files(
     patches: bool = False,
     readout: Readout = "rhythm",
     batch_size: int = BATCH,
-    watch: Watch = iter,
+    watch: Passing = iter,
 ) -> Embedded:
     """Embed WFDB headers, folders of records and array files into one `.npz` or `.parquet` file.
 
@@ -95,7 +96,7 @@ def embed_files(
     model = MarEcg.from_pretrained(run).to(best_device())
     done = Embedded()
     with writing(out, model.config.width, patches=patches, readout=readout) as add:
-        found = _recordings(model, watch(entries(inputs, layout)), done)
+        found = _recordings(model, watch(find_inputs(inputs, layout).items()), done)
         for row, embedded in enumerate(encode(model, found, batch_size)):
             add(done.ids[row], embedded)
         if not done.ids:
@@ -116,11 +117,7 @@ def predict_file(
         UsageError: the run was trained without GSCL, or the file or folder holds several records.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
-    found = entries([record], layout)
-    if len(found) != 1:
-        raise UsageError(f"holds {len(found)} records", where=record, remedy="Name one record")
-    signal, whole = _taken(found[0], model)
-    doubt = amplitude_doubt(signal.x_KL)
+    whole, doubt = _prepared(read_one(record, layout), record, model)
     if doubt:
         logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
@@ -146,25 +143,24 @@ def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighb
     ]
 
 
-def _recordings(model: MarEcg, found: Iterable[Entry], done: Embedded) -> Iterator[Recording]:
+def _recordings(model: MarEcg, found: Iterable[tuple[str, Candidate]], done: Embedded) -> Iterator[Recording]:
     """What the encoder takes; what it can't take is noted in `done`."""
-    for entry in found:
+    for name, candidate in found:
         try:
-            signal, whole = _taken(entry, model)
+            whole, doubt = _prepared(candidate.read(), candidate.place, model)
         except InputError as error:
-            done.failed[entry.place] = str(error)
+            done.failed[name] = as_text(str(error))
             continue
-        doubt = amplitude_doubt(signal.x_KL)
         if doubt:
-            done.doubtful[signal.name] = doubt
-        done.ids.append(signal.name)
+            done.doubtful[name] = doubt
+        done.ids.append(name)
         yield whole
 
 
-def _taken(entry: Entry, model: MarEcg) -> tuple[Signal, Recording]:
-    """A record as it was found and as the encoder takes it. Raises `InputError` where either can't be."""
-    signal = entry.read()
+def _prepared(record: Record, place: str | Path, model: MarEcg) -> tuple[Recording, str | None]:
+    """A record as the encoder takes it, and why it is hardly in mV. Raises `InputError` where it can't be."""
     try:
-        return signal, recording(signal.x_KL, signal.fs, signal.leads, model.config)
+        whole = recording(record.x_KL, record.fs, record.leads, model.config)
     except UsageError as error:
-        raise InputError(error.problem, where=entry.place, remedy=error.remedy) from error
+        raise InputError(error.problem, where=place, remedy=error.remedy) from error
+    return whole, amplitude_doubt(record.x_KL)

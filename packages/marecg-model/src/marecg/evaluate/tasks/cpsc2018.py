@@ -1,8 +1,8 @@
 """CPSC2018: nine classes, of which a record may have several.
 
-Liu et al. 2018, doi:10.1166/jmihi.2018.2442, in the WFDB form of the CinC Challenges (folder `cpsc_2018`,
-records A0001–A6877). Its hidden test set was never published, so there is no official split: MERL's tables
-give one, and without them a record's part follows from a hash of its name.
+Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as its organisers published it or in the
+WFDB form of the CinC Challenges (folder `cpsc_2018`). Its hidden test set was never published, so there is no
+official split: MERL's tables give one, and without them a record's part follows from a hash of its name.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
-from marecg.errors import CorpusError, RecordError
+from marecg.errors import CorpusError
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
@@ -25,9 +25,8 @@ from marecg.evaluate.tasks.task import (
     split_of,
 )
 from marecg.read.datasets import cpsc2018
-from marecg.read.dx import CPSC_LABELS, diagnoses
-from marecg.read.wfdb import read_record
-from marecg.read.wfdb_header import read_header
+from marecg.read.dx import CPSC_LABELS
+from marecg.read.record import Candidate
 
 SECONDS = 10
 FOLDS = "by a hash of the record's name: train 60 %, val 20 %, test 20 %"
@@ -59,10 +58,10 @@ def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_posit
     Raises:
         CorpusError: a table is missing or damaged, or there is no record with one of the classes.
     """
-    headers = sorted(root.rglob("A[0-9][0-9][0-9][0-9].hea"))
-    recordings = _recordings(root, headers)
+    found = cpsc2018.recordings(root)
+    recordings = _recordings(root, found)
     if splits is None:
-        task = assemble(name, recordings, _by_codes(root, headers), FOLDS)
+        task = assemble(name, recordings, _by_codes(found), FOLDS)
     else:
         table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
         task = assemble(name, recordings, table, described("icbeb", by_position))
@@ -70,14 +69,14 @@ def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_posit
         raise CorpusError(
             "holds no record of CPSC2018",
             where=root,
-            remedy="Name the folder cpsc_2018 of the CinC 2021 data",
+            remedy="Name the folder cpsc_2018 of the CinC 2021 data, or the one that holds REFERENCE.csv",
         )
     return task
 
 
-def _by_codes(root: Path, headers: list[Path]) -> LabelTable:
+def _by_codes(found: list[Candidate]) -> LabelTable:
     classes = tuple(sorted(CLASS_OF.values()))
-    labels = {header.stem: _classes(header, root) for header in headers}
+    labels = {each.file.stem: _classes(each) for each in found}
     ids = tuple(record for record, present in labels.items() if present)
     return LabelTable(
         classes=classes,
@@ -87,25 +86,21 @@ def _by_codes(root: Path, headers: list[Path]) -> LabelTable:
     )
 
 
-def _classes(header: Path, root: Path) -> set[str]:
-    try:
-        codes = diagnoses(read_header(header, root).comments.get("dx", "")).codes
-    except RecordError:
-        return set()
-    return {CLASS_OF[code] for code in codes if code in CLASS_OF}
+def _classes(candidate: Candidate) -> set[str]:
+    return {CLASS_OF[code] for code in cpsc2018.codes_of(candidate) if code in CLASS_OF}
 
 
-def _recordings(root: Path, headers: list[Path]) -> Recordings:
+def _recordings(root: Path, found: list[Candidate]) -> Recordings:
     def read(row: int) -> NDArray[np.float32]:
-        record = read_record(headers[row], root, SECONDS)
+        record = found[row].read(SECONDS)
         return resample(record.x_CL, record.fs, FS)
 
-    signals = [header.with_suffix(".mat") for header in headers]
+    files = dict.fromkeys(file for each in found for file in (each.file, each.file.with_suffix(".mat")))
     return Recordings(
         name="cpsc2018",
-        ids=tuple(header.stem for header in headers),
-        sha256=files_sha256(root, (file for file in (*headers, *signals) if file.is_file())),
+        ids=tuple(each.file.stem for each in found),
+        sha256=files_sha256(root, (file for file in files if file.is_file())),
         window=f"up to the first {SECONDS} s at {FS} Hz",
         read=read,
-        identities=tuple(published_as(header.stem, cpsc2018.SOURCE) for header in headers),
+        identities=tuple(published_as(each.file.stem, cpsc2018.SOURCE) for each in found),
     )

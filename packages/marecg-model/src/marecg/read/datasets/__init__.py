@@ -1,1 +1,1 @@
-"""One reader per published dataset."""
+"""The published collections, one reader each."""

@@ -7,11 +7,11 @@ Chapman-Shaoxing and Ningbo database (doi:10.13026/wgex-er52) has the same heade
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
-from marecg.read.record import Candidate, Record
+from marecg.read.record import Candidate, Record, as_text
 from marecg.read.wfdb import read_record
 
 COLLECTIONS = (
@@ -31,10 +31,35 @@ CHAPMAN = 10_646
 """The Chapman-Shaoxing and Ningbo database numbers its records through; Ningbo's come after this one."""
 
 
-def candidates(root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
-    """The records of some headers below `root`."""
-    for header in headers:
-        yield Candidate(root, header, collection(header, root), partial(read, root, header))
+@dataclass(frozen=True)
+class Cinc2021:
+    """Reads every header that no other reader claims; a record is counted under its collection's name."""
+
+    source = "cinc2021"
+    marks = ("*.hea", "*.HEA")
+
+    def is_root(self, folder: Path) -> bool:
+        """Whatever has a header."""
+        return True
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """The records of the folder itself."""
+        return self.records(root, sorted(file for file in root.iterdir() if is_header(file.name)))
+
+    def records(self, root: Path, headers: Iterable[Path]) -> Iterator[Candidate]:
+        """The records of some headers below `root`."""
+        for header in headers:
+            yield Candidate(root, header, collection(header, root), self)
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        record = read_record(candidate.file, candidate.root, seconds)
+        return replace(record, source=candidate.source)
+
+
+def is_header(name: str) -> bool:
+    """Whether a file is a WFDB header by its name."""
+    return name.endswith((".hea", ".HEA"))
 
 
 def collection(header: Path, root: Path) -> str:
@@ -51,9 +76,4 @@ def _folder(folder: Path, root: Path) -> tuple[bool, str]:
     """Whether a folder's path names a known collection, and the name that its headers go by."""
     names = (root.name, *folder.relative_to(root).parts)
     known = [name for name in names if name in COLLECTIONS]
-    return bool(known), known[-1] if known else names[min(1, len(names) - 1)]
-
-
-def read(root: Path, header: Path, seconds: float | None = None) -> Record:
-    """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
-    return replace(read_record(header, root, seconds), source=collection(header, root))
+    return bool(known), known[-1] if known else as_text(names[min(1, len(names) - 1)])

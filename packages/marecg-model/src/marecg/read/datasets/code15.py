@@ -7,7 +7,8 @@ zero-padded on both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zeno
 
 import csv
 from collections.abc import Iterator
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +18,10 @@ from numpy.typing import NDArray
 
 from marecg.errors import CorpusError, Reason, RecordError
 from marecg.read.array_layout import Layout
-from marecg.read.arrays import read_signal
-from marecg.read.record import Candidate, Record, age_in_years
+from marecg.read.arrays import read_row
+from marecg.read.dx import NO_DIAGNOSIS
+from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular
+from marecg.read.tables import columns
 
 TABLE = "exams.csv"
 SOURCE = "code-15"
@@ -49,50 +52,60 @@ class Exam(NamedTuple):
 _UNKNOWN = Exam(None, None, None, ())
 
 
-def is_root(folder: Path) -> bool:
-    """Whether `folder` holds the table of exams."""
-    try:
-        with (folder / TABLE).open(encoding="utf-8", errors="replace") as file:
-            return {"exam_id", "trace_file"} <= set(file.readline(1000).strip().split(","))
-    except OSError:
-        return False
+@dataclass(frozen=True)
+class Code15:
+    """Reads the tracings of every part that is there; `Candidate.about` is an exam's id and its row."""
 
+    source = SOURCE
+    marks = (TABLE,)
 
-def candidates(root: Path) -> Iterator[Candidate]:
-    """Every tracing on disk. Raises `CorpusError` when the table or a file can't be read."""
-    exams = _exams(root / TABLE)
-    for file in sorted(root.rglob("exams_part*.hdf5")):
-        for row, exam_id in enumerate(_exam_ids(file)):
-            exam = exams.get(exam_id)
-            yield Candidate(root, file, SOURCE, partial(read, root, file, row, exam_id, exam), row=row)
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder's table says which file an exam is traced in."""
+        return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every tracing on disk; a part that can't be read is one record that can't.
 
-def read(
-    root: Path, file: Path, row: int, exam_id: int, exam: Exam | None, seconds: float | None = None
-) -> Record:
-    """Read one tracing, without its padding.
+        Raises:
+            CorpusError: the table can't be read.
+        """
+        exams = _exams(root / TABLE)
+        for file in sorted(root.rglob("exams_part*.hdf5")):
+            try:
+                ids = _exam_ids(file)
+            except (OSError, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+                problem = f"can't be read ({error}): download it again"
+                yield Candidate(root, file, SOURCE, self, Unusable(Reason.unreadable, problem))
+            else:
+                for row, exam_id in enumerate(ids):
+                    yield Candidate(root, file, SOURCE, self, (exam_id, exams.get(exam_id)), row=row)
 
-    Raises:
-        RecordError: the file is outside the folder or unreadable, or the tracing is padding and nothing else.
-    """
-    x_CL = unpadded(read_signal(root, file, LAYOUT, row)[0])
-    if not x_CL.shape[1]:
-        raise RecordError(Reason.truncated, f"row {row} holds padding and no samples", where=file)
-    notes = () if exam else (f"exam {exam_id} is not in {TABLE}",)
-    patient, age, sex, codes = exam or _UNKNOWN
-    return Record(
-        id=str(exam_id),
-        source=SOURCE,
-        path=file,
-        x_CL=x_CL if seconds is None else x_CL[:, : round(seconds * LAYOUT.fs)],
-        fs=LAYOUT.fs,
-        codes=codes,
-        age=age,
-        sex=sex,
-        patient=patient,
-        notes=notes if codes else (*notes, "no diagnosis"),
-        length=x_CL.shape[1],
-    )
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one tracing, without its padding.
+
+        Raises:
+            RecordError: the file is outside the folder or unreadable, or the tracing is nothing but padding.
+        """
+        exam_id, exam = candidate.about
+        file, row = candidate.file, candidate.row
+        x_CL = unpadded(read_row(file, candidate.root, LAYOUT, row)[0])
+        if not x_CL.shape[1]:
+            raise RecordError(Reason.truncated, f"row {row} holds padding and no samples", where=file)
+        notes = () if exam else (f"exam {exam_id} is not in {TABLE}",)
+        patient, age, sex, codes = exam or _UNKNOWN
+        return Record(
+            id=str(exam_id),
+            source=SOURCE,
+            path=file,
+            x_KL=x_CL if seconds is None else x_CL[:, : round(seconds * LAYOUT.fs)],
+            fs=LAYOUT.fs,
+            codes=codes,
+            age=age,
+            sex=sex,
+            patient=patient,
+            notes=notes if codes else (*notes, NO_DIAGNOSIS),
+            length=x_CL.shape[1],
+        )
 
 
 def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -102,12 +115,17 @@ def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _exams(path: Path) -> dict[int, Exam]:
+    """The rows by exam; a damaged one is left out, so that its tracing is noted as not in the table."""
+    exams: dict[int, Exam] = {}
     try:
-        with path.open(newline="", encoding="utf-8") as table:
-            return {int(row["exam_id"]): _exam(row) for row in csv.DictReader(table)}
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError) as error:
+        with path.open(newline="", encoding="utf-8", errors="replace") as table:
+            for row in csv.DictReader(table):
+                with suppress(ValueError, TypeError):
+                    exams[int(row["exam_id"])] = _exam(row)
+    except (OSError, csv.Error, KeyError, TypeError) as error:
         remedy = "Its columns include exam_id, patient_id, age and is_male"
         raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+    return exams
 
 
 def _exam(row: dict[str, str]) -> Exam:
@@ -121,12 +139,11 @@ def _is_true(text: str | None) -> bool:
 
 
 def _exam_ids(file: Path) -> list[int]:
-    try:
-        with h5py.File(file, "r") as content:
-            ids: list[int] = content["exam_id"][:].tolist()
-            if len(ids) != len(content["tracings"]):
-                raise ValueError("exam_id and tracings differ in length")
-            return ids
-    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
-        remedy = "Download it again, or take it away"
-        raise CorpusError(f"can't be read ({error})", where=file, remedy=remedy) from error
+    """The exams of a part, one per tracing. Raises whatever HDF5 does, and `ValueError`."""
+    if not is_regular(file):
+        raise ValueError("is no regular file")
+    with h5py.File(file, "r") as content:
+        ids: list[int] = content["exam_id"][:].tolist()
+        if len(ids) != len(content["tracings"]):
+            raise ValueError("exam_id and tracings differ in length")
+        return ids

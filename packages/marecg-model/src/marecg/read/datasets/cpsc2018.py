@@ -4,21 +4,32 @@
 and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archives may be unpacked into one
 folder or into `TrainingSet1` to `3`, where the third brings the table. Liu et al. 2018,
 doi:10.1166/jmihi.2018.2442.
-The Challenges' copy of it, with WFDB headers, is read by `cinc2021`.
+The Challenges' copy of it, with WFDB headers, is read by `cinc2021`; `recordings` finds either.
 """
 
 import csv
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from marecg.config import LEADS
 from marecg.errors import CorpusError, Reason, RecordError
-from marecg.read.dx import CPSC_LABELS
+from marecg.read.datasets.cinc2021 import Cinc2021
+from marecg.read.dx import CPSC_LABELS, diagnoses
 from marecg.read.mat5 import variables
-from marecg.read.record import Candidate, Record, age_in_years, inside, on_disk, sex_letter
+from marecg.read.record import (
+    Candidate,
+    Record,
+    Unusable,
+    age_in_years,
+    inside,
+    is_regular,
+    sex_letter,
+)
+from marecg.read.tables import columns
+from marecg.read.wfdb_header import read_header
 
 REFERENCE = "REFERENCE.csv"
 SOURCE = "cpsc2018"
@@ -26,26 +37,93 @@ FS = 500
 _LABELS = ("First_label", "Second_label", "Third_label")
 
 
-def is_root(folder: Path) -> bool:
-    """Whether `folder` holds the table of labels, itself or in one of its `TrainingSet` folders."""
-    return _table(folder) is not None
+@dataclass(frozen=True)
+class Cpsc2018:
+    """Reads the recordings that the table names; `Candidate.about` are their codes."""
+
+    source = SOURCE
+    marks = (REFERENCE, "TrainingSet[1-3]")
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder holds the table of labels, itself or in one of its `TrainingSet` folders."""
+        return _table(folder) is not None
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every recording of the table; one whose labels make no sense is a record that can't be used.
+
+        Raises:
+            CorpusError: the table can't be read.
+        """
+        path = _table(root) or root / REFERENCE
+        files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
+        try:
+            with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+                rows = list(csv.DictReader(file))
+            for row in rows:
+                name = f"{row['Recording']}.mat"
+                yield Candidate(root, files.get(name, root / name), SOURCE, self, _codes(row))
+        except (OSError, csv.Error, KeyError) as error:
+            remedy = "Its columns are Recording, First_label, Second_label, Third_label"
+            raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one recording.
+
+        Raises:
+            RecordError: the file is missing, leaves the folder, or holds no struct of this form.
+        """
+        file = candidate.file
+        if ".." in file.parts or not inside(file, candidate.root):
+            problem = f"{file.name[:80]!r} is not in the folder of its table"
+            raise RecordError(Reason.path, problem, where=file)
+        if not is_regular(file):
+            raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
+        try:
+            ecg = {each.name: each for each in variables(file)}["ECG"].value
+            with np.errstate(over="ignore"):  # what is no number is found by the quality rules
+                x_CL = np.asarray(ecg["data"], np.float32)
+            age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
+        except (OSError, KeyError, ValueError, TypeError) as error:
+            raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})", where=file) from error
+        if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
+            problem = f"holds {x_CL.shape} samples, not twelve leads"
+            raise RecordError(Reason.missing_lead, problem, where=file)
+        return Record(
+            id=file.stem,
+            source=SOURCE,
+            path=file,
+            x_KL=x_CL if seconds is None else x_CL[:, : round(seconds * FS)],
+            fs=FS,
+            codes=candidate.about,
+            age=age_in_years(age),
+            sex=sex_letter(sex),
+            patient=None,
+            notes=(),
+            length=x_CL.shape[1],
+        )
 
 
-def candidates(root: Path) -> Iterator[Candidate]:
-    """Every recording of the table. Raises `CorpusError` when the table can't be read."""
-    path = _table(root) or root / REFERENCE
-    files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
+def recordings(root: Path) -> list[Candidate]:
+    """The recordings below a folder by name, as their organisers or as the Challenges published them.
+
+    Raises:
+        CorpusError: a table of labels can't be read.
+    """
+    reader = Cpsc2018()
+    if reader.is_root(root):
+        return sorted(reader.candidates(root), key=lambda each: each.file.stem)
+    headers = sorted(root.rglob("A[0-9][0-9][0-9][0-9].hea"))
+    return list(Cinc2021().records(root, headers))
+
+
+def codes_of(candidate: Candidate) -> tuple[str, ...]:
+    """The codes of one of `recordings`, without reading its signal; none where they make no sense."""
+    if isinstance(candidate.reader, Cpsc2018):
+        return () if isinstance(candidate.about, Unusable) else tuple(candidate.about)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.DictReader(file))
-        for row in rows:
-            codes = tuple(_code(row[name]) for name in _LABELS if row[name])
-            name = f"{row['Recording']}.mat"
-            file_ = files.get(name, root / name)
-            yield Candidate(root, file_, SOURCE, partial(read, root, file_, codes))
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError, IndexError) as error:
-        remedy = "Its columns are Recording, First_label, Second_label, Third_label"
-        raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+        return diagnoses(read_header(candidate.file, candidate.root).comments.get("dx", "")).codes
+    except RecordError:
+        return ()
 
 
 def _folders(root: Path) -> list[Path]:
@@ -54,40 +132,17 @@ def _folders(root: Path) -> list[Path]:
 
 def _table(root: Path) -> Path | None:
     """The first table of labels in the folders."""
-    for folder in _folders(root):
-        try:
-            with (folder / REFERENCE).open(encoding="utf-8-sig", errors="replace") as file:
-                if _LABELS[0] in file.readline(200):
-                    return folder / REFERENCE
-        except OSError:
-            continue
-    return None
+    tables = (folder / REFERENCE for folder in _folders(root))
+    return next((table for table in tables if _LABELS[0] in columns(table)), None)
 
 
-def read(root: Path, file: Path, codes: tuple[str, ...], seconds: float | None = None) -> Record:
-    """Read one recording.
-
-    Raises:
-        RecordError: the file is missing, leaves the folder, or holds no struct of this form.
-    """
-    if ".." in file.parts or not inside(file, root):
-        raise RecordError(Reason.path, f"{file.name[:80]!r} is not in the folder of its table", where=file)
-    if not on_disk(file):
-        raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
+def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
+    """The codes of a row. Raises `KeyError` where the table has no column of labels."""
+    labels = [row[name] for name in _LABELS]
     try:
-        ecg = {each.name: each for each in variables(file)}["ECG"].value
-        with np.errstate(over="ignore"):  # what is no number is found by the quality rules
-            x_CL = np.asarray(ecg["data"], np.float32)
-        age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})", where=file) from error
-    if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
-        raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads", where=file)
-    length = x_CL.shape[1]
-    x_CL = x_CL if seconds is None else x_CL[:, : round(seconds * FS)]
-    return Record(
-        file.stem, SOURCE, file, x_CL, FS, codes, age_in_years(age), sex_letter(sex), None, (), length
-    )
+        return tuple(_code(label) for label in labels if label)
+    except (ValueError, IndexError):
+        return Unusable(Reason.labels, f"has the labels {', '.join(map(repr, labels))[:80]} in {REFERENCE}")
 
 
 def _code(label: str) -> str:

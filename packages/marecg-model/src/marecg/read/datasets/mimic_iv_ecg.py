@@ -6,37 +6,49 @@ which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.
 
 import csv
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from marecg.errors import CorpusError
-from marecg.read.record import Candidate, Record, on_disk
+from marecg.read.record import Candidate, Record, is_regular, unlisted
+from marecg.read.tables import columns
 from marecg.read.wfdb import read_record
 
 LIST = "record_list.csv"
-SOURCE = "mimic-iv-ecg"
 
 
-def is_root(folder: Path) -> bool:
-    """Whether `folder` holds the list of records."""
-    return (folder / LIST).is_file()
+@dataclass(frozen=True)
+class MimicIvEcg:
+    """Reads the records that the list names."""
 
+    source = "mimic-iv-ecg"
+    marks = (LIST,)
 
-def candidates(root: Path) -> Iterator[Candidate]:
-    """Every listed record that is on disk. Raises `CorpusError` when the list can't be read."""
-    path = root / LIST
-    try:
-        with path.open(newline="", encoding="utf-8") as table:
-            for row in csv.DictReader(table):
-                file = root / f"{row['path']}.hea"
-                if file.is_relative_to(root) and on_disk(file):
-                    yield Candidate(root, file, SOURCE, partial(read, root, file, row["subject_id"]))
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError) as error:
-        remedy = "Its columns include subject_id and path"
-        raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder's list names a file and a subject per record."""
+        return {"subject_id", "path"} <= columns(folder / LIST)
 
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every listed record that is on disk, and the others below `files/`.
 
-def read(root: Path, file: Path, patient: str, seconds: float | None = None) -> Record:
-    """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
-    return replace(read_record(file, root, seconds), source=SOURCE, patient=patient)
+        Raises:
+            CorpusError: the list can't be read.
+        """
+        path = root / LIST
+        listed: list[Candidate] = []
+        try:
+            with path.open(newline="", encoding="utf-8") as table:
+                for row in csv.DictReader(table):
+                    file = root / f"{row['path']}.hea"
+                    if file.is_relative_to(root) and is_regular(file):
+                        listed.append(Candidate(root, file, self.source, self, row["subject_id"]))
+        except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError) as error:
+            remedy = "Its columns include subject_id and path"
+            raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+        yield from listed
+        yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
+        record = read_record(candidate.file, candidate.root, seconds)
+        return replace(record, source=self.source, patient=candidate.about)

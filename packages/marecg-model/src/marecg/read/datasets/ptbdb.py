@@ -6,10 +6,10 @@ The Challenges' copy of it, with codes, is read by `cinc2021`.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record
 from marecg.read.wfdb import read_record
 from marecg.read.wfdb_header import read_header
@@ -28,29 +28,40 @@ CODES = {
 """Reason for admission → the code of the official Dx map that says the same; other reasons have none."""
 
 _PATIENT = re.compile(r"patient\d{3}")
+_RECORD = re.compile(r"s\d{4}(_re|lre)\.hea")
 
 
-def is_root(folder: Path) -> bool:
-    """Whether `folder` holds one folder per patient."""
-    return (folder / "patient001").is_dir()
+@dataclass(frozen=True)
+class Ptbdb:
+    """Reads the headers in the patients' folders."""
 
+    source = SOURCE
+    marks = ("patient001",)
 
-def candidates(root: Path) -> Iterator[Candidate]:
-    """Every header below a patient's folder."""
-    for file in root.glob("patient*/*.hea"):
-        if _PATIENT.fullmatch(file.parent.name):
-            yield Candidate(root, file, SOURCE, partial(read, root, file))
+    def is_root(self, folder: Path) -> bool:
+        """Whether the first patient's folder holds a record that is named as this database names them."""
+        return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every header in a patient's folder; those deeper down are none of this database."""
+        for file in root.glob("patient*/*.hea"):
+            if _PATIENT.fullmatch(file.parent.name):
+                yield Candidate(root, file, self.source, self)
 
-def read(root: Path, file: Path, seconds: float | None = None) -> Record:
-    """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
-    reason = read_header(file, root).comments.get("reason for admission", "")
-    code = CODES.get(reason.partition("(")[0].strip().lower())
-    note = f"reason for admission {reason!r} " + (f"read as {code}" if code else "has no code")
-    return replace(
-        read_record(file, root, seconds),
-        source=SOURCE,
-        codes=(code,) if code else (),
-        patient=file.parent.name,
-        notes=(note,),
-    )
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one record; codes of a `#Dx` comment, which the database itself has not, are kept.
+
+        Raises:
+            RecordError: as `wfdb.read_record` does.
+        """
+        record = read_record(candidate.file, candidate.root, seconds)
+        reason = read_header(candidate.file, candidate.root).comments.get("reason for admission", "")
+        code = CODES.get(reason.partition("(")[0].strip().lower())
+        note = f"reason for admission {reason!r} " + (f"read as {code}" if code else "has no code")
+        return replace(
+            record,
+            source=self.source,
+            codes=tuple(dict.fromkeys((*([code] if code else []), *record.codes))),
+            patient=candidate.file.parent.name,
+            notes=(*(each for each in record.notes if each != NO_DIAGNOSIS), note),
+        )

@@ -9,18 +9,21 @@ import ast
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from marecg.errors import CorpusError
-from marecg.read.record import Candidate, Record, age_in_years, inside, on_disk
-from marecg.read.wfdb import read_signal
+from marecg.read.dx import NO_DIAGNOSIS
+from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
+from marecg.read.tables import columns
+from marecg.read.wfdb import read_leads
 from marecg.read.wfdb_header import read_header
 
 DATABASE = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
 SOURCE = "ptbxl"
 FS = 500
+RECORDS = ("records500", "records100")
+"""The folders of the recordings, as recorded and at 100 Hz."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,50 @@ class Statement:
     subclass: str | None
 
 
+@dataclass(frozen=True)
+class PtbXl:
+    """Reads the entries of the database; `Candidate.about` is an `Entry`.
+
+    Attributes:
+        rate: 500 or 100 Hz, which of the two copies of a recording is preferred.
+    """
+
+    rate: int = FS
+    source = SOURCE
+    marks = (DATABASE,)
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether the folder is the root of a PTB-XL release."""
+        return is_root(folder)
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every entry on disk, and the headers in its folders that the database doesn't list.
+
+        Raises:
+            CorpusError: as `database` does.
+        """
+        listed: list[Candidate] = []
+        for entry in entries(root, self.rate):
+            header = header_of(root, entry, self.rate)
+            both = (root / f"{file}.hea" for file in (entry.file, entry.slow_file))
+            copies = tuple(file for file in both if file != header)
+            listed.append(Candidate(root, header, SOURCE, self, entry, fold=entry.fold, copies=copies))
+        yield from listed
+        headers = (file for name in RECORDS for file in sorted((root / name).rglob("*.hea")))
+        yield from unlisted(self, root, headers, listed, DATABASE)
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one entry. Raises `RecordError` as `read` does."""
+        return read(candidate.root, candidate.about, seconds, self.rate)
+
+
 def is_root(folder: Path) -> bool:
-    """Whether `folder` is the root of a PTB-XL release."""
-    return (folder / DATABASE).is_file()
+    """Whether a folder is the root of a PTB-XL release: its table, and one thing more that it alone has."""
+    table = folder / DATABASE
+    beside = (*RECORDS, STATEMENTS)
+    return is_regular(table) and (
+        "ecg_id" in columns(table) or any((folder / name).exists() for name in beside)
+    )
 
 
 def database(root: Path) -> list[Entry]:
@@ -70,7 +114,7 @@ def database(root: Path) -> list[Entry]:
 
 def entries(root: Path, rate: int = FS) -> list[Entry]:
     """The rows whose header is on disk at either rate, by ecg_id. Raises as `database` does."""
-    return [row for row in database(root) if on_disk(header_of(root, row, rate))]
+    return [row for row in database(root) if is_regular(header_of(root, row, rate))]
 
 
 def statements(root: Path) -> dict[str, Statement]:
@@ -90,18 +134,11 @@ def statements(root: Path) -> dict[str, Statement]:
     }
 
 
-def candidates(root: Path, rate: int = FS) -> Iterator[Candidate]:
-    """Every entry on disk, at the rate wanted if it is there. Raises `CorpusError` as `database` does."""
-    for entry in entries(root, rate):
-        header = header_of(root, entry, rate)
-        yield Candidate(root, header, SOURCE, partial(read, root, entry, rate=rate), entry.fold)
-
-
 def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
     """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
     wanted, other = (root / f"{file}.hea" for file in files)
-    return other if on_disk(other) and not on_disk(wanted) else wanted
+    return other if is_regular(other) and not is_regular(wanted) else wanted
 
 
 def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS) -> Record:
@@ -112,31 +149,29 @@ def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS)
     """
     header = header_of(root, entry, rate)
     parsed = read_header(header, root)
-    x_CL, length, notes = read_signal(parsed, root, seconds)
+    x_KL, leads, length, notes = read_leads(parsed, root, seconds)
     if parsed.fs != FS:
         notes = (*notes, f"recorded at {FS} Hz, read at {parsed.fs:g} Hz")
     return Record(
         id=f"{entry.ecg_id:05d}",
         source=SOURCE,
         path=header,
-        x_CL=x_CL,
+        x_KL=x_KL,
         fs=parsed.fs,
         codes=tuple(f"scp:{statement}" for statement in entry.scp),
         age=entry.age,
         sex=entry.sex,
         patient=entry.patient,
-        notes=notes if entry.scp else (*notes, "no diagnosis"),
+        notes=notes if entry.scp else (*notes, NO_DIAGNOSIS),
         length=length,
+        leads=leads,
     )
-
-
-def records(root: Path) -> Iterator[Record]:
-    """Read every entry on disk, by ecg_id. Raises as `entries` and `read` do."""
-    return (read(root, entry) for entry in entries(root))
 
 
 def _table(path: Path, *columns: str) -> list[dict[str, str]]:
     try:
+        if not is_regular(path):
+            raise OSError("there is no such file")
         with path.open(newline="", encoding="utf-8") as file:
             table = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

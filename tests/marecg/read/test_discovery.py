@@ -1,0 +1,183 @@
+"""Every record below a folder is found once and read by the right reader, whatever else lies there."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marecg.corpus.prepare import prepare
+from marecg.errors import RecordError, UsageError
+from marecg.read import readers
+from marecg.read.array_layout import Layout
+from marecg.read.discovery import find, sources_sha256
+from marecg.read.record import Candidate, Reader, Record
+
+Write = Callable[..., Path]
+PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
+
+
+def sources(root: Path) -> dict[str, str]:
+    """Source by path."""
+    return {each.path: each.source for each in find([root])}
+
+
+def test_odd_files_are_one_quarantined_record_each(tmp_path: Path, write_record: Write) -> None:
+    """A name that is not UTF-8, a link to itself, a pipe, a number of 5,000 digits: beside a good record."""
+    root = tmp_path / "in"
+    header = write_record(root, "good")
+    (root / os.fsdecode(b"M\xfcller.hea")).write_bytes(header.read_bytes())
+    (root / "self.hea").symlink_to(root / "self.hea")
+    os.mkfifo(root / "zz.hea")
+    os.mkfifo(root / "a.npy")
+    (root / "digits.hea").write_text(header.read_text().replace("5000", "5" * 5000, 1))
+    report = prepare([root], tmp_path / "out", jobs=1, layout=Layout(500))
+    assert (report["found"], report["kept"]) == (6, 1)
+    assert report["quarantined"] == {"header": 1, "path": 1, "unreadable": 3}
+    assert "M\\xfcller.hea" in {each["path"] for each in report["records"]}
+
+
+def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path: Path, write_record: Write) -> None:
+    write_record(tmp_path, "good")
+    for name in ("exams.csv", "REFERENCE.csv", "record_list.csv", "ptbxl_database.csv", "scp_statements.csv"):
+        os.mkfifo(tmp_path / name)
+    assert list(sources(tmp_path)) == ["good.hea"]
+
+
+def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(
+    tmp_path: Path, write_record: Write
+) -> None:
+    for folder in ("patient001", "patient002", "patient1000", "patient003/visit1", "controls"):
+        write_record(tmp_path / folder, "a", comments=["Dx: 164889003"])
+    found = find([tmp_path])
+    assert len(found) == 5
+    assert {each.read().codes for each in found} == {("164889003",)}
+
+
+def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neither(
+    tmp_path: Path, write_record: Write
+) -> None:
+    comments = ["Reason for admission: Myocardial infarction", "Dx: 164889003"]
+    write_record(tmp_path / "patient001", "s0010_re", comments=comments)
+    write_record(tmp_path / "controls", "b", comments=["Dx: 426783006"])
+    read = {each.source: each.read() for each in find([tmp_path])}
+    assert read["ptbdb"].codes == ("164865005", "164889003")
+    assert read["controls"].codes == ("426783006",)
+
+
+def test_a_dataset_does_not_hide_the_records_below_it(tmp_path: Path, write_record: Write) -> None:
+    write_record(tmp_path / "records500", "00001_hr")
+    write_record(tmp_path / "records100", "00001_lr", fs=100)
+    write_record(tmp_path / "records500", "00002_hr")
+    write_record(tmp_path / "georgia", "E00001")
+    row = "1,1,\"{'NORM': 100.0}\",1,records100/00001_lr,records500/00001_hr\n"
+    (tmp_path / "ptbxl_database.csv").write_text(PTBXL + row)
+    assert sources(tmp_path) == {
+        "georgia/E00001.hea": "georgia",
+        "records500/00001_hr.hea": "ptbxl",
+        "records500/00002_hr.hea": "ptbxl",
+    }
+    unlisted = next(each for each in find([tmp_path]) if "00002" in each.path)
+    with pytest.raises(RecordError, match=r"not listed in ptbxl_database\.csv"):
+        unlisted.read()
+
+
+@pytest.mark.parametrize(
+    ("table", "content"),
+    [
+        ("record_list.csv", "patient,when\n1,2020\n"),
+        ("ptbxl_database.csv", "name,value\n1,2\n"),
+        ("REFERENCE.csv", "A0001,N\n"),
+        ("exams.csv", "student,mark\n"),
+    ],
+)
+def test_a_table_that_only_has_a_datasets_name_refuses_nothing(
+    tmp_path: Path, write_record: Write, table: str, content: str
+) -> None:
+    (tmp_path / table).write_text(content)
+    write_record(tmp_path / "georgia", "E00001")
+    assert sources(tmp_path) == {"georgia/E00001.hea": "georgia"}
+
+
+def test_a_header_in_capitals_is_found(tmp_path: Path, write_record: Write) -> None:
+    header = write_record(tmp_path, "A0001")
+    header.rename(header.with_suffix(".HEA"))
+    [candidate] = find([tmp_path], layout=Layout(500))
+    assert candidate.read().id == "A0001"
+
+
+def test_two_folders_of_one_name_are_two_sources(tmp_path: Path, write_record: Write) -> None:
+    for site in "AB":
+        write_record(tmp_path / site / "data", "ecg")
+    report = prepare([tmp_path / "A" / "data", tmp_path / "B" / "data"], tmp_path / "out", jobs=1)
+    assert report["duplicates"] == [["A/data/ecg.hea", "B/data/ecg.hea"]]
+
+
+def test_other_codes_or_gains_are_other_records_and_another_place_is_not(
+    tmp_path: Path, write_record: Write
+) -> None:
+    def known(folder: str, **change: object) -> str:
+        write_record(tmp_path / folder / "in", "a", **change)
+        return sources_sha256(find([tmp_path / folder / "in"]))
+
+    first = known("one")
+    assert known("two") == first
+    assert known("three", comments=["Dx: 164889003"]) != first
+    assert known("four", scale="500/mV") != first
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A format that the package does not know: text files of twelve columns."""
+
+    source = "sketch"
+    marks = ("*.sketch",)
+
+    def is_root(self, folder: Path) -> bool:
+        return any(folder.glob("*.sketch"))
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        for file in sorted(root.glob("*.sketch")):
+            yield Candidate(root, file, self.source, self)
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        x_CL = np.loadtxt(candidate.file, np.float32).T
+        return Record(
+            id=candidate.file.stem,
+            source=self.source,
+            path=candidate.file,
+            x_KL=x_CL,
+            fs=500,
+            codes=("426783006",),
+            age=None,
+            sex=None,
+            patient=None,
+            notes=(),
+            length=x_CL.shape[1],
+        )
+
+
+def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
+    tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_record(tmp_path / "in", "wfdb")
+    np.savetxt(tmp_path / "in" / "mine.sketch", ecg().T)
+    monkeypatch.setattr(readers, "_installed", lambda: (Sketch(),))
+    report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
+    assert {name: each["kept"] for name, each in report["sources"].items()} == {"in": 1, "sketch": 1}
+
+
+def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name, value = "broken", "nowhere:Reader"
+
+        def load(self) -> Reader:
+            raise ImportError("no module named nowhere")
+
+    monkeypatch.setattr(readers, "entry_points", lambda group: [Broken()])
+    readers._installed.cache_clear()
+    with pytest.raises(UsageError, match="'broken' can't be loaded"):
+        readers.readers()
+    readers._installed.cache_clear()
