@@ -205,12 +205,16 @@ def test_bad_requests_are_one_line_and_leave_nothing(
     assert not list(place.glob("*x.*"))
 
 
-@pytest.mark.parametrize("where", ["nowhere", "empty"])
+@pytest.mark.parametrize(
+    ("command", "where"), [("embed", "nowhere"), ("predict", "nowhere"), ("predict", "empty")]
+)
 def test_a_model_that_is_not_there_is_one_clear_error(
-    place: Path, capsys: pytest.CaptureFixture[str], where: str
+    place: Path, capsys: pytest.CaptureFixture[str], command: str, where: str
 ) -> None:
     (place / "empty").mkdir(exist_ok=True)
-    assert run("embed", str(place / where), str(place / "wfdb"), "--out", str(place / "y.npz")) == 3
+    header = next((place / "wfdb").rglob("*.hea"))
+    out = ("--out", str(place / "y.npz")) if command == "embed" else ()
+    assert run(command, str(place / where), str(header), *out) == 3
     assert str(place / where) in capsys.readouterr().err
 
 

@@ -31,7 +31,9 @@ def names(micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
     return {"signals": signals, "labels": np.arange(RECORDS) % 2}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "packages/marecg-model/README.md", "docs/use.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/index.md", "packages/marecg-model/README.md", "docs/use.md"]
+)
 def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -> None:
     codes = [code for code in examples(page) if "onnx" not in code]
     assert codes

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import passing
@@ -25,16 +26,20 @@ class Target(StrEnum):
 
 SHOWN = 5
 """Problems that are named one by one; of more there is the number."""
+MODEL_AND_RECORD = 2
 BESIDE = 4
 """Neighbours that are printed for each concept; JSON has all."""
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")]
 
 
 def embed(
-    run: Run,
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(metavar="INPUT…", help="WFDB records, folders of records, or array files."),
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN] INPUT…",
+            help="A run, a model or owner/name on the hub; marecg-small if none is named. "
+            "Then WFDB records, folders of records, or array files.",
+        ),
     ],
     out: Annotated[Path, typer.Option(help="What to write: .npz or .parquet.")],
     fs: Fs = None,
@@ -53,13 +58,14 @@ def embed(
 
     Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ.
 
-    Example: marecg embed run /data/georgia --out georgia.npz
+    Example: marecg embed /data/georgia --out georgia.npz
     """
     from marecg.use.embed_files import embed_files
 
+    run, *inputs = _with_model(given)
     done = embed_files(
         run,
-        inputs,
+        [Path(each) for each in inputs],
         out,
         layout=array_layout(fs, leads, units, gain, key),
         patches=patch,
@@ -78,8 +84,14 @@ def embed(
 
 
 def predict(
-    run: Run,
-    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A WFDB record, or an array of one.")],
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN] RECORD",
+            help="A run, a model or owner/name on the hub; marecg-small if none is named. "
+            "Then a WFDB record, or an array of one.",
+        ),
+    ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
     fs: Fs = None,
     leads: Leads = "",
@@ -92,11 +104,16 @@ def predict(
 
     The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL.
 
-    Example: marecg predict run /data/georgia/E00001
+    Example: marecg predict /data/georgia/E00001
     """
     from marecg.use.embed_files import predict_file
 
-    found = predict_file(run, record, top, array_layout(fs, leads, units, gain, key))
+    if len(given) > MODEL_AND_RECORD:
+        raise UsageError(f"{len(given)} names are given", remedy="Name a model and a record, or a record")
+    run, *records = given if len(given) == MODEL_AND_RECORD else _with_model(given)
+    if not records:
+        raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
+    found = predict_file(run, Path(records[0]), top, array_layout(fs, leads, units, gain, key))
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
         return
@@ -132,6 +149,19 @@ def export(
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
     result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
+
+
+def _with_model(given: list[str]) -> list[str]:
+    """What was named, a model in front: the installed one where the first word names none."""
+    from marecg.model.installed import DEFAULT
+    from marecg.model.pretrained import names_model
+
+    first = Path(given[0])
+    is_input = len(given) == 1 or first.exists() or first.with_name(f"{first.name}.hea").exists()
+    if names_model(first) or not is_input:
+        return given
+    message(f"model: {DEFAULT}")
+    return [DEFAULT, *given]
 
 
 def _name(what: str, problems: Collection[str]) -> None:

@@ -12,9 +12,10 @@ from safetensors.torch import load_file, save_file
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
 from marecg.errors import CheckpointError, UsageError
-from marecg.model import pretrained
+from marecg.model import installed, pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import names_model
 from marecg.recipes import Config
 
 ONTOLOGY = ecg_ontology.load()
@@ -29,8 +30,9 @@ def saved(micro: Config, tmp_path: Path) -> Path:
 @pytest.fixture
 def other_ontology(tmp_path: Path) -> ecg_ontology.Ontology:
     """The packaged one with a node's abbreviation changed."""
-    text = PACKAGED.read_text(encoding="utf-8")
-    (tmp_path / "other.json").write_text(text.replace('"LAFB"', '"LAnFB"'), encoding="utf-8")
+    bundle = json.loads(PACKAGED.read_text(encoding="utf-8").replace('"LAFB"', '"LAnFB"'))
+    del bundle["bundle_sha256"]
+    (tmp_path / "other.json").write_text(json.dumps(bundle), encoding="utf-8")
     return ecg_ontology.load(tmp_path / "other.json")
 
 
@@ -212,3 +214,43 @@ def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest
     )
     assert uploaded["repo_id"] == "someone/mar-ecg"
     assert uploaded["files"] == {*pretrained.FILES, "README.md"}
+
+
+def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_run(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "weights_of_ours"
+    shutil.copytree(saved, package / "some")
+    (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
+    about = tmp_path / "weights_of_ours-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: weights-of-ours\nVersion: 1\n", encoding="utf-8"
+    )
+    (about / "entry_points.txt").write_text(
+        "[marecg.models]\nours = weights_of_ours:some\ngone = weights_of_ours:other\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    loaded = MarEcg.from_pretrained("ours")
+    assert loaded.config == MarEcg.from_pretrained(saved).config
+    assert "ours" in installed.names()
+    assert "gone" not in installed.names()
+    assert names_model("ours")
+    assert not names_model("gone")
+
+
+def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_path: Path) -> None:
+    assert names_model(saved)
+    assert names_model("owner/name")
+    (tmp_path / "record.hea").touch()
+    for record in (tmp_path, tmp_path / "record.hea", tmp_path / "record", "record.npy"):
+        assert not names_model(record)
+
+
+def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(installed, "entry_points", lambda **_: ())
+    with pytest.raises(CheckpointError, match="not installed") as error:
+        MarEcg.from_pretrained("marecg-small")
+    assert "marecg-model[small]" in str(error.value)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.nn.masking import random_mask
+from marecg.nn.masking import block_mask, random_mask
 
 
 @given(st.integers(1, 4), st.integers(1, 20), st.integers(1, 12), st.floats(0, 0.99), st.integers(0, 2**31))
@@ -28,3 +28,28 @@ def test_the_same_generator_draws_the_same_mask_and_another_draws_another() -> N
     masks = [random_mask(2, 10, 12, 0.5, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
     assert torch.equal(masks[0], masks[1])
     assert not torch.equal(masks[0], masks[2])
+
+
+def test_blocks_hide_whole_stretches_of_several_leads_at_once() -> None:
+    mask_BTC = block_mask(64, 35, 12, 0.5, (4, 3), torch.Generator().manual_seed(0))
+    stretches = mask_BTC[:, :32].reshape(64, 8, 4, 12)
+    assert torch.equal(stretches.all(2), stretches.any(2))
+    for pattern_TC in mask_BTC[:, ::4]:
+        columns = [tuple(column.tolist()) for column in pattern_TC.T]
+        assert all(columns.count(column) % 3 == 0 for column in columns)
+    share = mask_BTC.float().mean()
+    assert abs(share - 0.5) < 0.03
+
+
+def test_which_leads_go_together_is_drawn_for_each_record() -> None:
+    mask_BTC = block_mask(64, 8, 12, 0.5, (4, 3), torch.Generator().manual_seed(0))
+    together = {tuple((row[0] == row[0, 0]).tolist()) for row in mask_BTC}
+    assert len(together) > 10
+
+
+def test_a_block_of_one_pair_is_the_mask_of_pairs() -> None:
+    blocks, pairs = (
+        block_mask(3, 35, 12, 0.4, (1, 1), torch.Generator().manual_seed(5)),
+        random_mask(3, 35, 12, 0.4, torch.Generator().manual_seed(5)),
+    )
+    assert torch.equal(blocks, pairs)

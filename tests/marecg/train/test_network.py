@@ -9,6 +9,7 @@ from torch import Tensor
 import ecg_ontology
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
+from marecg.nn.revin import Scale
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
@@ -112,9 +113,9 @@ def test_the_lead_regulariser_hides_a_quarter_of_the_leads(
     shares: list[Tensor] = []
     tokens = net.model.tokens.forward
 
-    def spy(x_BTCP: Tensor, hidden_BTC: Tensor) -> Tensor:
+    def spy(x_BTCP: Tensor, hidden_BTC: Tensor, scale: Scale) -> Tensor:
         shares.append(hidden_BTC.all(1).float().mean())
-        return tokens(x_BTCP, hidden_BTC)
+        return tokens(x_BTCP, hidden_BTC, scale)
 
     monkeypatch.setattr(net.model.tokens, "forward", spy)
     for seed in range(20):
@@ -129,3 +130,33 @@ def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
     assert isinstance(gscl, Gscl)
     torch.testing.assert_close(exported.prototypes, gscl.prototypes())
     assert exported.concept_logits(torch.randn(2, 16)).shape == (2, 40)
+
+
+def test_small_teaches_the_clean_pass_and_reaches_every_parameter(corpus_folder: Path) -> None:
+    config = by_name("small")
+    corpus = Corpus.open(corpus_folder)
+    batch = BatchStream(corpus, config.supervision(corpus, ONTOLOGY), 6, 1, seed=0).batch(0)
+    net = network(config)
+    outcome = run(net, batch)
+    outcome.loss.backward()
+    assert not [n for n, p in net.named_parameters() if p.requires_grad and p.grad is None]
+    assert outcome.views.supervised is outcome.views.clean("rhythm-safe")
+    assert len(outcome.views._clean) == 1
+
+
+@pytest.mark.parametrize("name", ["small", "base"])
+def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name: str) -> None:
+    jepa = by_name(name).jepa
+    assert jepa is not None
+    assert jepa.horizon == 0.05
+    settings = override(by_name("tiny-c3"), ["jepa.horizon=0.5", "model.width=16", "model.heads=2"])
+    net = network(settings)
+    slow = net.objectives["jepa"]
+    assert isinstance(slow, Jepa)
+    before = [parameter.clone() for parameter in slow.ema.parameters()]
+    with torch.no_grad():
+        for parameter in net.model.parameters():
+            parameter.add_(1.0)
+    slow.after_step(net.model, 0, 8)  # 1 − m = 1 / (0.5 · 8) at the start
+    moved = [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
+    assert moved == pytest.approx([0.25] * len(moved), abs=1e-5)

@@ -254,6 +254,7 @@ def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
 ) -> None:
     train(micro, corpus_folder, tmp_path)
     bundle = json.loads((tmp_path / "ontology.json").read_text())
+    del bundle["bundle_sha256"]
     text = json.dumps(bundle).replace('"AFL"', '"AFlut"')
     (tmp_path / "ontology.json").write_text(text)
     described = json.loads((tmp_path / "config.json").read_text())
@@ -287,3 +288,20 @@ def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
     caplog.clear()
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
     assert "PTB-XL" not in caplog.text
+
+
+def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(
+    micro: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    exported = {}
+    for average in (0.0, 0.9):
+        config = override(micro, [f"train.average={average}"])
+        train(config, corpus_folder, tmp_path / str(average))
+        exported[average] = MarEcg.from_pretrained(tmp_path / str(average))
+    for name in ("metrics.csv",):
+        last, averaged = ((tmp_path / str(average) / name).read_text() for average in exported)
+        assert last == averaged
+    last, averaged = (model.encoder.state_dict() for model in exported.values())
+    assert not torch.equal(last["norm.weight"], averaged["norm.weight"])
+    start = torch.ones_like(last["norm.weight"])
+    assert (averaged["norm.weight"] - start).norm() < (last["norm.weight"] - start).norm()

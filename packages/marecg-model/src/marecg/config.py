@@ -14,6 +14,10 @@ LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V
 """The lead order of every tensor in this package."""
 
 
+Augmentation = Literal["unconstrained", "rhythm-safe"]
+"""The augmentation sets of Table component-ablation."""
+
+
 def paper(default: Any, where: str, **limits: Any) -> Any:
     """A value that the paper gives, with the section that gives it."""
     return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
@@ -78,6 +82,7 @@ class ModelConfig(Settings):
     depth: int = paper(12, "§Computational efficiency: a 12-layer encoder", gt=0)
     heads: int = chosen(12, "ViT-B, 64 wide each", gt=0)
     mlp_ratio: int = chosen(4, "ViT-B", gt=0)
+    amplitude: bool = chosen(False, "the paper drops each lead's scale; small and base embed its logarithm")
     revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
     queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
     eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
@@ -109,6 +114,27 @@ class MaskingConfig(Settings):
     """What the encoder does not see in the masked pass: the index set M (§Backbone)."""
 
     ratio: float = chosen(0.5, "r; HeartLang 0.5, ST-MEM 0.75, MAR 0.7–1", ge=0, lt=1)
+    block_patches: int = chosen(1, "pairs one by one; longer stretches can't be interpolated", gt=0)
+    block_leads: int = chosen(1, "likewise: leads that are hidden together", gt=0, le=len(LEADS))
+    hidden_leads: bool = chosen(False, "whether leads that the regulariser hides are asked for too")
+
+
+class CleanConfig(Settings):
+    """The pass that sees the record unmasked, and what is asked of it."""
+
+    supervised: bool = chosen(
+        False, "the paper's one pass is masked; inference is not, and small and base learn as they are used"
+    )
+    augmentation: Augmentation | None = chosen(None, "what is supervised is the record as it is")
+    crop: bool = chosen(False, "the context is the window's first part, in every epoch")
+
+
+class SamplingConfig(Settings):
+    """Which records are drawn how often, and whose codes are read."""
+
+    balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
+    shares: dict[str, float] = chosen({}, "share of the draws by source, such as of synthetic records")
+    without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
 
 
 class RegulariserConfig(Settings):
@@ -130,6 +156,9 @@ class TrainConfig(Settings):
     warmup_epochs: float = paper(10, "§subsec:implementation: linear", ge=0)
     betas: tuple[float, float] = paper((0.9, 0.999), "§subsec:implementation")
     weight_decay: float = paper(0.05, "§subsec:implementation", ge=0)
+    average: float = chosen(
+        0.0, "momentum of the weights' average that is exported; 0 exports the last", ge=0, lt=1
+    )
     clip: float = paper(1.0, "§subsec:implementation: the gradient's norm", gt=0)
     seed: int = chosen(0, "every draw follows from it", ge=0)
     checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)

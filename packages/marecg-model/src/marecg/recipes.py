@@ -5,16 +5,18 @@ Each named one is derived from the one before it.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
 from pydantic import model_validator
 
 from ecg_ontology import Ontology
 from marecg.config import (
+    CleanConfig,
     CorpusConfig,
     MaskingConfig,
     ModelConfig,
     RegulariserConfig,
+    SamplingConfig,
     Settings,
     TrainConfig,
     chosen,
@@ -31,6 +33,8 @@ from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.view import ViewConfig
 
+T = TypeVar("T", bound=ObjectiveConfig)
+
 
 class Config(Settings):
     """A recipe: everything that defines a run.
@@ -42,7 +46,9 @@ class Config(Settings):
     name: str = chosen("c1", "the recipe's name")
     data: CorpusConfig = CorpusConfig()
     model: ModelConfig = ModelConfig()
+    sampling: SamplingConfig = SamplingConfig()
     masking: MaskingConfig = MaskingConfig()
+    clean: CleanConfig = CleanConfig()
     regulariser: RegulariserConfig | None = None
     ar: ArConfig | None = ArConfig()
     jepa: JepaConfig | None = None
@@ -81,7 +87,15 @@ class Config(Settings):
 
     def supervision(self, corpus: Corpus, ontology: Ontology) -> Supervision:
         """What supervises a corpus under this recipe's σ, rule and thresholds."""
-        return Supervision.of(corpus, ontology, self.model, self.gscl, self.msps)
+        return Supervision.of(
+            corpus,
+            ontology,
+            self.model.model_copy(update={"context": self.data.window}) if self.clean.crop else self.model,
+            self.gscl,
+            self.msps,
+            without_codes=self.sampling.without_codes,
+            standardised=self.msps is not None and self.msps.z_score == "corpus",
+        )
 
     def step_flops(self) -> int:
         """One record's arithmetic in a training step."""
@@ -143,12 +157,94 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     )
 
 
+def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
+    """A recipe, C3 where none is named, at a size that one CPU core trains in an hour or two."""
+    model = ModelConfig(
+        patch=100,
+        stride=100,
+        positions=47,
+        width=64,
+        depth=2,
+        heads=2,
+        mlp_ratio=2,
+        concept_width=64,
+        tau=0.2,
+        amplitude=True,
+    )
+    train = TrainConfig(
+        max_epochs=18,
+        warmup_epochs=0.7,
+        batch_size=32,
+        accumulate=1,
+        lr=2e-3,
+        final_lr=2e-5,
+        average=0.998,
+        checkpoint_every=100,
+    )
+    return _as_it_is_used(recipe(), name, model, train, {"width": 64, "depth": 1, "heads": 2})
+
+
+def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
+    """The same for one GPU, and patches of 100 ms."""
+    model = ModelConfig(
+        stride=50,
+        positions=94,
+        width=384,
+        depth=6,
+        heads=6,
+        concept_width=128,
+        tau=0.2,
+        amplitude=True,
+    )
+    train = TrainConfig(
+        max_epochs=60,
+        warmup_epochs=3,
+        batch_size=64,
+        accumulate=1,
+        lr=5e-4,
+        final_lr=5e-6,
+        average=0.999,
+    )
+    return _as_it_is_used(recipe(), name, model, train, {"width": 192, "depth": 2, "heads": 3})
+
+
+def _as_it_is_used(
+    full: Config, name: str, model: ModelConfig, train: TrainConfig, narrow: dict[str, int]
+) -> Config:
+    """A recipe that learns as its encoder will be used; the paper's size and length can do without.
+
+    The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
+    lead's amplitude; whole blocks are masked; rare leaves are drawn more often; what is exported is an
+    average of the weights. docs/pretrained.md measures each of them.
+    """
+    return _derived(
+        full,
+        name=name,
+        model=model,
+        sampling=SamplingConfig(balance=0.5),
+        masking=MaskingConfig(block_patches=400 // model.stride, block_leads=3, hidden_leads=True),
+        clean=CleanConfig(supervised=True, augmentation="rhythm-safe", crop=True),
+        regulariser=full.regulariser and RegulariserConfig(p_lead=0.1, p_drop=0.0),
+        ar=_changed(full.ar, **narrow),
+        jepa=_changed(full.jepa, **narrow, horizon=0.05),
+        view=_changed(full.view, weight=0.2, tau=0.1, width=128, augmentation="rhythm-safe"),
+        gscl=_changed(full.gscl, sigma=0.4, rule="most-specific", node_width=64),
+        msps=_changed(full.msps, ramp_epochs=1.0, hidden=128, z_score="corpus"),
+        train=train,
+    )
+
+
 RECIPES: dict[str, Callable[[], Config]] = {
     "c1": c1,
     "c1-gscl": c1_gscl,
     "c2p": c2p,
     "c2": c2,
     "c3": c3,
+    "small": small,
+    "small-c1": partial(small, c1, "small-c1"),
+    "small-c2p": partial(small, c2p, "small-c2p"),
+    "small-c2": partial(small, c2, "small-c2"),
+    "base": base,
     "tiny": tiny,
     "tiny-c1": partial(tiny, c1, "tiny-c1"),
     "tiny-c2p": partial(tiny, c2p, "tiny-c2p"),
@@ -171,3 +267,7 @@ def by_name(name: str) -> Config:
 
 def _derived(base: Config, **changes: object) -> Config:
     return base.model_copy(update=changes)
+
+
+def _changed(objective: T | None, **changes: object) -> T | None:
+    return objective and objective.model_copy(update=changes)

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus
+from marecg.corpus.sampling import systematic
 from marecg.corpus.supervision import Supervision
 
 
@@ -46,7 +47,7 @@ class BatchStream:
 
     Epochs are laid end to end, each in an order of its own, and cut into global batches of
     `world · batch_size` records; rank r takes its slice. No record is dropped, none is seen twice in an
-    epoch, and no batch is short.
+    epoch, and no batch is short. With `draws_M` an epoch has as many records, some of them more than once.
 
     Args:
         corpus: the prepared corpus.
@@ -54,6 +55,7 @@ class BatchStream:
         batch_size: B, per rank.
         length: how many micro-batches the run has.
         seed, rank, world: what the draws depend on.
+        draws_M: how often each record comes in an epoch, on average; once each if None.
 
     Attributes:
         seconds: what fetching took so far.
@@ -68,6 +70,7 @@ class BatchStream:
         seed: int,
         rank: int = 0,
         world: int = 1,
+        draws_M: NDArray[np.float64] | None = None,
     ) -> None:
         self.corpus = corpus
         self.supervision = supervision
@@ -76,6 +79,7 @@ class BatchStream:
         self.seed = seed
         self.rank = rank
         self.world = world
+        self.draws_M = draws_M
         self.next = 0
         self.seconds = 0.0
         self._orders: dict[int, NDArray[np.int64]] = {}
@@ -115,7 +119,10 @@ class BatchStream:
         """The order of an epoch, drawn once for all the batches in it."""
         if epoch in self._orders:
             return self._orders[epoch]
-        return np.random.default_rng([self.seed, epoch]).permutation(len(self.corpus))
+        generator = np.random.default_rng([self.seed, epoch])
+        if self.draws_M is None:
+            return generator.permutation(len(self.corpus))
+        return generator.permutation(systematic(self.draws_M, generator.random()))
 
     def state_dict(self) -> dict[str, int]:
         """Where the stream is, for a checkpoint."""

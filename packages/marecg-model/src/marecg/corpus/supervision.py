@@ -3,16 +3,21 @@
 Shapes: M records of the corpus or B of a batch, N concepts, K the most beats of a record, T patches.
 """
 
+from collections.abc import Collection
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ecg_ontology import Ontology
 from marecg.config import ModelConfig, Settings, paper
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
+
+SMALLEST_STD = 1e-6
+"""Added to a standard deviation that is divided by."""
 
 
 class SoftTargets(Settings):
@@ -49,21 +54,42 @@ class Supervision(NamedTuple):
         model: ModelConfig,
         soft: SoftTargets | None = None,
         limits: RhythmThresholds | None = None,
+        *,
+        without_codes: Collection[str] = (),
+        standardised: bool = False,
     ) -> Self:
-        """Make it for a whole corpus, as the encoder's patches, σ and the thresholds of a run want it."""
+        """Make it for a whole corpus, as the encoder's patches, σ and the thresholds of a run want it.
+
+        Args:
+            corpus, ontology: the records, and what their codes mean.
+            model: the patches, as many as its context has.
+            soft, limits: of GSCL and MSPS.
+            without_codes: sources whose codes are not read: their records have no leaf.
+            standardised: mean RR and RR-CV as z-scores over the corpus.
+        """
         soft, limits = soft or SoftTargets(), limits or RhythmThresholds()
-        targets = ontology.soft_targets(corpus.y, sigma=soft.sigma, rule=soft.rule)
+        y_MN = labels(corpus, without_codes)
+        targets = ontology.soft_targets(y_MN, sigma=soft.sigma, rule=soft.rule)
         rhythm = physiology(corpus.rpeaks, model, limits)
+        known_M = rhythm.rate_M != Rate.NONE
+
+        def scaled(value_M: NDArray[np.float32]) -> NDArray[np.float32]:
+            if not (standardised and known_M.any()):
+                return value_M
+            mean, std = value_M[known_M].mean(), value_M[known_M].std()
+            scaled_M: NDArray[np.float32] = (value_M - mean) / (std + SMALLEST_STD)
+            return scaled_M
+
         most = max((len(peaks) for peaks in corpus.rpeaks), default=0)
         rpeaks = np.full((len(corpus), most), -1, np.int64)
         for row, peaks in enumerate(corpus.rpeaks):
             rpeaks[row, : len(peaks)] = peaks
         return cls(
-            torch.from_numpy(corpus.y.astype(bool)),
+            torch.from_numpy(y_MN.astype(bool)),
             torch.from_numpy(targets.astype(np.float32)),
             torch.from_numpy(rpeaks),
-            torch.from_numpy(rhythm.mean_rr_M),
-            torch.from_numpy(rhythm.rr_cv_M),
+            torch.from_numpy(scaled(rhythm.mean_rr_M)),
+            torch.from_numpy(scaled(rhythm.rr_cv_M)),
             torch.from_numpy(rhythm.rate_M),
             torch.from_numpy(rhythm.alternates_M),
             torch.from_numpy(rhythm.phase_MT),
@@ -73,7 +99,26 @@ class Supervision(NamedTuple):
         """The supervision of some records."""
         return type(self)(*(value[rows_B] for value in self))
 
+    def of_patches(self, patches: int) -> Self:
+        """The same of a record's first patches alone."""
+        return self._replace(phase_BT=self.phase_BT[:, :patches])
+
+    def later(self, start_B: Tensor, model: ModelConfig) -> Self:
+        """The same of the context that begins at each record's patch `start_B`."""
+        patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
+        shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
+        return self._replace(
+            phase_BT=self.phase_BT.gather(1, patch_BT),
+            rpeaks_BK=torch.where(self.rpeaks_BK < 0, -1, shifted_BK).clamp(min=-1),
+        )
+
     @property
     def known_B(self) -> Tensor:
         """Which records have a readable rhythm."""
         return self.rate_B != Rate.NONE
+
+
+def labels(corpus: Corpus, without_codes: Collection[str] = ()) -> NDArray[np.uint8]:
+    """The active leaves uint8 [M, N], none for records of the sources whose codes are not read."""
+    read_M = ~np.isin(corpus.sources, list(without_codes))
+    return corpus.y * read_M[:, None].astype(np.uint8)

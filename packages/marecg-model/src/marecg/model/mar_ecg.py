@@ -40,7 +40,9 @@ class MarEcg(Pretrained):
     def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
         super().__init__(config, ontology)
         self.revin = RevIN(config.context, config.revin_eps)
-        self.tokens = Tokens(len(LEADS), config.positions, config.patch, config.width)
+        self.tokens = Tokens(
+            len(LEADS), config.positions, config.patch, config.width, amplitude=config.amplitude
+        )
         self.encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
         self.pool = RhythmPool(config.width, config.queries, config.eta)
         self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
@@ -74,7 +76,7 @@ class MarEcg(Pretrained):
         hidden_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
         if absent_BC is not None:
             hidden_BTC = hidden_BTC | absent_BC[:, None]
-        return self.encoder(self.tokens(x_BTCP, hidden_BTC)), real_BT, scale
+        return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
         """The logits of q over the N concepts (eq. gscl-pred), [B, N].

@@ -19,6 +19,7 @@ from ecg_ontology import Ontology
 from ecg_ontology.files import refuse_others, replacing
 from marecg.config import LEADS, ModelConfig, Settings
 from marecg.errors import CheckpointError, EcgError, UsageError
+from marecg.model import installed
 from marecg.model.card import Provenance, model_card
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
@@ -165,13 +166,31 @@ def _local(given: str | Path) -> Path | None:
         return path / "model"
     if path.is_dir():
         return path
+    packaged = installed.installed(str(given))
+    if packaged is not None:
+        return packaged
     if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
         return None
+    if str(given) == installed.DEFAULT:
+        raise CheckpointError(
+            "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
+        )
     raise CheckpointError(
         "is not a folder",
         where=given,
-        remedy="Name a run, its folder 'model', or the id owner/name of a model on the Hugging Face hub",
+        remedy="Name a run, its folder 'model', an installed model such as marecg-small, or the id "
+        "owner/name of a model on the Hugging Face hub",
     )
+
+
+def names_model(given: str | Path) -> bool:
+    """Whether a name means a model: a run, a model's folder, an installed model, or one on the hub."""
+    path = Path(given).expanduser()
+    if installed.installed(str(given)) is not None:
+        return True
+    if not path.exists():
+        return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
+    return any((folder / name).is_file() for folder in (path, path / "model") for name in FILES)
 
 
 def _fetched(hub_id: str, **how: Any) -> Path:

@@ -18,3 +18,23 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
     pairs = patches * leads
     rank = torch.rand(batch, pairs, generator=generator, device=generator.device).argsort(1).argsort(1)
     return (rank < math.ceil(ratio * pairs)).view(batch, patches, leads)
+
+
+def block_mask(
+    batch: int, patches: int, leads: int, ratio: float, block: tuple[int, int], generator: torch.Generator
+) -> Tensor:
+    """Draw M in blocks, which neighbours in time or lead can't fill in: ⌈r·n⌉ of the n blocks of a record.
+
+    Args:
+        block: patches in a row and leads at a time; which leads go together is drawn for each record.
+
+    Returns:
+        As `random_mask`, which it is for blocks of one pair.
+    """
+    along, across = block
+    coarse = random_mask(batch, math.ceil(patches / along), math.ceil(leads / across), ratio, generator)
+    if block == (1, 1):
+        return coarse
+    whole_BTC = coarse.repeat_interleave(along, 1)[:, :patches].repeat_interleave(across, 2)[..., :leads]
+    place_BC = torch.rand(batch, leads, generator=generator, device=generator.device).argsort(1)
+    return whole_BTC.gather(2, place_BC[:, None].expand_as(whole_BTC))

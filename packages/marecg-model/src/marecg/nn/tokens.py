@@ -6,7 +6,9 @@ Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width.
 import torch
 from torch import Tensor, nn
 
+from marecg.nn.amplitude import Amplitude
 from marecg.nn.attention import init_linear
+from marecg.nn.revin import Scale
 
 
 def patchify(x_BCL: Tensor, patch: int, stride: int) -> Tensor:
@@ -25,9 +27,12 @@ class Tokens(nn.Module):
 
     A masked pair has the learned token m in place of its content W_p x. Its two embeddings stay: without
     them the masked tokens of a record would all be the same, and attention could not tell where they are.
+    With `amplitude` the tokens of a lead also carry its scale; see `marecg.nn.amplitude`.
     """
 
-    def __init__(self, leads: int, positions: int, patch: int, width: int) -> None:
+    def __init__(
+        self, leads: int, positions: int, patch: int, width: int, *, amplitude: bool = False
+    ) -> None:
         super().__init__()
         self.project = nn.Linear(patch, width, bias=False)
         init_linear(self.project)
@@ -36,11 +41,15 @@ class Tokens(nn.Module):
         self.mask = nn.Parameter(torch.empty(width))
         for embedding in (self.lead, self.position, self.mask):
             nn.init.trunc_normal_(embedding, std=0.02)
+        self.amplitude = Amplitude(width) if amplitude else None
 
-    def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None) -> Tensor:
-        """Return z_BTCD; `hidden_BTC` is True where a pair is masked or padded."""
+    def forward(self, x_BTCP: Tensor, hidden_BTC: Tensor | None = None, scale: Scale | None = None) -> Tensor:
+        """Return z_BTCD; `hidden_BTC` is True where a pair is masked or padded, `scale` what RevIN took."""
         content_BTCD = self.project(x_BTCP)
         if hidden_BTC is not None:
             content_BTCD = torch.where(hidden_BTC[..., None], self.mask.to(content_BTCD.dtype), content_BTCD)
-        where_TCD = self.position[: x_BTCP.shape[1], None] + self.lead
-        return content_BTCD + where_TCD  # type: ignore[no-any-return]
+        z_BTCD = content_BTCD + (self.position[: x_BTCP.shape[1], None] + self.lead)
+        if self.amplitude is not None:
+            assert scale is not None, "the tokens carry each lead's scale"
+            z_BTCD = z_BTCD + self.amplitude(scale, hidden_BTC)[:, None]
+        return z_BTCD  # type: ignore[no-any-return]

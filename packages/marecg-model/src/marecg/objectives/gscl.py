@@ -48,7 +48,7 @@ class Gscl(Objective):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`gscl`; the monitors read the logits too."""
-        seen = views.masked
+        seen = views.supervised
         concept_BK = seen.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
         return {"gscl": gscl_loss(views.logits_BN, seen.supervision.target_BN)}

@@ -26,6 +26,9 @@ class JepaConfig(ObjectiveConfig):
 
     weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
     momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
+    horizon: float | None = chosen(
+        None, "share of the run that the slow encoder averages over, in place of a fixed momentum", gt=0, le=1
+    )
     width: int = chosen(384, "the predictor's width, half the encoder's, as in I-JEPA", gt=0)
     depth: int = chosen(4, "I-JEPA has 6 to 12 at twice our depth", gt=0)
     heads: int = chosen(6, "64 wide each", gt=0)
@@ -67,7 +70,10 @@ class Jepa(Objective):
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """The slow encoder follows."""
-        self.ema.update(_followed(model), momentum_at(step, total_steps, self.settings.momentum))
+        start, horizon = self.settings.momentum, self.settings.horizon
+        if horizon is not None:
+            start = 1 - 1 / max(1.0, horizon * total_steps)
+        self.ema.update(_followed(model), momentum_at(step, total_steps, start))
 
     def encoders(self) -> Iterable[Encoder]:
         """The slow one."""

@@ -55,7 +55,7 @@ class Mpct(Objective):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """L_ICA, L_BCA and L_OPA."""
-        mpct, seen = self.settings, views.masked
+        mpct, seen = self.settings, views.supervised
         known, concept_BK = seen.supervision, seen.concept_BK
         beats_BKD, real_BK = pool_beats(
             seen.h_bar_BTD, known.rpeaks_BK, self.patch, self.stride, mpct.beat_reach

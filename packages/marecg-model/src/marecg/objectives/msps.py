@@ -4,13 +4,13 @@ Shapes: B batch, T patches, R = K_r rhythm outputs, K_p position and K_φ phase 
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from marecg.config import paper
+from marecg.config import chosen, paper
 from marecg.ecg.physiology import RhythmThresholds
 from marecg.nn.heads import MLP
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
@@ -43,6 +43,9 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
     alpha_mrr: float = paper(0.5, "§sec:values", ge=0)
     alpha_cv: float = paper(0.5, "§sec:values", ge=0)
     hidden: int = paper(256, "§Computational efficiency: two MLPs of hidden width 256", gt=0)
+    z_score: Literal["batch", "corpus"] = chosen(
+        "batch", "as the paper says; over the corpus, as in small, it is no noise of small batches"
+    )
     buckets: int = paper(8, "§sec:values: K_p", gt=0)
 
     def build(self, parts: Parts) -> "Msps":
@@ -63,10 +66,11 @@ class Msps(Objective):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
-        seen = views.masked
+        seen = views.supervised
         known = seen.supervision
         target = RhythmTarget(known.alternates_B, known.rate_B, known.mean_rr_B, known.rr_cv_B, known.known_B)
-        named = patch_rhythm_losses(self.rhythm_head(seen.h_bar_BTD), target)
+        within_batch = self.settings.z_score == "batch"
+        named = patch_rhythm_losses(self.rhythm_head(seen.h_bar_BTD), target, z_score=within_batch)
         return named | patch_position_losses(self.position_head(seen.h_bar_BTD), known.phase_BT)
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
@@ -92,10 +96,11 @@ class RhythmTarget(NamedTuple):
     known_B: Tensor
 
 
-def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget) -> dict[str, Tensor]:
+def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget, *, z_score: bool = True) -> dict[str, Tensor]:
     """L_alt, L_rate, L_mRR, L_cv: each record's statistics asked of every one of its patches.
 
-    Mean RR and RR-CV are z-scored over the known records of the batch. With none known, all are zero.
+    With `z_score` mean RR and RR-CV are standardised over the known records of the batch; else they are taken
+    as they come. With none known, all are zero.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)
@@ -104,7 +109,8 @@ def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget) -> dict[str, Tens
         return (loss_BT.mean(1) * known_B).sum() / count
 
     def squared(out_BT: Tensor, value_B: Tensor) -> Tensor:
-        return over_known((out_BT - _z_score(value_B, known_B)[:, None]).square())
+        asked_B = _z_score(value_B, known_B) if z_score else value_B
+        return over_known((out_BT - asked_B[:, None]).square())
 
     shape_BT = out_BTR.shape[:2]
     alternates_BT = target.alternates_B[:, None].expand(shape_BT).to(out_BTR.dtype)

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from marecg.config import ModelConfig, paper
+from marecg.config import Augmentation, ModelConfig, paper
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
-from marecg.objectives.views import Augmentation, Views
+from marecg.objectives.views import Views
 
 
 class ViewConfig(ObjectiveConfig):

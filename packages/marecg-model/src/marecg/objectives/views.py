@@ -6,29 +6,32 @@ D width, K concept width (d_c), N concepts.
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from marecg.config import LEADS, MaskingConfig, RegulariserConfig
+from marecg.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.corpus.batches import Batch
 from marecg.corpus.supervision import Supervision
 from marecg.ecg.augment import AUGMENTATIONS
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.dropout import dropout
-from marecg.nn.masking import random_mask
+from marecg.nn.masking import block_mask
 from marecg.nn.pooling import lead_mean
+from marecg.nn.revin import Scale
 from marecg.nn.tokens import full_patches, patchify
-
-Augmentation = Literal["unconstrained", "rhythm-safe"]
 
 
 class Signal(NamedTuple):
-    """A batch cut into patches: normalised x [B, S, C, P], and bool [B, S] where a patch holds no padding."""
+    """A batch cut into patches: normalised x [B, S, C, P], and bool [B, S] where a patch holds no padding.
+
+    `scale` is what RevIN took away.
+    """
 
     x_BSCP: Tensor
     real_BS: Tensor
+    scale: Scale
 
 
 class Pass:
@@ -46,7 +49,7 @@ class Pass:
         self, model: MarEcg, signal: Signal, masked_BTC: Tensor, h_BTCD: Tensor, supervision: Supervision
     ) -> None:
         self._model = model
-        self.x_BSCP, self.real_BS = signal
+        self.x_BSCP, self.real_BS, _ = signal
         self.masked_BTC = masked_BTC
         self.h_BTCD = h_BTCD
         self.supervision = supervision
@@ -83,6 +86,7 @@ class Views:
         model: what is trained.
         batch: signals and their supervision.
         masking: how M is drawn.
+        clean: how the unmasked pass looks at a record, and whether it is the one that is supervised.
         regulariser: what hides leads and drops entries of H in every pass; None does neither.
         generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.
         all_ranks: gathers [B, K] over the ranks with gradients, so that all have the same negatives.
@@ -96,6 +100,7 @@ class Views:
         model: MarEcg,
         batch: Batch,
         masking: MaskingConfig,
+        clean: CleanConfig,
         regulariser: RegulariserConfig | None,
         generator: torch.Generator,
         all_ranks: Callable[[Tensor], Tensor],
@@ -103,6 +108,7 @@ class Views:
         self.model = model
         self.batch = batch
         self.masking = masking
+        self.cleaning = clean
         self.regulariser = regulariser
         self.generator = generator
         self.all_ranks = all_ranks
@@ -112,11 +118,20 @@ class Views:
     @cached_property
     def masked(self) -> Pass:
         """The pass that does not see M, nor padding, nor the leads that the regulariser hides."""
-        context, leads = self.model.config.context_patches, len(LEADS)
-        masked_BTC = random_mask(
-            len(self.batch.d_BCL), context, leads, self.masking.ratio, self.generator
-        ).to(self.batch.d_BCL.device)
-        return self._passed(self._signal, masked_BTC)
+        masking, context = self.masking, self.model.config.context_patches
+        block = (masking.block_patches, masking.block_leads)
+        masked_BTC = block_mask(
+            len(self.batch.d_BCL), context, len(LEADS), masking.ratio, block, self.generator
+        )
+        masked_BTC = masked_BTC.to(self.batch.d_BCL.device)
+        return self._passed(
+            self._signal, masked_BTC, self.batch.supervision, hidden_leads_asked=masking.hidden_leads
+        )
+
+    @property
+    def supervised(self) -> Pass:
+        """The pass that codes and physiology supervise: the masked one, unless `clean.supervised`."""
+        return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
     def clean(self, augmentation: Augmentation | None = None) -> Pass:
         """A pass with nothing masked, over the records as they are or augmented; one per kind and batch."""
@@ -129,7 +144,7 @@ class Views:
         """H of the context [B, T, C, D] by other tokens and another encoder: only padding is hidden."""
         x_BTCP = self._signal.x_BSCP[:, : self.model.config.context_patches]
         padding_BTC = ~self._signal.real_BS[:, : x_BTCP.shape[1], None].expand(x_BTCP.shape[:3])
-        return encoder(tokens(x_BTCP, padding_BTC))  # type: ignore[no-any-return]
+        return encoder(tokens(x_BTCP, padding_BTC, self._signal.scale))  # type: ignore[no-any-return]
 
     @property
     def reached(self) -> set[str]:
@@ -139,35 +154,60 @@ class Views:
 
     @cached_property
     def _signal(self) -> Signal:
-        return self._patches(self.batch.x_BCL)
+        return self._patches(self.batch.x_BCL, self.batch.n_valid_B)
 
     def _cleanly(self, augmentation: Augmentation | None) -> Pass:
+        shape, batch = self.model.config, self.batch
+        x_BCL, n_valid_B, supervision = batch.x_BCL, batch.n_valid_B, batch.supervision
         signal = self._signal
+        if self.cleaning.crop:
+            spare_B = (n_valid_B - shape.context).clamp(min=0) // shape.stride
+            draw_B = torch.rand(len(x_BCL), generator=self.generator, device=self.generator.device)
+            start_B = (draw_B.to(x_BCL.device) * (spare_B + 1)).long()
+            x_BCL = _cut(x_BCL, start_B * shape.stride, shape.context)
+            n_valid_B = (n_valid_B - start_B * shape.stride).clamp(max=shape.context)
+            supervision = supervision.later(start_B, shape)
         if augmentation is not None:
-            x_BCL = AUGMENTATIONS[augmentation](self.batch.x_BCL, self.model.config.fs, self.generator)
-            signal = self._patches(x_BCL)
-        shape_BTC = (len(self.batch.d_BCL), self.model.config.context_patches, len(LEADS))
-        nothing_BTC = torch.zeros(shape_BTC, dtype=torch.bool, device=self.batch.d_BCL.device)
-        return self._passed(signal, nothing_BTC)
+            x_BCL = AUGMENTATIONS[augmentation](x_BCL, shape.fs, self.generator)
+        if self.cleaning.crop or augmentation is not None:
+            signal = self._patches(x_BCL, n_valid_B)
+        shape_BTC = (len(x_BCL), shape.context_patches, len(LEADS))
+        nothing_BTC = torch.zeros(shape_BTC, dtype=torch.bool, device=x_BCL.device)
+        return self._passed(signal, nothing_BTC, supervision)
 
-    def _passed(self, signal: Signal, masked_BTC: Tensor) -> Pass:
-        return Pass(self.model, signal, masked_BTC, self._encode(signal, masked_BTC), self.batch.supervision)
-
-    def _patches(self, x_BCL: Tensor) -> Signal:
-        """RevIN, then patches of the whole record window."""
-        shape, n_valid_B = self.model.config, self.batch.n_valid_B
-        normalised_BCL, _ = self.model.revin(x_BCL, n_valid_B)
-        x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
-        return Signal(x_BSCP, full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride))
-
-    def _encode(self, signal: Signal, masked_BTC: Tensor) -> Tensor:
-        """H of the context, with masked pairs, padding and, by the regulariser, whole leads hidden."""
+    def _passed(
+        self,
+        signal: Signal,
+        masked_BTC: Tensor,
+        supervision: Supervision,
+        *,
+        hidden_leads_asked: bool = False,
+    ) -> Pass:
+        """Encode the context, with masked pairs, padding and, by the regulariser, whole leads hidden."""
         regulariser, generator = self.regulariser, self.generator
         x_BTCP = signal.x_BSCP[:, : masked_BTC.shape[1]]
         hidden_BTC = masked_BTC | ~signal.real_BS[:, : masked_BTC.shape[1], None]
         if regulariser:
             lead_shape = (len(x_BTCP), 1, x_BTCP.shape[2])
             draw_B1C = torch.rand(lead_shape, generator=generator, device=generator.device)
-            hidden_BTC = hidden_BTC | (draw_B1C < regulariser.p_lead).to(hidden_BTC.device)
-        h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC))
-        return dropout(h_BTCD, regulariser.p_drop, generator) if regulariser else h_BTCD
+            lead_B1C = (draw_B1C < regulariser.p_lead).to(hidden_BTC.device)
+            hidden_BTC = hidden_BTC | lead_B1C
+            if hidden_leads_asked:
+                masked_BTC = masked_BTC | lead_B1C
+        h_BTCD = self.model.encoder(self.model.tokens(x_BTCP, hidden_BTC, signal.scale))
+        if regulariser:
+            h_BTCD = dropout(h_BTCD, regulariser.p_drop, generator)
+        return Pass(self.model, signal, masked_BTC, h_BTCD, supervision.of_patches(masked_BTC.shape[1]))
+
+    def _patches(self, x_BCL: Tensor, n_valid_B: Tensor) -> Signal:
+        """RevIN, then patches of all there is."""
+        shape = self.model.config
+        normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
+        x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
+        return Signal(x_BSCP, full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride), scale)
+
+
+def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:
+    """So many samples of each record from its own start on."""
+    place_BL = start_B[:, None] + torch.arange(length, device=x_BCL.device)
+    return x_BCL.gather(2, place_BL[:, None].expand(-1, x_BCL.shape[1], -1))

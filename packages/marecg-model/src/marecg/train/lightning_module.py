@@ -14,6 +14,8 @@ from torch.nn.utils import clip_grad_norm_
 
 from marecg.corpus.batches import Batch
 from marecg.errors import DivergedError
+from marecg.model.mar_ecg import MarEcg
+from marecg.nn.ema import Ema
 from marecg.recipes import Config
 from marecg.train.monitors import monitor
 from marecg.train.network import Network
@@ -21,6 +23,8 @@ from marecg.train.schedule import lr_factor, parameter_groups
 
 logger = logging.getLogger(__name__)
 
+WARMING_STEPS = 10
+"""The average of the weights forgets its beginning over about so many steps."""
 NON_FINITE_IN_A_ROW = 10
 """So many steps without finite gradients, one after the other, end the run."""
 
@@ -42,6 +46,7 @@ class Pretraining(lightning.LightningModule):
         self.skipped_steps = 0
         self.non_finite_in_a_row = 0
         self.monitored: dict[str, float] = {}
+        self.average = Ema(network) if config.train.average else None
         self._last: tuple[Batch, dict[str, Tensor]] | None = None
 
     def training_step(self, batch: Batch, batch_idx: int) -> dict[str, Tensor]:
@@ -79,6 +84,16 @@ class Pretraining(lightning.LightningModule):
         """Step, then let the objectives do what follows."""
         super().optimizer_step(*args, **kwargs)
         self.network.after_step(self.global_step, self.total_steps)
+        if self.average is not None:
+            # The first steps would weigh too much if the average began with its full momentum.
+            momentum = min(self.config.train.average, self.global_step / (self.global_step + WARMING_STEPS))
+            self.average.update(self.network, momentum)
+
+    def exported(self) -> MarEcg:
+        """The model that the run leaves: of the averaged weights where there are any."""
+        network = self.network if self.average is None else self.average.module
+        assert isinstance(network, Network)
+        return network.export()
 
     def configure_optimizers(self) -> Any:
         """AdamW over the model and each objective's heads, groups of their own on the same schedule."""

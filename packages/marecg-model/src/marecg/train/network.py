@@ -73,7 +73,9 @@ class Network(nn.Module):
             ConfigError: an objective names a loss that it never weighs, or reads what it does not reach.
         """
         config = self.config
-        views = Views(self.model, batch, config.masking, config.regulariser, generator, all_ranks)
+        views = Views(
+            self.model, batch, config.masking, config.clean, config.regulariser, generator, all_ranks
+        )
         terms: list[Tensor] = []
         named: dict[str, Tensor] = {}
         for name, objective in self.objectives.items():

@@ -24,6 +24,7 @@ from marecg.corpus import trained_on
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.plan import held
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision
 from marecg.errors import CorpusError, StoppedError
 from marecg.model.card import Provenance
@@ -69,6 +70,7 @@ class CorpusData(lightning.LightningDataModule):
             self.config.train.seed,
             self.trainer.global_rank,
             self.trainer.world_size,
+            draws(self.corpus, self.config.sampling),
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
@@ -147,7 +149,7 @@ def _run(
     if trainer.is_global_zero and already:
         logger.warning("%s: nothing done, the run is complete", folder)
     elif trainer.is_global_zero:
-        model = module.network.export()
+        model = module.exported()
         model.ontology = ontology
         model.provenance = Provenance(
             recipe=config.name,

@@ -1,0 +1,65 @@
+"""Which records an epoch draws: all alike, or rare leaves more often and each source by its share.
+
+Shapes: M records, N concepts.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import SamplingConfig
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import labels
+from marecg.errors import ConfigError
+
+MOST_OFTEN = 12.0
+"""No record comes more often than this many times the median one: few records would be learnt by heart."""
+
+
+def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | None:
+    """How often each record comes in an epoch of M draws, on average, float64 [M]; None if all come once.
+
+    A record is drawn as its rarest leaf wants it: in proportion to that leaf's frequency to the power of
+    −`balance`; one without a leaf is drawn like the commonest.
+
+    Raises:
+        ConfigError: a source with a share is not in the corpus, or the shares leave nothing for the others.
+    """
+    if not sampling.balance and not sampling.shares:
+        return None
+    weight_M = _balanced(labels(corpus, sampling.without_codes), sampling.balance)
+    sources_M = np.array(corpus.sources)
+    shares = dict(sampling.shares)
+    missing = sorted(shares.keys() - set(corpus.sources))
+    if missing:
+        remedy = f"The sources are {', '.join(sorted(set(corpus.sources)))}"
+        raise ConfigError(f"sampling.shares names {missing[0]}, which the corpus lacks", remedy=remedy)
+    others_M = ~np.isin(sources_M, list(shares))
+    rest = 1 - sum(shares.values())
+    if rest < 0 or (rest > 0) != bool(others_M.any()):
+        problem = f"sampling.shares leave {rest:g} for {int(others_M.sum())} other records"
+        raise ConfigError(problem, remedy="Let the shares of all sources make 1")
+    parts = [(sources_M == source, share) for source, share in shares.items()] + [(others_M, rest)]
+    for part_M, share in parts:
+        if part_M.any():
+            weight_M[part_M] *= share / weight_M[part_M].sum()
+    return weight_M * len(corpus)
+
+
+def systematic(draws_M: NDArray[np.float64], offset: float) -> NDArray[np.int64]:
+    """M record numbers, each floor or ceiling of its average often (systematic sampling, Cochran 1977, §8).
+
+    Example:
+        >>> systematic(np.array([0.5, 2.0, 0.5]), 0.25).tolist()
+        [0, 1, 1]
+    """
+    reach_M = np.cumsum(draws_M) * (len(draws_M) / draws_M.sum())
+    found_M = np.searchsorted(reach_M, np.arange(len(draws_M)) + offset, side="right")
+    return np.minimum(found_M, len(draws_M) - 1)
+
+
+def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
+    count_N = np.maximum(y_MN.sum(axis=0, dtype=np.int64), 1)
+    wanted_N = (count_N.max() / count_N) ** balance
+    weight_M = np.maximum((y_MN * wanted_N).max(axis=1), 1.0)
+    capped_M: NDArray[np.float64] = np.minimum(weight_M, MOST_OFTEN * np.median(weight_M))
+    return capped_M

@@ -1,0 +1,38 @@
+"""What RevIN takes away and a clinician measures: how tall a lead is, given back to its tokens.
+
+RevIN scales every lead to unit variance, so that hypertrophy's tall QRS and a low-voltage record look alike.
+With this embedding the logarithm of the scale goes on beside the normalised content; the paper's recipes have
+none.
+
+Shapes: B batch, T patches, C leads, D width.
+"""
+
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+
+from marecg.nn.attention import init_linear
+from marecg.nn.revin import Scale
+
+
+class Amplitude(nn.Module):
+    """An embedding of each lead's log standard deviation, [B, C, D]; zero for a lead that is hidden whole.
+
+    σ in mV is standardised by its mean and spread over 12-lead records at rest, so that no map begins
+    saturated.
+    """
+
+    MEAN, SPREAD = -1.8, 0.6
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.widen = nn.Linear(1, width)
+        self.mix = nn.Linear(width, width)
+        self.apply(init_linear)
+
+    def forward(self, scale: Scale, hidden_BTC: Tensor | None = None) -> Tensor:
+        """Embed the scale that RevIN divided by; `hidden_BTC` is True where a pair is masked or padded."""
+        standard_BC1 = (scale.std_BC1.log() - self.MEAN) / self.SPREAD
+        embedding_BCD: Tensor = self.mix(gelu(self.widen(standard_BC1)))
+        if hidden_BTC is None:
+            return embedding_BCD
+        return embedding_BCD.masked_fill(hidden_BTC.all(1)[..., None], 0.0)

@@ -1,0 +1,87 @@
+"""How often a record comes, and whose codes are read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ecg_ontology
+from marecg.config import SamplingConfig
+from marecg.corpus.batches import BatchStream
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
+from marecg.corpus.supervision import Supervision
+from marecg.errors import ConfigError
+from marecg.recipes import Config
+
+
+@pytest.fixture
+def corpus(corpus_folder: Path) -> Corpus:
+    """Six records of leaf 25, two of leaf 7, two without any; the last four are of another source."""
+    opened = Corpus.open(corpus_folder)
+    y_MN = np.zeros_like(opened.y)
+    y_MN[:6, 25] = 1
+    y_MN[6:8, 7] = 1
+    return replace(opened, y=y_MN, sources=["a"] * 6 + ["b"] * 4)
+
+
+def test_without_a_wish_every_record_comes_once(corpus: Corpus) -> None:
+    assert draws(corpus, SamplingConfig()) is None
+
+
+def test_a_record_of_a_rarer_leaf_comes_more_often_by_the_root_of_the_ratio(corpus: Corpus) -> None:
+    often_M = draws(corpus, SamplingConfig(balance=0.5))
+    assert often_M is not None
+    np.testing.assert_allclose(often_M[6] / often_M[0], np.sqrt(6 / 2))
+    np.testing.assert_allclose(often_M[9], often_M[0])
+    np.testing.assert_allclose(often_M.sum(), len(corpus))
+
+
+def test_no_record_is_drawn_so_often_that_it_is_learnt_by_heart(corpus: Corpus) -> None:
+    often_M = draws(corpus, SamplingConfig(balance=9))
+    assert often_M is not None
+    np.testing.assert_allclose(often_M.max() / np.median(often_M), MOST_OFTEN)
+
+
+def test_a_source_gets_its_share_whatever_its_size(corpus: Corpus) -> None:
+    often_M = draws(corpus, SamplingConfig(shares={"b": 0.25}))
+    assert often_M is not None
+    np.testing.assert_allclose(often_M[6:].sum(), 0.25 * len(corpus))
+
+
+@pytest.mark.parametrize("shares", [{"c": 0.5}, {"a": 0.9, "b": 0.9}, {"a": 0.2, "b": 0.2}, {"a": 1.0}])
+def test_shares_that_can_not_be_are_refused(corpus: Corpus, shares: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=r"sampling\.shares"):
+        draws(corpus, SamplingConfig(shares=shares))
+
+
+@given(st.lists(st.floats(0.01, 50), min_size=1, max_size=40), st.floats(0, 0.999))
+def test_a_record_comes_as_often_as_it_should_to_within_one(weights: list[float], offset: float) -> None:
+    often_M = np.array(weights) * len(weights) / sum(weights)
+    counts = np.bincount(systematic(often_M, offset), minlength=len(weights))
+    assert counts.sum() == len(weights)
+    assert (np.abs(counts - often_M) < 1 + 1e-6).all()
+
+
+def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, micro: Config) -> None:
+    supervision = micro.supervision(corpus, ecg_ontology.load())
+    often_M = draws(corpus, SamplingConfig(shares={"b": 0.8}))
+    stream = BatchStream(corpus, supervision, 10, 40, seed=0, draws_M=often_M)
+    seen = np.concatenate([stream.rows(number) for number in range(40)])
+    assert abs((seen >= 6).mean() - 0.8) < 0.03
+
+
+def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus: Corpus, micro: Config) -> None:
+    supervision = Supervision.of(
+        corpus, ecg_ontology.load(), micro.model, without_codes=("a",), standardised=True
+    )
+    assert not supervision.y_BN[:6].any()
+    assert not supervision.target_BN[:6].any()
+    assert supervision.y_BN[6:8].any(1).all()
+    known_B = supervision.known_B
+    for value_B in (supervision.mean_rr_B[known_B], supervision.rr_cv_B[known_B]):
+        assert abs(float(value_B.mean())) < 1e-4
+        assert abs(float(value_B.std(correction=0)) - 1) < 1e-3

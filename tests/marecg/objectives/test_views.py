@@ -1,0 +1,106 @@
+"""The looks at a batch: what a clean, cropped pass sees, and what supervises it."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.config import CleanConfig, MaskingConfig, RegulariserConfig
+from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.prepared import Corpus
+from marecg.model.mar_ecg import MarEcg
+from marecg.objectives.views import Views
+from marecg.recipes import Config
+
+
+@pytest.fixture(scope="module")
+def config(micro: Config) -> Config:
+    return micro.model_copy(update={"clean": CleanConfig(supervised=True, crop=True)})
+
+
+@pytest.fixture(scope="module")
+def batch(corpus_folder: Path, config: Config) -> Batch:
+    corpus = Corpus.open(corpus_folder)
+    return BatchStream(corpus, config.supervision(corpus, ecg_ontology.load()), 8, 1, seed=0).batch(0)
+
+
+def views(
+    config: Config,
+    batch: Batch,
+    clean: CleanConfig,
+    regulariser: RegulariserConfig | None = None,
+    **masking: bool,
+) -> Views:
+    torch.manual_seed(0)
+    return Views(
+        MarEcg(config.model),
+        batch,
+        MaskingConfig(**masking),  # type: ignore[arg-type]
+        clean,
+        regulariser,
+        torch.Generator().manual_seed(0),
+        lambda z: z,
+    )
+
+
+def starts(config: Config, batch: Batch, seen: Views) -> list[int]:
+    """Where each record of the clean pass begins, found again by its samples."""
+    model, look = config.model, seen.clean()
+    found = []
+    for row in range(len(batch.rows_B)):
+        for start in range(0, batch.x_BCL.shape[2] - model.context + 1, model.stride):
+            part = batch.x_BCL[row : row + 1, :, start : start + model.context]
+            n_valid = (batch.n_valid_B[row : row + 1] - start).clamp(max=model.context)
+            normal, _ = seen.model.revin(part, n_valid)
+            if torch.allclose(normal[0, :, : model.patch].T, look.x_BSCP[row, 0].T, atol=1e-4):
+                found.append(start)
+                break
+    return found
+
+
+def test_each_record_begins_at_a_patch_of_its_own(config: Config, batch: Batch) -> None:
+    found = starts(config, batch, views(config, batch, config.clean))
+    assert len(found) == len(batch.rows_B)
+    assert len(set(found)) > 3
+
+
+def test_what_supervises_a_crop_moves_with_it(config: Config, batch: Batch) -> None:
+    seen = views(config, batch, config.clean)
+    known = seen.clean().supervision
+    for row, start in enumerate(starts(config, batch, seen)):
+        first = start // config.model.stride
+        whole_S, patches = batch.supervision.phase_BT[row], config.model.context_patches
+        assert torch.equal(known.phase_BT[row], whole_S[first : first + patches])
+        peaks = [peak - start for peak in batch.supervision.rpeaks_BK[row].tolist() if peak >= start]
+        assert [peak for peak in known.rpeaks_BK[row].tolist() if peak >= 0] == peaks
+
+
+def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config: Config, batch: Batch) -> None:
+    short = batch._replace(n_valid_B=torch.full_like(batch.n_valid_B, config.model.context + 10))
+    real_BT = views(config, short, config.clean).clean().real_BT
+    assert real_BT.all()
+    shorter = batch._replace(n_valid_B=torch.full_like(batch.n_valid_B, 2000))
+    assert views(config, shorter, config.clean).clean().real_BT.sum(1).tolist() == [
+        config.model.patches(2000)
+    ] * len(batch.rows_B)
+
+
+def test_supervision_reads_the_masked_pass_unless_it_is_told_otherwise(config: Config, batch: Batch) -> None:
+    plain = views(config, batch, CleanConfig())
+    assert plain.supervised is plain.masked
+    told = views(config, batch, CleanConfig(supervised=True, augmentation="rhythm-safe"))
+    assert told.supervised is told.clean("rhythm-safe")
+    assert not told.supervised.masked_BTC.any()
+
+
+def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config: Config, batch: Batch) -> None:
+    hiding = RegulariserConfig(p_lead=0.5, p_drop=0.0)
+    without = views(config, batch, CleanConfig(), hiding).masked.masked_BTC
+    asked = views(config, batch, CleanConfig(), hiding, hidden_leads=True).masked.masked_BTC
+    whole_BC = asked.all(1)
+    assert not without.all(1).any()
+    assert 0.3 < whole_BC.float().mean() < 0.7
+    assert torch.equal(
+        asked[~whole_BC[:, None].expand_as(asked)], without[~whole_BC[:, None].expand_as(asked)]
+    )
