@@ -1,9 +1,9 @@
 # Two commands are all the set-up: `make demo` and `make test`. Each prepares .venv by itself.
 PYTHON ?= python3.11
 BIN := .venv/bin
-SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml cli/pyproject.toml
+SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml packages/marecg-small/pyproject.toml cli/pyproject.toml
 
-.PHONY: install demo test lint wheels bench docs clean
+.PHONY: install demo test lint wheels bench docs pretrained clean
 
 install: .venv/.installed
 
@@ -13,7 +13,7 @@ install: .venv/.installed
 	$(BIN)/pip install --quiet --upgrade -c constraints.txt pip
 	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
 	$(BIN)/pip install --quiet -c constraints.txt --group dev \
-		-e "packages/ecg-ontology[all]" -e "packages/marecg-model[all]" -e "cli"
+		-e "packages/ecg-ontology[all]" -e packages/marecg-small -e "packages/marecg-model[all]" -e "cli"
 	touch $@
 
 demo: install
@@ -35,6 +35,23 @@ wheels: install
 # Ratios against named baselines, on a machine that does nothing else.
 bench: install
 	$(BIN)/marecg bench --out bench.json
+
+# The two encoders of marecg-small, from real records in the folders ptbxl, chapman, code15-samitrop and cinc2021 of
+# $(RECORDS): make pretrained RECORDS=/data/ecg. Hours of one core each; interrupted, the same command goes on.
+PRETRAINED ?= pretrained
+PTBXL := $(RECORDS)/ptbxl
+SMALL := $(BIN)/marecg train --recipe small --data $(PRETRAINED)/corpus --set 'sampling.shares={"synth": 0.25}'
+pretrained: install
+	test -d "$(RECORDS)/ptbxl"
+	test -d $(PRETRAINED)/synth || $(BIN)/marecg synth --out $(PRETRAINED)/synth --records 3000 --seed 11
+	$(BIN)/marecg prepare $(PTBXL) $(RECORDS)/chapman $(RECORDS)/code15-samitrop \
+		$(filter-out %/ptb-xl,$(wildcard $(RECORDS)/cinc2021/*)) $(PRETRAINED)/synth \
+		--out $(PRETRAINED)/corpus --set 'ptbxl_folds=[1,2,3,4,5,6,7,8]'
+	$(SMALL) --out $(PRETRAINED)/without-ptbxl-codes --set 'sampling.without_codes=["ptbxl"]'
+	$(SMALL) --out $(PRETRAINED)/with-ptbxl-codes
+	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --readout wide \
+		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
+		--baseline minirocket --baseline resnet1d
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs
