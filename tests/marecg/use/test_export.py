@@ -21,10 +21,10 @@ from marecg.use.export import export
 
 @pytest.fixture(scope="module")
 def run(micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose patches overlap, as the paper's do."""
+    """A model whose patches overlap, as the paper's do, and whose tokens carry amplitudes, as small's do."""
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("export") / "run"
-    shape = micro.model.model_copy(update={"stride": 25, "positions": 187})
+    shape = micro.model.model_copy(update={"stride": 25, "positions": 187, "amplitude": True})
     MarEcg(shape).save_pretrained(folder / "model")
     return folder
 

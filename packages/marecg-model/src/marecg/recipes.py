@@ -24,7 +24,7 @@ from marecg.config import (
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import Supervision
 from marecg.errors import ConfigError
-from marecg.model.flops import step_flops
+from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
 from marecg.objectives.jepa import JepaConfig
@@ -99,7 +99,10 @@ class Config(Settings):
 
     def step_flops(self) -> int:
         """One record's arithmetic in a training step."""
-        added = (each.flops(self.model, self.window_patches) for each in self.objectives.values())
+        added = [each.flops(self.model, self.window_patches) for each in self.objectives.values()]
+        taught = self.clean.supervised and (self.gscl or self.msps or self.mpct)
+        if taught and not (self.view and self.view.augmentation == self.clean.augmentation):
+            added.append(Flops(encoder_flops(self.model), 0))
         return step_flops(self.model, added)
 
 
