@@ -101,7 +101,8 @@ def test_the_table_shows_every_method_and_what_the_numbers_rest_on(folders, caps
 )
 def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, words, folders, capsys):
     run, root = folders
-    assert run_main(run, "--root", root, *arguments) == code
+    place = () if "--root" in arguments else ("--root", root)
+    assert run_main(run, *place, *arguments) == code
     err = capsys.readouterr().err
     assert err.startswith("error: ")
     assert err.count("\n") == 1
@@ -220,9 +221,20 @@ def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_othe
     ]
 
 
+@pytest.mark.parametrize("name", ["0.1", "corpus"])
+def test_a_run_folder_named_like_a_share_or_a_task_is_a_run(name, folders, tmp_path, monkeypatch, capsys):
+    shutil.copytree(Path(folders[0]) / "model", tmp_path / name / "model")
+    monkeypatch.chdir(tmp_path)
+    options = ("--task", "ptbxl-super", "--root", folders[1], "--fraction", "1", name)
+    assert run_main(*options) == 0
+    out, err = capsys.readouterr()
+    assert f"measured: {name}, ptbxl-super" in err
+    assert "10%" not in out
+
+
 def test_a_task_without_data_is_refused_before_anything_is_measured(folders, capsys):
     assert run_main(folders[0], "--task", "all", "--root", folders[1]) == 2
-    assert "--cpsc2018" in capsys.readouterr().err
+    assert "--root cpsc2018=PATH" in capsys.readouterr().err
 
 
 def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folders, tmp_path, capsys):

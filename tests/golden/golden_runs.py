@@ -22,6 +22,7 @@ import torch
 from marecg.corpus.prepare import prepare
 from marecg.demo import DIAGNOSES
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.synth import write_corpus
@@ -52,7 +53,7 @@ def probe(run: Path, folder: Path) -> str:
     """The report of one run's probe, without the times and places that differ from call to call."""
     write_corpus(folder / "wfdb", 120, 4, diagnoses=DIAGNOSES)
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
-    report = evaluate(run, "corpus", folder / "prepared", fractions=(0.5, 1.0), seeds=2)
+    report = evaluate(run, "corpus", folder / "prepared", Request.named(fractions=(0.5, 1.0), seeds=2))
     told: dict[str, Any] = report.model_dump(mode="json")
     for place in ("model", "data_sha256"):  # the latter knows when the files were written
         told.pop(place)

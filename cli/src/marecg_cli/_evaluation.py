@@ -5,9 +5,10 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -15,8 +16,6 @@ from marecg_cli._commands import one_of
 from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import passing
 
-Protocol = Literal["strict", "merl", "merl-positional"]
-"""How a probe is done."""
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
@@ -36,9 +35,21 @@ class PairedTest(StrEnum):
 
 
 def _baselines() -> tuple[str, ...]:
-    from marecg.evaluate.request import BASELINES
+    from marecg.evaluate.methods.registry import BASELINES
 
     return tuple(BASELINES)
+
+
+def _protocols() -> tuple[str, ...]:
+    from marecg.evaluate.probe.registry import PROTOCOLS
+
+    return tuple(PROTOCOLS)
+
+
+def _tasks() -> tuple[str, ...]:
+    from marecg.evaluate.tasks.registry import ALL, TASKS
+
+    return (*TASKS, ALL)
 
 
 def probe(
@@ -53,16 +64,21 @@ def probe(
         list[str] | None,
         typer.Option(
             help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or "
-            "all, which is the five published ones; one or several. [default: ptbxl-super]",
+            "all, which is the five published ones; one or several; FILE.py:NAME for your own. "
+            "[default: ptbxl-super]",
             show_default=False,
+            **one_of(_tasks),
         ),
     ] = None,
     root: Annotated[
-        Path | None, typer.Option(help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus.")
+        list[str] | None,
+        typer.Option(
+            metavar="[DATA=]PATH",
+            help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus. Of tasks on several data sets "
+            "one each, such as ptbxl=PATH cpsc2018=PATH.",
+        ),
     ] = None,
-    cpsc2018: Annotated[
-        Path | None, typer.Option(help="The data of cpsc2018, where it is asked beside other tasks.")
-    ] = None,
+    cpsc2018: Annotated[Path | None, typer.Option(help="The same as --root cpsc2018=PATH.")] = None,
     fraction: Annotated[
         list[float] | None,
         typer.Option(
@@ -70,7 +86,12 @@ def probe(
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
-    protocol: Annotated[Protocol, typer.Option(help="How it is probed.")] = "strict",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="How it is probed: strict, merl, merl-positional, or FILE.py:NAME.", **one_of(_protocols)
+        ),
+    ] = "strict",
     splits: Annotated[
         Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
     ] = None,
@@ -82,7 +103,8 @@ def probe(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A further baseline, which takes longer: minirocket, resnet1d; may be repeated.",
+            help="A further baseline, which takes longer: minirocket, resnet1d, or FILE.py:NAME; may be "
+            "repeated.",
             **one_of(_baselines),
         ),
     ] = None,
@@ -110,28 +132,23 @@ def probe(
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate
-    from marecg.evaluate.request import FRACTIONS
+    from marecg.evaluate.request import FRACTIONS, Request
     from marecg.evaluate.sweep import sweep
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
-    folders, names, shares = _sorted_out(runs or [], task or [], fraction or [])
+    given = _Given(list(task or []), list(fraction or []), list(root or []))
+    folders = [Path(word) for word in runs or [] if not given.takes(word)]
+    places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
+    request = Request.named(
+        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value
+    )
     refused: list[str] = []
     found = []
     for place, report in sweep(
         folders,
-        roots(names or ["ptbxl-super"], root, cpsc2018),
-        partial(
-            evaluate,
-            fractions=tuple(shares) or FRACTIONS,
-            seeds=seeds,
-            protocol=protocol,
-            splits=splits,
-            features=_named_files(features or []),
-            baselines=baseline or (),
-            readout=readout.value,
-            watch=passing,
-        ),
+        roots(given.tasks or ["ptbxl-super"], places),
+        partial(evaluate, request=request, features=_named_files(features or []), watch=passing),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
         kept_in=keep,
@@ -160,7 +177,7 @@ def table(
     task: Annotated[
         list[str] | None, typer.Option(help="These tasks alone, one option each. [default: all]")
     ] = None,
-    protocol: Annotated[Protocol, typer.Option(help="Whose reports are read.")] = "strict",
+    protocol: Annotated[str, typer.Option(help="Whose reports are read.")] = "strict",
     published: Annotated[
         bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
     ] = True,
@@ -185,7 +202,7 @@ def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that was probed.")],
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
     task: Annotated[str, typer.Option(help="The task that both were probed on.")] = "ptbxl-super",
-    protocol: Annotated[Protocol, typer.Option(help="The protocol of both.")] = "strict",
+    protocol: Annotated[str, typer.Option(help="The protocol of both.")] = "strict",
     test: Annotated[
         PairedTest, typer.Option(help="Paired resamples of the test records, or DeLong's test.")
     ] = PairedTest.bootstrap,
@@ -217,25 +234,30 @@ def compare(
         result(f"{100 * fraction:g} % of train: {shown}")
 
 
-def _sorted_out(
-    words: list[str], tasks: list[str], shares: list[float]
-) -> tuple[list[Path], list[str], list[float]]:
-    """Runs, tasks and shares: several may follow one --task or --fraction, and stand among the runs then.
+@dataclass
+class _Given:
+    """What --task, --fraction and --root were given; of each several may follow, and stand among the runs."""
 
-    A run folder whose name is a number or a task is told apart by a path such as `./1`.
-    """
-    from marecg.evaluate.tasks.registry import ALL, TASKS
+    tasks: list[str]
+    shares: list[float]
+    roots: list[str]
 
-    runs: list[Path] = []
-    tasks, shares = list(tasks), list(shares)
-    for word in words:
-        if tasks and word in (*TASKS, ALL):
-            tasks.append(word)
-        elif shares and _NUMBER.fullmatch(word):
-            shares.append(float(word))
+    def takes(self, word: str) -> bool:
+        """Take a word that is no run: a folder with a model is one, whatever its name."""
+        from marecg.evaluate.tasks.registry import ALL, TASKS
+
+        if any((Path(word) / part).is_dir() for part in ("model", "checkpoints", "probe")):
+            return False
+        data, separator, _ = word.partition("=")
+        if self.tasks and (word in (*TASKS, ALL) or ".py:" in word):
+            self.tasks.append(word)
+        elif self.shares and _NUMBER.fullmatch(word):
+            self.shares.append(float(word))
+        elif self.roots and separator and data in {task.data for task in TASKS.values()} | TASKS.keys():
+            self.roots.append(word)
         else:
-            runs.append(Path(word))
-    return runs, tasks, shares
+            return False
+        return True
 
 
 def _named_files(options: list[str]) -> dict[str, Path]:

@@ -12,6 +12,8 @@ from marecg.evaluate import evaluation
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import encoder
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
+from marecg.evaluate.probe.protocol import Protocol
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report
@@ -19,10 +21,12 @@ from marecg.evaluate.tasks.registry import open_task
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
 
+WHOLE = Request.named(fractions=(1.0,))
+
 
 @pytest.fixture(scope="module")
 def report(run_folder, ptbxl_root) -> Report:
-    return evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0, 0.5), seeds=2)
+    return evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0, 0.5), seeds=2))
 
 
 def untimed(report: Report) -> dict:
@@ -62,7 +66,7 @@ def test_the_report_is_kept_in_the_run_folder(report, run_folder):
 
 
 def test_probing_again_gives_the_same_report(report, run_folder, ptbxl_root):
-    again = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
+    again = evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=2))
     assert untimed(again) == untimed(report)
 
 
@@ -70,7 +74,7 @@ def test_the_models_files_are_left_as_they_were(report, run_folder, ptbxl_root, 
     run = tmp_path / "run"
     shutil.copytree(run_folder / "model", run / "model")
     before = {path.name: path.read_bytes() for path in (run / "model").iterdir()}
-    evaluate(run, "ptbxl-sub", ptbxl_root, fractions=(1.0,))
+    evaluate(run, "ptbxl-sub", ptbxl_root, WHOLE)
     assert {path.name: path.read_bytes() for path in (run / "model").iterdir()} == before
 
 
@@ -80,7 +84,7 @@ def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptb
     table = (root / "ptbxl_database.csv").read_text().splitlines()
     fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in table]
     (root / "ptbxl_database.csv").write_text("\n".join(fold_10))
-    cell = evaluate(run_folder, "ptbxl-super", root, fractions=(1.0,)).cells[0]
+    cell = evaluate(run_folder, "ptbxl-super", root, WHOLE).cells[0]
     assert cell.left_out == ("CD",)
     assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
     assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
@@ -91,7 +95,7 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
     shutil.copytree(ptbxl_root, root)
     signal = root / "records500/00000/00001_hr.dat"
     signal.write_bytes(signal.read_bytes()[:1000])
-    records = evaluate(run_folder, "ptbxl-super", root, fractions=(1.0,)).records
+    records = evaluate(run_folder, "ptbxl-super", root, WHOLE).records
     assert records.unreadable == {"1": "truncated"}
     assert records.train == 47
 
@@ -99,12 +103,12 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
 @pytest.mark.parametrize("fractions", [(0.0,), (1.5,), (float("nan"),), ()])
 def test_an_impossible_fraction_is_refused(fractions, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="fraction"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=fractions)
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=fractions))
 
 
 def test_no_seeds_are_refused(run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="seeds 0"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, seeds=0)
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(seeds=0))
 
 
 def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
@@ -123,7 +127,7 @@ def test_every_cell_has_an_interval_around_it_and_a_paired_difference_to_the_enc
 
 
 def test_an_encoder_with_prototypes_is_also_read_without_labels(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     cell = report.cells[-1]
     assert (cell.method, cell.fraction, cell.records, cell.chosen) == ("zero-shot", 0.0, 0, ())
     assert cell.val_macro_auc is None
@@ -136,13 +140,13 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
     with torch.no_grad():
         model.pool.aggregate[0].bias += 0.1
     model.save_pretrained(tmp_path / "run" / "model")
-    other = evaluate(tmp_path / "run", "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    other = evaluate(tmp_path / "run", "ptbxl-super", ptbxl_root, WHOLE)
     assert other.remarks == ()
     assert [cell.method for cell in other.cells[:3]] == ["encoder", "encoder, wide", "random encoder"]
 
 
 def test_the_wide_readout_is_what_all_are_compared_with_where_it_is_asked_for(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), readout="wide")
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0,), readout="wide"))
     assert report.reference == report.cells[0].method == "encoder, wide"
     dimensions = {cell.method: cell.dimension for cell in report.cells}
     assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
@@ -155,7 +159,7 @@ def test_the_wide_readout_is_what_all_are_compared_with_where_it_is_asked_for(gs
 
 def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="no readout 'all'"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, readout="all")
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(readout="all"))
 
 
 def test_an_encoder_without_prototypes_is_not(report):
@@ -163,7 +167,7 @@ def test_an_encoder_without_prototypes_is_not(report):
 
 
 def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_root):
-    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=2))
     kept = load(run_folder / "probe/ptbxl-super-strict.npz")
     assert len(kept.ids) == report.records.test
     for cell in report.cells:
@@ -178,14 +182,14 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_
     labels[task.row_M] = task.y_MK
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
     other = {"oracle": tmp_path / "other.npz"}
-    cell = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), features=other).cells[-1]
+    cell = evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features=other).cells[-1]
     assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
 
 
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
-    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5,), protocol="merl")
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5,), protocol="merl"))
     assert report.notes == (BY_NAME, *DIFFERENCES)
-    assert report.window == "the first 5000 samples, zeros up to 5000"
+    assert report.window == "up to the first 5000 samples"
     assert report.normalisation == "signals scaled to 0–1 over all leads; features as they are"
     assert report.cells[0].seeds == 1
     assert 1 <= report.cells[0].chosen[0] <= 100
@@ -196,7 +200,7 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
 )
 def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match=words):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, protocol=protocol)
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(protocol=protocol))
 
 
 @pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])
@@ -211,7 +215,12 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(pt
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
     files = {"ECG-FM": tmp_path / "other.npz"}
     report = evaluate(
-        None, "ptbxl-super", ptbxl_root, fractions=(1.0,), features=files, out=tmp_path / "ecg-fm"
+        None,
+        "ptbxl-super",
+        ptbxl_root,
+        WHOLE,
+        features=files,
+        out=tmp_path / "ecg-fm",
     )
     assert [cell.method for cell in report.cells] == ["ECG-FM", "hand-crafted"]
     assert (report.reference, report.leak, report.ontology_sha256) == ("ECG-FM", None, "")
@@ -243,7 +252,7 @@ def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, p
         "\n".join([statements[0], *(row for row in statements if row.startswith("SR"))])
     )
     with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
-        evaluate(run_folder, "ptbxl-rhythm", root, fractions=(1.0,))
+        evaluate(run_folder, "ptbxl-rhythm", root, WHOLE)
 
 
 def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root, tmp_path, monkeypatch):
@@ -256,27 +265,27 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
 
     monkeypatch.setattr(ptbxl, "read", watched)
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run_folder, task, ptbxl_root, fractions=(1.0,), kept_in=tmp_path)
+        evaluate(run_folder, task, ptbxl_root, WHOLE, kept_in=tmp_path)
     assert sorted(read) == list(range(1, 81))
 
 
 def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, ptbxl_root, monkeypatch):
     fitted: list[tuple[int, ...]] = []
-    original = evaluation.strict
+    original = Protocol.trials
 
-    def watched(x_MF, *rest, **options):
+    def watched(self, x_MF, *rest, **options):
         fitted.append(x_MF.shape)
-        return original(x_MF, *rest, **options)
+        return original(self, x_MF, *rest, **options)
 
-    monkeypatch.setattr(evaluation, "strict", watched)
-    known: evaluation.Fitted = {}
+    monkeypatch.setattr(Protocol, "trials", watched)
+    known: evaluation.TrialCache = {}
     kept_in = run_folder / "features"
     reports = [
-        evaluate(run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in, fitted=known)
+        evaluate(run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in, known=known)
         for run in (run_folder, gscl_run)
     ]
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
-    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), kept_in=kept_in)
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in)
     assert untimed(reports[1]) == untimed(alone)
 
 
@@ -293,7 +302,7 @@ def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
 
     monkeypatch.setattr(encoder, "embed", restless)
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, fractions=(1.0,), out=tmp_path)
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))
 
 
@@ -306,7 +315,12 @@ def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_
         return steps
 
     evaluate(
-        run_folder, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2, kept_in=tmp_path, watch=watch
+        run_folder,
+        "ptbxl-super",
+        ptbxl_root,
+        Request.named(fractions=(0.5, 1.0), seeds=2),
+        kept_in=tmp_path,
+        watch=watch,
     )
     assert seen == [
         ("ptbxl: features", 3),

@@ -1,5 +1,6 @@
 """Records that an encoder was pretrained on are found among those that judge it."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 
 from marecg.config import CorpusConfig
 from marecg.corpus import trained_on
+from marecg.corpus.audit import identity
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
@@ -47,6 +49,18 @@ def test_each_record_is_named_once_under_the_first_sign(ptbxl_root, tmp_path):
     found = leak(run, task)
     assert (found.same_record, found.same_patient, found.same_signal) == (("33",), ("34",), ("36", "37"))
     assert found.records == 4
+
+
+def test_the_patient_of_a_copy_that_names_none_is_that_of_the_record(ptbxl_root, tmp_path):
+    """The Challenges' copies of PTB-XL, HR00081 say, carry no patient; 81 isn't even on disk here."""
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    table = (root / "ptbxl_database.csv").read_text().splitlines()
+    same = [line.replace("81,81,", "81,33,") if line.startswith("81,") else line for line in table]
+    (root / "ptbxl_database.csv").write_text("\n".join(same) + "\n")
+    run = trained(tmp_path, [identity("HR00081", "ptb-xl")], [None], ["-"])
+    found = leak(run, open_task("ptbxl-super", root))
+    assert (found.same_record, found.same_patient) == ((), ("33",))
 
 
 def test_a_corpus_of_other_records_leaks_nothing(ptbxl_root, tmp_path):

@@ -14,7 +14,7 @@ def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tu
     asked: list[tuple] = []
     refused: list[str] = []
 
-    def ask(run, task, root, *, out, kept_in, fitted):
+    def ask(run, task, root, *, out, kept_in, known):
         asked.append((run, task, out, kept_in))
         if task == "poor":
             raise InputError("too few records", where=root)
@@ -61,23 +61,31 @@ def test_several_runs_do_not_share_one_place_for_reports():
 
 
 def test_all_is_the_five_published_tasks_with_the_data_of_each():
-    found = roots(["all"], A, B)
+    found = roots(["all"], [A, f"cpsc2018={B}"])
     assert [folder for task, folder in found.items() if task != "cpsc2018"] == [A] * 4
     assert found["cpsc2018"] == B
 
 
-def test_cpsc2018_alone_may_take_either_option():
-    assert roots(["cpsc2018"], A, None) == roots(["cpsc2018"], None, A) == {"cpsc2018": A}
+def test_one_folder_is_that_of_the_first_task_and_a_task_may_have_one_of_its_own():
+    assert roots(["cpsc2018"], [A]) == {"cpsc2018": A}
+    assert roots(["corpus", "ptbxl-sub"], [A, B]) == {"corpus": A, "ptbxl-sub": B}
+    own = roots(["ptbxl-sub", "ptbxl-super"], ["ptbxl=a", "ptbxl-sub=b"])
+    assert own == {"ptbxl-sub": B, "ptbxl-super": A}
+
+
+def test_a_path_with_an_equals_sign_is_a_path():
+    assert roots(["ptbxl-sub"], ["c=d"]) == {"ptbxl-sub": Path("c=d")}
 
 
 @pytest.mark.parametrize(
-    ("names", "root", "cpsc2018", "words"),
+    ("names", "folders", "words"),
     [
-        (["all"], A, None, "--cpsc2018"),
-        (["all"], None, B, "--root"),
-        (["ptbxl-all"], A, B, "ptbxl-super"),
+        (["all"], [A], "--root cpsc2018=PATH"),
+        (["all"], ["cpsc2018=b"], "--root ptbxl=PATH"),
+        (["ptbxl-sub"], [A, B], "no task reads b"),
+        (["ptbxl-all"], [A], "ptbxl-super"),
     ],
 )
-def test_a_task_without_data_and_one_that_does_not_exist_are_refused(names, root, cpsc2018, words):
+def test_a_task_without_data_and_one_that_does_not_exist_are_refused(names, folders, words):
     with pytest.raises(UsageError, match=words):
-        roots(names, root, cpsc2018)
+        roots(names, folders)

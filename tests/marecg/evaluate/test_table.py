@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
 from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks
 from marecg.evaluate.table_print import latex, long_csv, markdown
 
 C = ("ptbxl-super", 1.0)
+
+WHOLE = Request.named(fractions=(1.0,))
 
 
 def row(method: str, mean: float | None, source: str = "published", group: str = "g") -> Row:
@@ -77,7 +80,7 @@ def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
 
 
 def test_runs_whose_folders_have_the_same_name_are_told_apart(gscl_run, ptbxl_root, tmp_path):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,))
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     rows = measured_rows([(Path(run), report) for run in ("a/c3", "b/c3", "c1")])
     assert [row.group for row in rows if row.method == "encoder"] == ["a/c3", "b/c3", "c1"]
     assert [row.method for row in rows][-2:] == ["random encoder", "hand-crafted"]
@@ -212,7 +215,7 @@ def test_published_rows_are_never_merged_with_measured_ones():
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(0.5, 1.0), seeds=2)
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=2))
     rows = measured([gscl_run])
     own = ["encoder", "encoder, wide", "encoder, mean H"]
     assert [row.method for row in rows] == [*own, "random encoder", "hand-crafted", "zero-shot"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.overrides import override
 from marecg.recipes import tiny
@@ -43,5 +44,5 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
     run = out / "run"
     config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
     train(config, out / "train", run)
-    report = evaluate(run, "corpus", out / "probe", fractions=(1.0,), seeds=1)
+    report = evaluate(run, "corpus", out / "probe", Request(fractions=(1.0,), seeds=1))
     return Demo(report, run, write_report(run, out / "train"))

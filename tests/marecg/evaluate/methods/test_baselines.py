@@ -8,10 +8,12 @@ import torch
 
 from marecg.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods import resnet
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet
 from marecg.evaluate.methods.slow_signals import slow_signals
 from marecg.evaluate.probe.linear import Part
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.registry import open_task
 
@@ -36,6 +38,22 @@ def test_the_kept_epoch_is_the_best_on_val():
     trained = choose_resnet(waves(32, 0), val, epochs=3)
     assert 1 <= trained.chosen <= 3
     assert macro_auc(val.y_MK, trained.logits(val.x_MF)) == pytest.approx(trained.val_auc)
+
+
+def test_a_worse_later_epoch_is_not_kept(monkeypatch):
+    """The first of three epochs is the best on val: its weights are kept, not the last ones."""
+    judged: list[np.ndarray] = []
+
+    def falling(y_MK, logits_MK):
+        judged.append(logits_MK.copy())
+        return 1 / len(judged)
+
+    monkeypatch.setattr(resnet, "macro_auc", falling)
+    val = waves(16, 1)
+    trained = choose_resnet(waves(32, 0), val, epochs=3)
+    assert (trained.chosen, trained.val_auc, len(judged)) == (1, 1.0, 3)
+    np.testing.assert_array_equal(trained.logits(val.x_MF), judged[0])
+    assert np.abs(judged[2] - judged[0]).max() > 1e-3
 
 
 def test_training_repeats_and_leaves_torchs_random_state_alone():
@@ -67,7 +85,9 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, fractions=(1.0,), baselines=["resnet1d"])
+    report = evaluate(
+        gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0,), baselines=["resnet1d"])
+    )
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
 
@@ -113,7 +133,9 @@ print(numba.threading_layer(), torch.get_num_threads())
     assert done.stdout.split() == ["workqueue", "2"]
 
 
-@pytest.mark.parametrize(("baseline", "protocol"), [("rocket", "strict"), ("resnet1d", "merl")])
-def test_an_impossible_baseline_is_refused(baseline, protocol, run_folder, ptbxl_root):
-    with pytest.raises(UsageError, match=baseline):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, baselines=[baseline], protocol=protocol)
+@pytest.mark.parametrize(
+    ("baseline", "protocol", "words"), [("rocket", "strict", "rocket"), ("resnet1d", "merl", "protocol merl")]
+)
+def test_an_impossible_baseline_is_refused(baseline, protocol, words):
+    with pytest.raises(UsageError, match=words):
+        Request.named(baselines=[baseline], protocol=protocol)

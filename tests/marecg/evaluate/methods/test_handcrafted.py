@@ -2,7 +2,7 @@ import neurokit2 as nk
 import numpy as np
 import pytest
 
-from marecg.evaluate.methods.handcrafted import delineate, handcrafted, measure
+from marecg.evaluate.methods.handcrafted import _rhythm, delineate, handcrafted, measure
 
 
 def ecg(rate: int, seed: int = 0) -> np.ndarray:
@@ -46,6 +46,16 @@ def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles():
     np.testing.assert_allclose(twice[: 7 * 12], 2 * once[: 7 * 12], rtol=1e-5, atol=1e-5)
     rhythm = slice(14 * 12, 14 * 12 + 18)
     np.testing.assert_allclose(twice[rhythm], once[rhythm], rtol=1e-5)
+
+
+def test_intervals_between_beats_are_in_seconds():
+    """Peaks a second apart but for one early beat: 1, 0.8, 1.2, 1 s."""
+    peaks = np.array([100.0, 600.0, 1000.0, 1600.0, 2100.0])
+    beats, mean, sd, least, most, rmssd, unsteady = _rhythm(peaks)
+    assert (beats, mean, least, most) == (5, 1.0, 0.8, 1.2)
+    assert sd == pytest.approx(np.sqrt(0.02))
+    assert rmssd == pytest.approx(np.sqrt((0.2**2 + 0.4**2 + 0.2**2) / 3))
+    assert unsteady == 1.0
 
 
 def test_as_a_method_it_gives_one_row_per_recording():

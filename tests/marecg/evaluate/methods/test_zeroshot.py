@@ -8,10 +8,11 @@ import ecg_ontology
 from marecg.config import ModelConfig
 from marecg.errors import UsageError
 from marecg.evaluate.methods.encoder import random_encoder
-from marecg.evaluate.methods.zeroshot import TABLE, concepts_of, zero_shot
+from marecg.evaluate.methods.zeroshot import zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.zeroshot import TABLE
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
@@ -99,4 +100,4 @@ def test_a_statement_of_form_or_rhythm_is_mapped_to_the_leaves_that_the_routing_
 def test_the_table_has_every_class_of_every_task(name, unmapped, realdata):
     task = open_task(name, realdata / "ptbxl")
     assert {row["class"] for row in rows() if row["task"] == name} == set(task.classes)
-    assert {name for name, concepts in concepts_of(task).items() if not concepts} == unmapped
+    assert {name for name in task.classes if not task.concepts[name]} == unmapped

@@ -5,7 +5,7 @@ from sklearn.model_selection import train_test_split
 
 from marecg.errors import InputError
 from marecg.evaluate.probe.linear import Part
-from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES, fit, merl, merl_view
+from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view
 from marecg.evaluate.tasks.task import Recordings
 
 
@@ -63,7 +63,7 @@ def test_a_fit_repeats_and_leaves_torchs_random_state_alone():
 def test_shares_are_merls_draw():
     x, y = np.zeros((250, 2)), np.random.default_rng(0).integers(0, 2, (250, 2)).astype(np.uint8)
     split = np.repeat(["train", "val", "test"], [200, 25, 25])
-    trial = next(iter(merl(x, y, split, (0.1,), seeds=9)))
+    trial = next(iter(MERL.trials(x, y, split, (0.1,), seeds=9)))
     drawn, _ = train_test_split(np.arange(200), train_size=0.1, random_state=42)
     assert trial.train.tolist() == drawn.tolist()
 
@@ -81,12 +81,16 @@ def test_ptbxl_is_cut_to_5000_samples_and_scaled_to_0_1_over_all_leads():
     assert view.sha256 != "0" * 64
 
 
-def test_cpsc2018_keeps_2500_samples_and_is_filled_with_zeros_before_it_is_scaled():
+def test_cpsc2018_keeps_2500_samples_scaled_as_if_zeros_followed_but_none_do():
+    """A method is never handed padding as signal."""
     raw = recordings("cpsc2018", 6000).read(0)[:, :2500]
     x_CL = merl_view(recordings("cpsc2018", 6000)).read(0)
-    assert x_CL.shape == (12, 5000)
-    level = (0 - raw.min()) / (raw.max() - raw.min())
-    np.testing.assert_allclose(x_CL[:, 2500:], level, rtol=1e-5)
+    assert x_CL.shape == (12, 2500)
+    padded = np.pad(raw, ((0, 0), (0, 2500)))
+    expected = (padded - padded.min()) / np.ptp(padded)
+    np.testing.assert_allclose(x_CL, expected[:, :2500], rtol=1e-5)
+    above = Recordings("cpsc2018", ("a",), "0" * 64, "", lambda row: raw - raw.min() + 1)
+    assert merl_view(above).read(0).min() > 0  # zeros would have been the least
 
 
 def test_a_constant_record_stays_finite():
@@ -105,4 +109,4 @@ def test_val_records_that_tell_no_classes_apart_are_refused_as_in_strict():
     y[[0, 25]] = 0
     split = np.repeat(["train", "val", "test"], [10, 10, 10])
     with pytest.raises(InputError, match="none of the 10 validation records"):
-        list(merl(x, y, split, (1.0,), seeds=1))
+        list(MERL.trials(x, y, split, (1.0,), seeds=1))

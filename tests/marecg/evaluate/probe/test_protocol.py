@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from marecg.errors import InputError
 from marecg.evaluate.probe import protocol
-from marecg.evaluate.probe.protocol import draw, strict
+from marecg.evaluate.probe.linear import choose_logistic
+from marecg.evaluate.probe.strict import STRICT, draw
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
 
@@ -62,7 +63,7 @@ def test_the_rarest_class_gets_its_share_to_within_one_record(records, fraction,
 
 def test_shares_below_one_are_drawn_per_seed_and_the_whole_is_probed_once():
     x, y = np.random.default_rng(0).normal(size=(160, 3)), labels(160)
-    trials = list(strict(x, y, split(100, 30, 30), (0.2, 1.0), seeds=3))
+    trials = list(STRICT.trials(x, y, split(100, 30, 30), (0.2, 1.0), seeds=3))
     assert [(trial.fraction, trial.seed, len(trial.train)) for trial in trials] == [
         (0.2, 0, 20),
         (0.2, 1, 20),
@@ -78,7 +79,7 @@ def test_test_labels_and_test_features_cannot_influence_what_is_fitted():
     other_y[130:] = 1 - other_y[130:]
     parts = split(100, 30, 30)
     for trial, other in zip(
-        strict(x, y, parts, (0.3,), 2), strict(x, other_y, parts, (0.3,), 2), strict=True
+        STRICT.trials(x, y, parts, (0.3,), 2), STRICT.trials(x, other_y, parts, (0.3,), 2), strict=True
     ):
         assert trial.chosen == other.chosen
         np.testing.assert_array_equal(trial.logits_MK, other.logits_MK)
@@ -94,17 +95,17 @@ def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch
 
     def choose(train, val):
         events.append("choose")
-        return protocol.choose_logistic(train, val)
+        return choose_logistic(train, val)
 
     monkeypatch.setattr(protocol, "SealedTest", Watched)
     x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
-    list(strict(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose))
+    list(STRICT.trials(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose))
     assert events == ["choose", "score"] * 3
 
 
 def test_a_task_without_test_records_is_refused():
     with pytest.raises(InputError, match="no test records"):
-        list(strict(np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1))
+        list(STRICT.trials(np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1))
 
 
 def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
@@ -117,5 +118,5 @@ def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
             return x_MF.copy()
 
     y = labels(160)
-    (trial,) = strict(y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster())
+    (trial,) = STRICT.trials(y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster())
     assert class_auc(y[130:], trial.logits_MK).tolist() == [1, 1, 1, 0.5]

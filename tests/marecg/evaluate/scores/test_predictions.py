@@ -55,6 +55,16 @@ def test_each_run_is_represented_by_what_it_is_about():
     assert compare(encoder, renamed) == compare(encoder, other)
 
 
+def test_the_same_records_with_other_labels_are_not_compared():
+    one = made()
+    flipped = one.y_MK.copy()
+    flipped[0, 0] ^= 1
+    with pytest.raises(UsageError, match="different test records or labels"):
+        compare(one, replace(one, y_MK=flipped))
+    with pytest.raises(UsageError, match="different test records or labels"):
+        compare(one, replace(one, classes=one.classes[::-1]))
+
+
 def test_runs_on_other_records_or_with_other_fractions_are_not_compared():
     one = made()
     with pytest.raises(UsageError, match="different test records"):

@@ -57,7 +57,7 @@ def prepared(tmp_path, monkeypatch) -> Prepared:
 
 
 def test_leaves_with_enough_support_are_asked_for_by_their_abbreviations(prepared):
-    task = corpus_task("corpus", prepared.folder)
+    task = corpus_task(prepared.folder)
     nodes = ecg_ontology.load().nodes
     assert task.classes == (nodes[AF].abbr, nodes[NSR].abbr)
     assert task.unlabelled == 10
@@ -65,7 +65,7 @@ def test_leaves_with_enough_support_are_asked_for_by_their_abbreviations(prepare
 
 
 def test_padding_is_left_out_of_the_recordings(prepared):
-    x_CL = corpus_task("corpus", prepared.folder).recordings.read(7)
+    x_CL = corpus_task(prepared.folder).recordings.read(7)
     assert x_CL.shape == (12, 4000)
     assert (x_CL == 7).all()
 
@@ -79,7 +79,7 @@ def test_the_split_is_60_20_20_and_follows_from_the_id_alone():
 
 
 def test_no_patient_is_on_two_sides_and_a_record_without_one_goes_by_its_id(prepared):
-    task = corpus_task("corpus", prepared.folder)
+    task = corpus_task(prepared.folder)
     sides: dict[str, set[str]] = {}
     for row, split in zip(task.row_M, task.split_M, strict=True):
         patient = task.recordings.patients[row]
@@ -93,16 +93,16 @@ def test_no_patient_is_on_two_sides_and_a_record_without_one_goes_by_its_id(prep
 def test_a_corpus_of_another_ontology_is_refused(prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "open", lambda root: replace(prepared, ontology_sha256="0" * 64))
     with pytest.raises(CorpusError, match="follows another ontology"):
-        corpus_task("corpus", prepared.folder)
+        corpus_task(prepared.folder)
 
 
 def test_a_corpus_without_a_supported_leaf_is_refused(prepared):
     prepared.y[:] = 0
     with pytest.raises(CorpusError, match="a leaf needs 10 train, 3 val, 3 test"):
-        corpus_task("corpus", prepared.folder)
+        corpus_task(prepared.folder)
 
 
 def test_a_corpus_at_another_rate_is_refused(prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "open", lambda root: replace(prepared, config=CorpusConfig(fs=250)))
     with pytest.raises(CorpusError, match="250 Hz"):
-        corpus_task("corpus", prepared.folder)
+        corpus_task(prepared.folder)

@@ -24,7 +24,7 @@ def test_both_published_forms_give_the_same_task(
         x_CL = np.round(ecg(seed=seed), 3)
         savemat(ours / f"{name}.mat", {"ECG": {"sex": "Male", "age": 74, "data": x_CL}})
         write_record(challenge, name, x_CL, comments=[f"Dx: {','.join(codes[label] for label in each)}"])
-    first, second = (cpsc2018_task("cpsc2018", root) for root in (ours, challenge))
+    first, second = (cpsc2018_task(root) for root in (ours, challenge))
     assert first.sha256 == second.sha256
     assert first.y_MK.sum() == 4
     assert first.recordings.identities == second.recordings.identities

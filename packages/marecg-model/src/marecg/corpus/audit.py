@@ -7,7 +7,7 @@ Shapes: C leads, L samples, K evaluation records, M corpus records, F features o
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
     corpus = Corpus.open(folder)
     rows = index.read(Path(folder) / "index.parquet", _ROWS).to_pylist()
     evaluated = _evaluated(find([Path(source) for source in against]), corpus.config)
-    patients = _ptbxl_patients(Path(source) for source in against)
+    patients = ptbxl_patients(Path(source) for source in against)
     names = [f"{row['root']}/{row['path']}" for row in rows]
     identities = [identity(row["id"], row["source"]) for row in rows]
     datasets = {dataset_of(who) for who in evaluated.identities} - {""}
@@ -165,7 +165,7 @@ def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluat
     return Evaluated(names, identities, patients, hashes, codes, prints_KF)
 
 
-def _ptbxl_patients(roots: Iterator[Path]) -> dict[str, str | None]:
+def ptbxl_patients(roots: Iterable[Path]) -> dict[str, str | None]:
     """Identity → patient of every PTB-XL record, on disk or not: the Challenges' copies name no patient."""
     rows = [row for root in roots if ptbxl.is_root(root) for row in ptbxl.database(root)]
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(ptbxl.SOURCE, row.patient) for row in rows}

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER, OWN, spread
 from marecg.overrides import override
@@ -91,4 +92,4 @@ def _run(
     run = out / f"{config.name}-seed{config.train.seed}"
     train(config, data, run)
     # One place for features: those that are no run's own are computed for the first run alone.
-    return evaluate(run, task, root, fractions=fractions, kept_in=out / "features")
+    return evaluate(run, task, root, Request(fractions), kept_in=out / "features")

@@ -3,59 +3,46 @@
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
-import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-import ecg_ontology
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.leak import leak
-from marecg.evaluate.methods.encoder import encoder, random_control, weights_sha256
+from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import Features, Watch, extract, unwatched
+from marecg.evaluate.methods.method import Features, Method, Progress, extract, unwatched
 from marecg.evaluate.methods.zeroshot import zero_shot
-from marecg.evaluate.probe.merl import merl
-from marecg.evaluate.probe.protocol import strict
-from marecg.evaluate.request import BASELINES, FRACTIONS, PROTOCOLS, Request
-from marecg.evaluate.scores.predictions import Predictions, predictions, save
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Report
-from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE, ZERO_SHOT, summarise
+from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT, summarise
 from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.subject import Subject, file_sha256, subject_of
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
-from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import Readout
 
-UNTRAINED_POOL = (
-    "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
-    "encoder, mean H reads it without"
-)
-Fitted = dict[tuple[str, str, str, Request], list[Trial]]
-"""Trials by method, recordings, task and request."""
+TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
+"""Trials by features, recordings, task and request."""
+Arrays = dict[str, NDArray[np.float32]]
+"""By the name of a row, the features [M, F] of the task's records."""
 
 
 def evaluate(
     run: Path | None,
     task: str,
     root: Path,
+    request: Request | None = None,
     *,
-    fractions: tuple[float, ...] = FRACTIONS,
-    seeds: int = 5,
-    protocol: str = "strict",
-    splits: Path | None = None,
-    baselines: Collection[str] = (),
-    readout: Readout = "rhythm",
     features: Mapping[str, Path] | None = None,
     out: Path | None = None,
     kept_in: Path | None = None,
-    watch: Watch = unwatched,
-    fitted: Fitted | None = None,
+    watch: Progress = unwatched,
+    known: TrialCache | None = None,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
 
@@ -64,114 +51,67 @@ def evaluate(
 
     Args:
         run: a run folder; its `model/` is probed.
-        task: a name out of `registry.TASKS`.
+        task: as for `registry.task_named`.
         root: the task's data.
-        fractions, seeds, protocol, splits, baselines, readout: see `Request`.
+        request: how it is asked.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         out: where the report goes; the run folder if None.
         kept_in: where features are kept; `out/features` if None.
         watch: sees each batch of features and each fit go by.
-        fitted: the trials of former calls, which are not run again; this one's are added.
+        known: the trials of former calls, which are not run again; this one's are added.
 
     Raises:
         UsageError: an impossible request, or nothing to judge, or no place for the report.
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
         InputError: the data can't be used.
     """
-    request = Request(fractions, seeds, protocol, splits, baselines, readout)
-    files = features or {}
+    request, files, known = request or Request(), features or {}, {} if known is None else known
     home = _home(run, out, files)
-    asked = request.open(task, root)
-    recordings = request.view(asked.recordings)
-    model = None if run is None else _load(run)
-    own = WIDE if readout == "wide" else ENCODER
-    reference = own if model else next(iter(files))
-    encoders = (encoder(model), random_control(model, readout)) if model else ()
-    methods = (*encoders, handcrafted(), *(BASELINES[name](asked) for name in baselines))
-    sha256_of = {
-        name: f"{method.sha256} {columns}" for method in methods for name, columns in method.columns.items()
-    }
-    others = _read_all(files, recordings, sha256_of.keys())
-    sha256_of |= {name: _sha256(path) for name, path in files.items()}
-    sha256 = weights_sha256(model) if model else sha256_of[reference]
-    found = extract(recordings, methods, kept_in or home / "features", watch) | others
+    asked = request.open(task_named(task), root)
+    recordings = request.protocol.view(asked.recordings)
+    subject = subject_of(run, files, request.readout)
+    methods = _methods(subject, asked, request)
+    found = _features(methods, files, recordings, kept_in or home / "features", watch)
     usable = _restrict(asked, found)
-    x = {name: kept.x_RF[usable.row_M] for name, kept in found.items()}
-    probes = {name: partial(strict, choose=method.choose) for method in methods for name in method.columns}
-    fitted = {} if fitted is None else fitted
-    trials: dict[str, list[Trial]] = {}
-    for name, x_MF in x.items():
-        key = (sha256_of[name], recordings.sha256, usable.sha256, request)
-        if key not in fitted:
-            probe = probes.get(name, strict) if protocol == "strict" else merl
-            fitted[key] = list(watch(_probe(probe, x_MF, usable, request), f"{task}: {name}"))
-        trials[name] = fitted[key]
-    test_M, terms = usable.split_M == TEST, PROTOCOLS[protocol]
-    onto = None if run is None else ecg_ontology.load(run / "model" / "ontology.json")
-    if model and onto and model.prototypes.any():
-        trials[ZERO_SHOT] = [zero_shot(model, x[ENCODER][test_M], usable, onto)]
+    trials = _trials(methods, files, found, usable, recordings, request, known, watch)
+    if zero := _zero_shot(subject, found, usable):
+        trials[ZERO_SHOT] = [zero]
     for method in methods:
         method.verify()
-    widths = {name: x_MF.shape[1] for name, x_MF in x.items()}
-    widths[ZERO_SHOT] = widths.get(ENCODER, 0)
-    report = Report(
-        task=asked.name,
-        protocol=protocol,
-        reference=reference,
-        normalisation=terms.normalisation,
-        policy=terms.policy,
-        notes=terms.notes,
-        folds=asked.folds,
-        window=recordings.window,
-        classes=asked.classes,
-        records=_counts(usable, found),
-        model=str(files[reference] if run is None else run / "model"),
-        model_sha256=sha256,
-        ontology_sha256=onto.sha256 if onto else "",
-        data_sha256=recordings.sha256,
-        task_sha256=usable.sha256,
-        leak=leak(run, usable) if run else None,
-        remarks=(UNTRAINED_POOL,) if model and not model.pool.trained else (),
-        cells=summarise(trials, widths, usable.y_MK[test_M], asked.classes, reference),
-    )
-    ids = tuple(recordings.ids[row] for row in usable.row_M[test_M])
-    _keep(home, report, predictions(ids, asked.classes, usable.y_MK[test_M], trials, reference))
+    report = _report(subject, usable, recordings, request, found, trials, run)
+    _keep(home, report, recordings, usable, trials)
     return report
 
 
 def _home(run: Path | None, out: Path | None, features: Mapping[str, Path]) -> Path:
     """Where everything is kept."""
-    if run is None and not features:
-        raise UsageError("there is nothing to judge", remedy="Name a run folder, or --features NAME=FILE")
     home = out or run
-    if home is None:
+    if home is None and features:
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
-    return home
+    return home or Path()
 
 
-def _load(run: Path) -> MarEcg:
-    return MarEcg.from_pretrained(run / "model").to("cuda" if torch.cuda.is_available() else "cpu")
+def _methods(subject: Subject, task: Task, request: Request) -> tuple[Method, ...]:
+    """Everything that computes features."""
+    model = subject.model
+    encoders = (encoder(model), random_control(model, request.readout)) if model else ()
+    return (*encoders, handcrafted(), *(baseline(task) for baseline in request.baselines))
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_all(
-    paths: Mapping[str, Path], recordings: Recordings, taken: Collection[str]
+def _features(
+    methods: Sequence[Method],
+    files: Mapping[str, Path],
+    recordings: Recordings,
+    folder: Path,
+    watch: Progress,
 ) -> dict[str, Features]:
-    for name in paths:
-        if name in (*taken, *OWN):
+    """The features of every row: those of the methods, and those that lie in files."""
+    taken = {*OWN, *(name for method in methods for name in method.columns)}
+    for name in files:
+        if name in taken:
             raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
-    return {name: read_features(path, recordings) for name, path in paths.items()}
-
-
-def _keep(home: Path, report: Report, kept: Predictions) -> None:
-    name = f"{report.task}-{report.protocol}"
-    save(home / "probe" / f"{name}.npz", kept)
-    with replacing(home / "probe" / f"{name}.json") as temporary:
-        temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    others = {name: read_features(path, recordings) for name, path in files.items()}
+    return extract(recordings, methods, folder, watch) | others
 
 
 def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
@@ -180,19 +120,89 @@ def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
     return task.only(np.array([task.recordings.ids[row] not in unreadable for row in task.row_M], bool))
 
 
-def _probe(
-    protocol: Callable[..., Iterator[Trial]], x_MF: NDArray[np.float32], task: Task, request: Request
-) -> Iterator[Trial]:
+def _trials(
+    methods: Sequence[Method],
+    files: Mapping[str, Path],
+    found: Mapping[str, Features],
+    task: Task,
+    recordings: Recordings,
+    request: Request,
+    known: TrialCache,
+    watch: Progress,
+) -> dict[str, list[Trial]]:
+    """Every row's trials, those that are known already as they are."""
+    own = {name: (method, columns) for method in methods for name, columns in method.columns.items()}
+    trials: dict[str, list[Trial]] = {}
+    for name, features in found.items():
+        method, columns = own.get(name, (None, None))
+        sha256 = f"{method.sha256} {columns}" if method else file_sha256(files[name])
+        key = (sha256, recordings.sha256, task.sha256, request)
+        if key not in known:
+            fits = _fits(features.x_RF[task.row_M], task, request, method)
+            known[key] = list(watch(fits, f"{task.name}: {name}"))
+        trials[name] = known[key]
+    return trials
+
+
+def _fits(x_MF: NDArray[np.float32], task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
+    """The protocol's trials on some features; an error says which task it is of."""
+    choose = method.choose if method else None
     try:
-        yield from protocol(x_MF, task.y_MK, task.split_M, request.fractions, request.seeds)
+        yield from request.protocol.trials(
+            x_MF, task.y_MK, task.split_M, request.fractions, request.seeds, choose
+        )
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 
 
-def _counts(task: Task, found: Mapping[str, Features]) -> Counts:
+def _zero_shot(subject: Subject, found: Mapping[str, Features], task: Task) -> Trial | None:
+    """The encoder's prototypes, read without labels, where it has any."""
+    model, onto = subject.model, subject.ontology
+    if model is None or onto is None or not model.prototypes.any():
+        return None
+    test = task.row_M[task.split_M == TEST]
+    return zero_shot(model, found[ENCODER].x_RF[test], task, onto)
+
+
+def _report(
+    subject: Subject,
+    task: Task,
+    recordings: Recordings,
+    request: Request,
+    found: Mapping[str, Features],
+    trials: Mapping[str, list[Trial]],
+    run: Path | None,
+) -> Report:
+    """The report on all trials."""
+    widths = {name: features.x_RF.shape[1] for name, features in found.items()}
+    widths[ZERO_SHOT] = widths.get(ENCODER, 0)
+    protocol, y_MK = request.protocol, task.y_MK[task.split_M == TEST]
+    return Report(
+        task=task.name,
+        protocol=protocol.name,
+        reference=subject.name,
+        normalisation=protocol.normalisation,
+        policy=protocol.policy,
+        notes=protocol.notes,
+        folds=task.folds,
+        window=recordings.window,
+        classes=task.classes,
+        records=_counts(task, found.values()),
+        model=str(subject.place),
+        model_sha256=subject.sha256,
+        ontology_sha256=subject.ontology.sha256 if subject.ontology else "",
+        data_sha256=recordings.sha256,
+        task_sha256=task.sha256,
+        leak=leak(run, task) if run else None,
+        remarks=subject.remarks,
+        cells=summarise(trials, widths, y_MK, task.classes, subject.name),
+    )
+
+
+def _counts(task: Task, found: Collection[Features]) -> Counts:
     train, val, test = (int((task.split_M == part).sum()) for part in SPLITS)
     unreadable: dict[str, str] = {}
-    for features in found.values():
+    for features in found:
         unreadable |= features.unreadable
     return Counts(
         train=train,
@@ -202,3 +212,16 @@ def _counts(task: Task, found: Mapping[str, Features]) -> Counts:
         missing=task.missing,
         unreadable=unreadable,
     )
+
+
+def _keep(
+    home: Path, report: Report, recordings: Recordings, task: Task, trials: Mapping[str, list[Trial]]
+) -> None:
+    """Keep the report, and what every row says of every test record."""
+    test_M = task.split_M == TEST
+    ids = tuple(recordings.ids[row] for row in task.row_M[test_M])
+    kept = predictions(ids, task.classes, task.y_MK[test_M], trials, report.reference)
+    name = f"{report.task}-{report.protocol}"
+    save(home / "probe" / f"{name}.npz", kept)
+    with replacing(home / "probe" / f"{name}.json") as temporary:
+        temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")

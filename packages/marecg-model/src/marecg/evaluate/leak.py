@@ -1,6 +1,6 @@
 """Whether an encoder was pretrained on records that it is judged by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ def leak(run: Path, task: Task) -> Leak | None:
     """The val and test records of a task that a run was pretrained on; None where the run doesn't say.
 
     Signals are compared as they stand in the task: bit-identical copies are found under any name, rescaled
-    ones are not (`marecg audit` looks for those).
+    ones are not (`marecg audit` looks for those). Where a copy in the corpus names no patient, as the
+    Challenges' of PTB-XL don't, the patient is that of the record that it is a copy of.
     """
     trained = trained_on.read(run)
     if trained is None:
@@ -26,7 +27,8 @@ def leak(run: Path, task: Task) -> Leak | None:
     recordings = task.recordings
     judged = [int(row) for row in task.row_M[task.split_M != TRAIN]]
     by_id = _of(recordings.identities, trained.identities, judged)
-    by_patient = _of(recordings.patients, trained.patients, judged) - by_id
+    copied = {recordings.patient_by_identity.get(name) for name in trained.identities} - {None}
+    by_patient = _of(recordings.patients, trained.patients | copied, judged) - by_id
     rest = [row for row in judged if row not in by_id | by_patient]
     by_signal = {row for row in rest if _seen(recordings, row, trained)}
     return Leak(
@@ -37,7 +39,7 @@ def leak(run: Path, task: Task) -> Leak | None:
     )
 
 
-def _of(names: tuple[str | None, ...], known: frozenset[str], rows: Iterable[int]) -> set[int]:
+def _of(names: tuple[str | None, ...], known: Set[str | None], rows: Iterable[int]) -> set[int]:
     return {row for row in rows if names and names[row] in known}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.evaluation import Fitted
+from marecg.evaluate.evaluation import TrialCache
 from marecg.evaluate.scores.results import Report
 
 
@@ -20,7 +20,7 @@ class Ask(Protocol):
         *,
         out: Path | None,
         kept_in: Path | None,
-        fitted: Fitted,
+        known: TrialCache,
     ) -> Report:
         """A run and a task in, a report out."""
 
@@ -55,11 +55,11 @@ def sweep(
         raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
     shared = kept_in or (runs[0] / "features" if len(runs) > 1 else None)
     asked: Sequence[Path | None] = runs or (None,)
-    fitted: Fitted = {}
+    known: TrialCache = {}
     for run in asked:
         for task, root in tasks.items():
             try:
-                report = ask(run, task, root, out=out, kept_in=shared, fitted=fitted)
+                report = ask(run, task, root, out=out, kept_in=shared, known=known)
             except InputError as error:
                 if len(tasks) == 1:
                     raise

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, RecordError
-from marecg.evaluate.probe.linear import Choose, choose_logistic
+from marecg.evaluate.probe.linear import Choose
 from marecg.evaluate.tasks.task import Recordings
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 BATCH = 32
 """Recordings in memory at a time."""
 Signals = list[NDArray[np.float32]]
-Watch = Callable[[Iterable[Any], str], Iterable[Any]]
+Progress = Callable[[Iterable[Any], str], Iterable[Any]]
 """Passes steps through, of which it is told what they are; a progress bar, say."""
 
 
@@ -41,7 +41,7 @@ class Method:
         name: such as `encoder`.
         sha256: changes when the features would.
         compute: B arrays float32 [12, L] in mV at 500 Hz → float [B, F].
-        choose: the classifier that protocol `strict` puts on the features.
+        choose: the classifier that belongs to the features, if any; a protocol has one for all others.
         verify: raises when the method is no longer what `sha256` says.
         readouts: by name, the columns of the features that are judged; all of them, under the method's own
             name, if there are none.
@@ -50,7 +50,7 @@ class Method:
     name: str
     sha256: str
     compute: Callable[[Signals], NDArray[np.floating]]
-    choose: Choose = choose_logistic
+    choose: Choose | None = None
     verify: Callable[[], None] = lambda: None
     readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
 
@@ -73,7 +73,7 @@ class Features:
 
 
 def extract(
-    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Watch = unwatched
+    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Progress = unwatched
 ) -> dict[str, Features]:
     """What is read from the features of every method, by its name; each recording is read at most once.
 
@@ -95,7 +95,7 @@ def extract(
     return judged
 
 
-def _compute(recordings: Recordings, methods: list[Method], watch: Watch) -> dict[Method, Features | None]:
+def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, Features | None]:
     blocks: dict[Method, list[NDArray[np.floating]]] = {method: [] for method in methods}
     unreadable: dict[str, str] = {}
     usable: list[int] = []

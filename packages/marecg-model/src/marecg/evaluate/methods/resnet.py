@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from marecg.config import LEADS
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
-from marecg.evaluate.probe.linear import Fitted, Part, check_labels
+from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 
 WIDTHS = (16, 32, 64, 64)
@@ -73,7 +73,7 @@ class ResNet1d(nn.Sequential):
         return _logits(self, _signals(x_MF))
 
 
-def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
+def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> FittedProbe:
     """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept.
 
     Raises:
@@ -103,7 +103,7 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
         if auc > best_auc:
             best, best_auc, kept = epoch, auc, copy.deepcopy(net)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return Fitted(best, best_auc, untrained, kept)
+    return FittedProbe(best, best_auc, untrained, kept)
 
 
 def _signals(x_MF: NDArray[np.floating]) -> Tensor:

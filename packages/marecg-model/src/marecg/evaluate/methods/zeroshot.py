@@ -1,14 +1,11 @@
 """A task's classes read off the concept prototypes, without a single labelled record (eq. gscl-pred).
 
 q = softmax(⟨W_sca h_rhythm, p_c⟩/τ) over the concepts; a class's score is the log of the mass on the concepts
-that `zeroshot.tsv` gives it. That table was written concept by concept: a class without an honest concept
-has none and its reason stands beside it. On a prepared corpus the classes are concepts already.
+that the task gives it (`Task.concepts`); a class may have none.
 Shapes: M records, K classes, N concepts, D width.
 """
 
-import csv
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,22 +13,10 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 import ecg_ontology
-from marecg.evaluate.probe.linear import NEVER
+from marecg.evaluate.probe.linear import UNSEEN_LOGIT
 from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
-
-TABLE = Path(__file__).with_name("zeroshot.tsv")
-
-
-def concepts_of(task: Task) -> dict[str, tuple[str, ...]]:
-    """The concepts (abbreviations) that stand for each class of a task; () for a class without one."""
-    if task.recordings.name == "corpus":
-        return {name: (name,) for name in task.classes}
-    with TABLE.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file, delimiter="\t") if row["task"] == task.name]
-    table = {row["class"]: tuple(row["concepts"].split()) for row in rows}
-    return {name: table.get(name, ()) for name in task.classes}
 
 
 def zero_shot(
@@ -54,9 +39,9 @@ def zero_shot(
         logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(device))
     log_q_MN = log_softmax(logits_MN.cpu().double().numpy(), axis=1)
     number = {node.abbr: node.index for node in onto.nodes}
-    concepts = concepts_of(task)
-    score_MK = np.full((len(rhythm_MD), len(concepts)), NEVER)
-    for k, names in enumerate(concepts.values()):
+    concepts = [task.concepts.get(name, ()) for name in task.classes]
+    score_MK = np.full((len(rhythm_MD), len(concepts)), UNSEEN_LOGIT)
+    for k, names in enumerate(concepts):
         if names:
             score_MK[:, k] = logsumexp(log_q_MN[:, [number[abbr] for abbr in names]], axis=1)
     return Trial(
@@ -65,7 +50,7 @@ def zero_shot(
         train=np.zeros(0, np.int64),
         chosen=None,
         val_auc=None,
-        untrained=tuple(k for k, names in enumerate(concepts.values()) if not names),
+        untrained=tuple(k for k, names in enumerate(concepts) if not names),
         logits_MK=score_MK,
         seconds=time.perf_counter() - began,
     )

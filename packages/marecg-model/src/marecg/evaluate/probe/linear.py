@@ -21,7 +21,7 @@ PATIENCE = 3
 """After so many strengths without a gain on val, weaker ones are not tried."""
 COARSE, EXACT = 1e-5, 1e-8
 """Tolerances of `Logistic.fit`: while strengths are compared, and for the chosen one."""
-NEVER = -1e3
+UNSEEN_LOGIT = -1e3
 """The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
 
 
@@ -57,7 +57,7 @@ class Chosen(Scorer, Protocol):
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedProbe:
     """Anything that scores, with what was chosen for it; see `Chosen`."""
 
     chosen: float
@@ -127,7 +127,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
     def probe(theta_GK: Floats, strength: float) -> Probe:
         weight_FK = np.zeros((train.x_MF.shape[1], train.y_MK.shape[1]))
-        bias_K = np.full(train.y_MK.shape[1], NEVER)
+        bias_K = np.full(train.y_MK.shape[1], UNSEEN_LOGIT)
         weight_FK[:, known], bias_K[known] = regression.weights(theta_GK)
         fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
         return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))

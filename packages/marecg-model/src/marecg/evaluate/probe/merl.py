@@ -5,7 +5,6 @@ Shapes: M records, K classes, F features, C leads, L samples.
 """
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import nn
 
-from marecg.evaluate.probe.linear import Fitted, Part, check_labels
-from marecg.evaluate.probe.protocol import walk
+from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
+from marecg.evaluate.probe.protocol import Protocol
+from marecg.evaluate.probe.strict import OVER
 from marecg.evaluate.scores.metrics import Floats, macro_auc
-from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.tasks.task import Recordings
 
 SEED = 42
@@ -28,8 +27,8 @@ WEIGHT_DECAY = 1e-4
 DECAY_EPOCH = 40
 """The learning rate is divided by ten after this many epochs."""
 SAMPLES = 5000
-CPSC_SAMPLES = 2500
-"""Of a CPSC2018 record only these are kept; zeros fill it up to `SAMPLES`."""
+KEPT = {"cpsc2018": 2500}
+"""By data set, how many samples of a recording are kept; of others `SAMPLES`."""
 
 DIFFERENCES = (
     "the encoder is frozen and in eval mode; there batch norm goes on learning, by default the whole encoder",
@@ -37,6 +36,7 @@ DIFFERENCES = (
     "the learning rate falls after 40 epochs; there the scheduler steps per batch: after 40 batches",
     "aVL and aVF stay where they are; there they are swapped",
     "features are computed once, in float32; there in mixed precision in every epoch",
+    "a recording of less than 5000 samples ends where it ends; there zeros follow, and count as signal",
     "the shares are drawn from the records on disk; with all records there it is the same draw",
 )
 """What is done otherwise than in MERL's published code, and why its numbers can differ."""
@@ -53,21 +53,6 @@ class LinearHead(nn.Linear):
             return self(torch.from_numpy(x_MF).float()).double().numpy()  # type: ignore[no-any-return]
 
 
-def merl(
-    x_MF: NDArray[np.floating],
-    y_MK: NDArray[np.uint8],
-    split_M: NDArray[np.str_],
-    fractions: tuple[float, ...],
-    seeds: int,
-) -> Iterator[Trial]:
-    """Probe one method's features; `seeds` is not used, as every share is drawn once, with the seed 42.
-
-    Raises:
-        InputError: a part has no records.
-    """
-    return walk(x_MF, y_MK, split_M, fractions, (SEED,), draw, choose)
-
-
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
     """Draw an unstratified share: the numbers of ⌊fraction · M⌋ records, at least one."""
     records = np.arange(len(y_MK))
@@ -77,7 +62,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
     return np.asarray(drawn)
 
 
-def choose(train: Part, val: Part) -> Fitted:
+def choose(train: Part, val: Part) -> FittedProbe:
     """Fit on train; keep the epoch with the best macro AUC on val.
 
     Raises:
@@ -86,7 +71,7 @@ def choose(train: Part, val: Part) -> Fitted:
     check_labels(val.y_MK, "validation")
     head, epoch, val_auc = fit(train, val)
     without_positives = np.flatnonzero(~train.y_MK.any(axis=0))
-    return Fitted(epoch, val_auc, tuple(int(k) for k in without_positives), head)
+    return FittedProbe(epoch, val_auc, tuple(int(k) for k in without_positives), head)
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:
@@ -115,19 +100,38 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
 
 
 def merl_view(recordings: Recordings) -> Recordings:
-    """The recordings as MERL's loader hands them out: cut, zero-padded, and scaled to 0–1 over all leads."""
-    keep = CPSC_SAMPLES if recordings.name == "cpsc2018" else SAMPLES
+    """The recordings as MERL's loader hands them out: cut, and scaled to 0–1 over all leads.
+
+    There zeros fill them up to `SAMPLES` before they are scaled. They are scaled alike here, but not filled:
+    a method is told where a recording ends, and sees to what follows itself.
+    """
+    keep = KEPT.get(recordings.name, SAMPLES)
 
     def read(row: int) -> NDArray[np.float32]:
         x_CL = recordings.read(row)[:, :keep]
-        x_CL = np.pad(x_CL, ((0, 0), (0, SAMPLES - x_CL.shape[1])))
-        scaled_CL = (x_CL - x_CL.min()) / (np.ptp(x_CL) + 1e-8)
-        return np.asarray(scaled_CL, np.float32)
+        least, most = float(x_CL.min()), float(x_CL.max())
+        if x_CL.shape[1] < SAMPLES:
+            least, most = min(least, 0.0), max(most, 0.0)
+        return np.asarray((x_CL - least) / (most - least + 1e-8), np.float32)
 
     return replace(
         recordings,
         name=f"{recordings.name}-merl",
-        sha256=hashlib.sha256(f"{recordings.sha256} merl {keep} {SAMPLES}".encode()).hexdigest(),
-        window=f"the first {keep} samples, zeros up to {SAMPLES}",
+        sha256=hashlib.sha256(f"{recordings.sha256} merl unfilled {keep}".encode()).hexdigest(),
+        window=f"up to the first {keep} samples",
         read=read,
     )
+
+
+MERL = Protocol(
+    name="merl",
+    normalisation="signals scaled to 0–1 over all leads; features as they are",
+    policy=f"{OVER}. A class that the drawn training records don't show counts as the probe ranks it",
+    draw=draw,
+    choose=choose,
+    notes=(BY_NAME, *DIFFERENCES),
+    view=merl_view,
+    seed=SEED,
+)
+"""Every share is drawn once, with the seed 42."""
+MERL_POSITIONAL = replace(MERL, name="merl-positional", notes=DIFFERENCES, by_position=True)

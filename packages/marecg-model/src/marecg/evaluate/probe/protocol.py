@@ -1,60 +1,104 @@
-"""How a task is split, how often it is asked, and what is reported of it.
+"""What a protocol is, and how every one of them walks.
 
-Every protocol walks the same way: draw a share of the training part, fit on it and choose on val, score test
-once. `strict` draws anew for every seed, stratified over the classes, and chooses the L2 strength.
+Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
+signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; each has a
+file of its own (`strict`, `merl`), and may have one outside of this package.
 Shapes: M records, K classes, F features.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marecg.errors import InputError
-from marecg.evaluate.probe.linear import NEVER, Choose, Part, SealedTest, check_labels, choose_logistic
+from marecg.evaluate.probe.linear import Choose, Part, SealedTest, check_labels
 from marecg.evaluate.scores.trial import Trial
-from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL
+from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Recordings
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
 """Labels of the training part, share and seed → the numbers of the drawn records."""
+View = Callable[[Recordings], Recordings]
+"""The recordings as a data set holds them → as a method gets them."""
 
 
-def strict(
-    x_MF: NDArray[np.floating],
-    y_MK: NDArray[np.uint8],
-    split_M: NDArray[np.str_],
-    fractions: tuple[float, ...],
-    seeds: int,
-    choose: Choose = choose_logistic,
-) -> Iterator[Trial]:
-    """Probe one method's features; the whole training part is probed once, as every seed draws the same.
+def unchanged(recordings: Recordings) -> Recordings:
+    """The recordings as they are."""
+    return recordings
 
-    Whatever classifier `choose` fits, what it says of a class that it never saw doesn't count: the logits
-    there are `NEVER`, so the AUC is ½.
 
-    Raises:
-        InputError: a part has no records.
+@dataclass(frozen=True)
+class Protocol:
+    """A way to judge features.
+
+    Attributes:
+        name: by which `marecg probe --protocol` knows it.
+        normalisation: how signals and features are scaled, in words; see `results.Report`.
+        policy: which classes the macro AUC is over, in words.
+        draw: how a share of the training part is drawn.
+        choose: the classifier that is put on the features.
+        notes: what is done otherwise than in the code that the protocol follows.
+        view: how the recordings are handed to a method.
+        seed: of the only draw of a share; None where there is one per seed that was asked for.
+        own_classifiers: whether a method with a classifier of its own is judged by that, as baselines are.
+        unseen_logit: what counts of a class that the drawn records don't show, whatever the classifier says
+            of it; None if that counts.
+        by_position: whether labels are read from split tables by position, as MERL's loader does.
     """
-    for trial in walk(x_MF, y_MK, split_M, fractions, range(seeds), draw, choose):
-        trial.logits_MK[:, list(trial.untrained)] = NEVER
-        yield trial
+
+    name: str
+    normalisation: str
+    policy: str
+    draw: Draw
+    choose: Choose
+    notes: tuple[str, ...] = ()
+    view: View = unchanged
+    seed: int | None = None
+    own_classifiers: bool = False
+    unseen_logit: float | None = None
+    by_position: bool = False
+
+    def trials(
+        self,
+        x_MF: NDArray[np.floating],
+        y_MK: NDArray[np.uint8],
+        split_M: NDArray[np.str_],
+        fractions: Sequence[float],
+        seeds: int,
+        choose: Choose | None = None,
+    ) -> Iterator[Trial]:
+        """Probe one method's features: a trial per share and seed; the whole training part is probed once.
+
+        Args:
+            x_MF: the features of all records.
+            y_MK: their labels.
+            split_M: the part of each.
+            fractions: shares of the training part.
+            seeds: how many draws of each share below 1.
+            choose: the method's own classifier, if it has one.
+
+        Raises:
+            InputError: a part has no records, or nothing can be told on test or chosen on val.
+        """
+        classifier = choose if choose and self.own_classifiers else self.choose
+        drawn = range(seeds) if self.seed is None else (self.seed,)
+        for trial in _walk(x_MF, y_MK, split_M, fractions, drawn, self.draw, classifier):
+            if self.unseen_logit is not None:
+                trial.logits_MK[:, list(trial.untrained)] = self.unseen_logit
+            yield trial
 
 
-def walk(
+def _walk(
     x_MF: NDArray[np.floating],
     y_MK: NDArray[np.uint8],
     split_M: NDArray[np.str_],
-    fractions: tuple[float, ...],
+    fractions: Sequence[float],
     seeds: Sequence[int],
     draw: Draw,
     choose: Choose,
 ) -> Iterator[Trial]:
-    """One trial per share and seed, the whole training part with the first seed alone.
-
-    Raises:
-        InputError: a part has no records, or nothing can be told on test or chosen on val.
-    """
     part = parts_of(split_M)
     check_labels(y_MK[part[TEST]], "test")
     train_y, val = y_MK[part[TRAIN]], Part(x_MF[part[VAL]], y_MK[part[VAL]])
@@ -87,18 +131,3 @@ def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
     if empty:
         raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
     return part
-
-
-def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
-    """Draw a stratified share: the sorted numbers of round(fraction · M) records, at least one.
-
-    Systematic sampling (Cochran 1977, §8) from the list ordered by label set, rarest class first and at
-    random within a set: each label set, and the rarest class as a whole, gets its share to within one record.
-    """
-    count = max(1, round(fraction * len(y_MK)))
-    generator = np.random.default_rng((seed, count))
-    commonest_first = np.argsort(-y_MK.sum(axis=0, dtype=np.int64), kind="stable")
-    order = np.lexsort((generator.random(len(y_MK)), *y_MK.T[commonest_first]))
-    step = len(y_MK) / count
-    places = np.floor((np.arange(count) + generator.random()) * step).astype(np.int64)
-    return np.sort(order[places])

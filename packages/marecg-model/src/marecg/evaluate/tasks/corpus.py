@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
+from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.task import (
     FS,
     SPLITS,
@@ -25,11 +26,11 @@ from marecg.evaluate.tasks.task import (
 FOLDS = (
     "by a hash of the patient, or of the record where no patient is known: train 60 %, val 20 %, test 20 %"
 )
-ENOUGH = {TRAIN: 10, VAL: 3, TEST: 3}
+LEAST_SUPPORT = {TRAIN: 10, VAL: 3, TEST: 3}
 """How many records with a leaf, and how many without, each part must hold for the leaf to be asked for."""
 
 
-def corpus_task(name: str, root: Path) -> Task:
+def corpus_task(root: Path) -> Task:
     """Ask for every leaf with enough support; the split follows from a hash of each record's patient.
 
     A record whose patient is unknown goes by its own id.
@@ -49,7 +50,7 @@ def corpus_task(name: str, root: Path) -> Task:
     split_R = np.array([split_of(patient or record) for patient, record in zip(patients, ids, strict=True)])
     asked = np.flatnonzero(_supported(corpus.y, split_R))
     if not len(asked):
-        least = ", ".join(f"{least} {part}" for part, least in ENOUGH.items())
+        least = ", ".join(f"{least} {part}" for part, least in LEAST_SUPPORT.items())
         raise CorpusError(
             "no leaf has enough records with and without it in every part",
             where=root,
@@ -62,7 +63,8 @@ def corpus_task(name: str, root: Path) -> Task:
         y_MK=corpus.y[np.ix_(labelled, asked)],
         split_M=split_R[labelled],
     )
-    return assemble(name, _recordings(corpus, ids, patients), table, FOLDS)
+    themselves = {name: (name,) for name in table.classes}
+    return assemble("corpus", _recordings(corpus, ids, patients), table, FOLDS, concepts=themselves)
 
 
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
@@ -71,7 +73,7 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
     for part in SPLITS:
         y_N = y_RN[labelled_R & (split_R == part)]
         positives = y_N.sum(axis=0, dtype=np.int64)
-        enough_N &= np.minimum(positives, len(y_N) - positives) >= ENOUGH[part]
+        enough_N &= np.minimum(positives, len(y_N) - positives) >= LEAST_SUPPORT[part]
     return enough_N
 
 
@@ -88,3 +90,6 @@ def _recordings(corpus: Corpus, ids: tuple[str, ...], patients: tuple[str | None
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=patients,
     )
+
+
+CORPUS = TaskDefinition("corpus", data="corpus", build=corpus_task)

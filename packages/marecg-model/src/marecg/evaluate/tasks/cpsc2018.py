@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
 from marecg.errors import CorpusError
+from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
@@ -24,6 +25,7 @@ from marecg.evaluate.tasks.task import (
     multi_hot,
     split_of,
 )
+from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import cpsc2018
 from marecg.read.dx import CPSC_LABELS
 from marecg.read.record import Candidate
@@ -46,11 +48,10 @@ CLASS_OF = {CPSC_LABELS[label]: name for label, name in NAMES.items()}
 """SNOMED-CT code → class."""
 
 
-def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
+def cpsc2018_task(root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
     """Build the task on the records under `root`.
 
     Args:
-        name: `cpsc2018`.
         root: a folder with the records, at any depth.
         splits: MERL's tables, to take labels and split from.
         by_position: see `read_split_tables`.
@@ -61,10 +62,11 @@ def cpsc2018_task(name: str, root: Path, splits: Path | None = None, *, by_posit
     found = cpsc2018.recordings(root)
     recordings = _recordings(root, found)
     if splits is None:
-        task = assemble(name, recordings, _by_codes(found), FOLDS)
+        table, folds = _by_codes(found), FOLDS
     else:
         table = read_split_tables(splits / "icbeb", "icbeb", "filename", by_position=by_position)
-        task = assemble(name, recordings, table, described("icbeb", by_position))
+        folds = described("icbeb", by_position)
+    task = assemble("cpsc2018", recordings, table, folds, concepts=zeroshot_concepts("cpsc2018"))
     if not len(task.row_M):
         raise CorpusError(
             "holds no record of CPSC2018",
@@ -104,3 +106,6 @@ def _recordings(root: Path, found: list[Candidate]) -> Recordings:
         read=read,
         identities=tuple(published_as(each.file.stem, cpsc2018.SOURCE) for each in found),
     )
+
+
+CPSC2018 = TaskDefinition("cpsc2018", data="cpsc2018", build=cpsc2018_task, build_from_splits=cpsc2018_task)

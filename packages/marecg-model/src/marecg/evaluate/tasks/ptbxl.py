@@ -8,14 +8,16 @@ part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `sc
 
 import csv
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.corpus.audit import patient_of, published_as
+from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
 from marecg.errors import CorpusError
+from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
@@ -29,6 +31,7 @@ from marecg.evaluate.tasks.task import (
     files_sha256,
     multi_hot,
 )
+from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
 
@@ -50,7 +53,7 @@ TABLES = {
 """Per task, its name in MERL's tables."""
 
 
-def ptbxl_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
+def ptbxl_task(name: str, root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
     """Build one of the four tasks on the records under `root`.
 
     Args:
@@ -65,12 +68,14 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, *, by_position
     entries = ptbxl.entries(root)
     recordings = _recordings(root, entries)
     if splits is None:
-        task = assemble(name, recordings, _by_rule(name, root, entries), FOLDS, _missing(root, entries))
+        table, missing = _by_rule(name, root, entries), _missing(root, entries)
+        task = assemble(name, recordings, table, FOLDS, missing, zeroshot_concepts(name))
     else:
         stem = f"ptbxl_{TABLES[name]}"
         folder = splits / "ptbxl" / TABLES[name]
         table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
-        task = assemble(name, recordings, table, described(stem, by_position))
+        folds = described(stem, by_position)
+        task = assemble(name, recordings, table, folds, concepts=zeroshot_concepts(name))
     if not len(task.row_M):
         raise CorpusError(
             f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
@@ -110,6 +115,7 @@ def _recordings(root: Path, entries: list[Entry]) -> Recordings:
         read=read,
         identities=tuple(published_as(f"{entry.ecg_id:05d}", ptbxl.SOURCE) for entry in entries),
         patients=tuple(patient_of(ptbxl.SOURCE, entry.patient) for entry in entries),
+        patient_by_identity=ptbxl_patients([root]),
     )
 
 
@@ -117,3 +123,8 @@ def _missing(root: Path, entries: list[Entry]) -> tuple[str, ...]:
     with (root / ptbxl.DATABASE).open(newline="", encoding="utf-8") as file:
         listed = {int(row["ecg_id"]) for row in csv.DictReader(file)}
     return tuple(str(ecg_id) for ecg_id in sorted(listed - {entry.ecg_id for entry in entries}))
+
+
+PTBXL_TASKS = tuple(
+    TaskDefinition(name, "ptbxl", partial(ptbxl_task, name), partial(ptbxl_task, name)) for name in CLASS_OF
+)

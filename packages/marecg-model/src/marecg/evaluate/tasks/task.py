@@ -4,8 +4,8 @@ Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,8 @@ class Recordings:
             `RecordError` for a record that can't be used.
         identities: R times what the world calls a record, where that is known (`audit.published_as`).
         patients: R patients, where they are known (`audit.patient_of`).
+        patient_by_identity: patients of the data set's records, on disk or not, by what the world calls
+            those: other collections ship copies that name no patient.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Recordings:
     read: Callable[[int], NDArray[np.float32]]
     identities: tuple[str | None, ...] = ()
     patients: tuple[str | None, ...] = ()
+    patient_by_identity: Mapping[str, str | None] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Task:
         folds: how the split came about, in words.
         missing: records that the labels name and the disk lacks.
         unlabelled: how many recordings have none of the classes and take no part.
+        concepts: by class, the concepts (abbreviations) of the ontology that stand for it, for those that
+            have any: what zero-shot reads it by.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Task:
     folds: str
     missing: tuple[str, ...]
     unlabelled: int
+    concepts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
         """The same task on some of its records."""
@@ -90,7 +96,12 @@ class Task:
 
 
 def assemble(
-    name: str, recordings: Recordings, table: LabelTable, folds: str, absent: tuple[str, ...] = ()
+    name: str,
+    recordings: Recordings,
+    table: LabelTable,
+    folds: str,
+    absent: tuple[str, ...] = (),
+    concepts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Task:
     """Match a label table to recordings by id; what the table names and the recordings lack is missing.
 
@@ -100,6 +111,7 @@ def assemble(
         table: the labels, in the order in which the task keeps them.
         folds: how the split came about, in words.
         absent: further records known to be missing.
+        concepts: see `Task`.
     """
     number = {record: row for row, record in enumerate(recordings.ids)}
     here = [place for place, record in enumerate(table.ids) if record in number]
@@ -114,6 +126,7 @@ def assemble(
         folds=folds,
         missing=(*missing, *absent),
         unlabelled=len(recordings.ids) - len(here),
+        concepts=concepts or {},
     )
 
 

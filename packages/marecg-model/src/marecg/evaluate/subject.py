@@ -1,0 +1,73 @@
+"""Whom a report is about: a run's encoder, or the features that somebody computed elsewhere."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import ecg_ontology
+from ecg_ontology import Ontology
+from marecg.errors import UsageError
+from marecg.evaluate.methods.encoder import weights_sha256
+from marecg.evaluate.scores.summary import ENCODER, WIDE
+from marecg.model.mar_ecg import MarEcg
+from marecg.use.embed import Readout
+
+UNTRAINED_POOL = (
+    "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
+    "encoder, mean H reads it without"
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is judged.
+
+    Attributes:
+        name: the row that all others are compared with.
+        place: the model's folder, or the file of features.
+        sha256: what it is: of the weights, or of the file.
+        model: the encoder; None where only features are judged.
+        ontology: the one that the encoder carries.
+    """
+
+    name: str
+    place: Path
+    sha256: str
+    model: MarEcg | None = None
+    ontology: Ontology | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be known of it to read its rows."""
+        return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
+
+
+def subject_of(run: Path | None, features: Mapping[str, Path], readout: Readout) -> Subject:
+    """A run's encoder, loaded; without a run the first of the features.
+
+    Raises:
+        UsageError: there is neither.
+        CheckpointError: the run's model can't be loaded.
+    """
+    if run is None:
+        if not features:
+            remedy = "Name a run folder, or --features NAME=FILE"
+            raise UsageError("there is nothing to judge", remedy=remedy)
+        name, file = next(iter(features.items()))
+        return Subject(name, file, file_sha256(file))
+    model = MarEcg.from_pretrained(run / "model").to("cuda" if torch.cuda.is_available() else "cpu")
+    ontology = ecg_ontology.load(run / "model" / "ontology.json")
+    name = WIDE if readout == "wide" else ENCODER
+    return Subject(name, run / "model", weights_sha256(model), model, ontology)
+
+
+def file_sha256(path: Path) -> str:
+    """The hash of a file's bytes; empty where it can't be read, which is said when it is used."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

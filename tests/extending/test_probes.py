@@ -1,0 +1,74 @@
+"""The examples of docs/extending.md for judging an encoder, run as a user's own files."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tests.extending.examples import example
+
+from marecg.config import ModelConfig
+from marecg.corpus.prepare import prepare
+from marecg.evaluate.methods.encoder import random_encoder
+from marecg.synth import write_corpus
+from marecg_cli.marecg import main
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run, a corpus, and the files of the page."""
+    folder = tmp_path_factory.mktemp("extending")
+    write_corpus(folder / "wfdb", 60, 4)
+    prepare([folder / "wfdb"], folder / "prepared", jobs=1)
+    shape = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
+    model = random_encoder(shape, seed=3)
+    model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
+    model.save_pretrained(folder / "run" / "model")
+    for name in ("fast_hearts.py", "small_draws.py", "lead_ranges.py"):
+        (folder / name).write_text(example(name), encoding="utf-8")
+    return folder
+
+
+def probed(place: Path, *options: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["probe", str(place / "run"), "--fraction", "1", "--format", "json", *options])
+    return int(str(end.value.code))
+
+
+def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = f"{place / 'fast_hearts.py'}:FAST_HEARTS"
+    assert probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["task"], report["classes"]) == ("fast-hearts", ["fast"])
+    assert "zero-shot" in {cell["method"] for cell in report["cells"]}
+    assert (place / "run/probe/fast-hearts-strict.json").exists()
+
+
+def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--task", f"{place / 'fast_hearts.py'}:FAST_HEARTS", "--root", str(place / "prepared"))
+    protocol = f"{place / 'small_draws.py'}:SMALL_DRAWS"
+    baseline = f"{place / 'lead_ranges.py'}:lead_ranges"
+    assert probed(place, *options, "--protocol", protocol, "--baseline", baseline) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["protocol"] == "small-draws"
+    assert {cell["method"]: cell["dimension"] for cell in report["cells"]}["lead ranges"] == 12
+    assert {cell["records"] for cell in report["cells"] if cell["fraction"]} == {20}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere.py:TASK", "can't be run"),
+        ("{place}/fast_hearts.py:SLOW", "holds no SLOW"),
+        ("{place}/small_draws.py:SMALL_DRAWS", "is no task"),
+    ],
+)
+def test_a_file_that_holds_no_such_thing_is_one_clear_error(
+    name: str, words: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert probed(place, "--task", name.format(place=place), "--root", str(place)) == 2
+    assert words in capsys.readouterr().err
