@@ -29,8 +29,9 @@ def saved(micro: Config, tmp_path: Path) -> Path:
 @pytest.fixture
 def other_ontology(tmp_path: Path) -> ecg_ontology.Ontology:
     """The packaged one with a node's abbreviation changed."""
-    text = PACKAGED.read_text(encoding="utf-8")
-    (tmp_path / "other.json").write_text(text.replace('"LAFB"', '"LAnFB"'), encoding="utf-8")
+    bundle = json.loads(PACKAGED.read_text(encoding="utf-8").replace('"LAFB"', '"LAnFB"'))
+    del bundle["bundle_sha256"]  # that of another content
+    (tmp_path / "other.json").write_text(json.dumps(bundle), encoding="utf-8")
     return ecg_ontology.load(tmp_path / "other.json")
 
 
