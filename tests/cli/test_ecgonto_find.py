@@ -18,6 +18,7 @@ def test_a_search_without_a_hit_exits_1_and_says_what_is_spelt_alike(call_ecgont
     code, out, err = call_ecgonto("search", "atrial", "fluter")
     assert (code, out) == (1, "")
     assert "Did you mean AFL (Atrial flutter)" in err
+    assert call_ecgonto("search", "qwxyz", "-q")[2] == "nothing matches 'qwxyz'\n"
 
 
 @pytest.mark.parametrize("name", ["af", "Atrial Fibrillation", "vorhofflimmern", "164889003"])

@@ -7,7 +7,7 @@ import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_look import As, Language, Profile, Source, note_language
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Hit, Ontology
@@ -38,7 +38,7 @@ def search(
     note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)
     if not hits:
         near = ", ".join(f"{c.abbr} ({c.label})" for c in ecg_ontology.suggestions(onto, " ".join(words)))
-        message(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
+        problem(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
         raise typer.Exit(EXIT_FINDINGS)
 
 
