@@ -1,16 +1,10 @@
-"""What lies above and below a concept: families, and subtypes under their parents.
+"""The concepts as a tree: families, and subtypes under their parents."""
 
-"Below" follows `family` and `subtypeOf`, which are IS_A. A manifestation shows its condition and is no kind
-of it, so it is never a descendant.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ecg_ontology.concepts import Concept, Kind
 from ecg_ontology.vocabulary import Vocabulary
-
-_IS_A = (Kind.family, Kind.subtype_of)
 
 
 class Branch(NamedTuple):
@@ -25,29 +19,6 @@ class Branch(NamedTuple):
     depth: int
     concept: Concept
     again: bool
-
-
-def above(onto: Vocabulary, index: int) -> tuple[int, ...]:
-    """Return the ancestors of a concept, the nearest first, each level by index."""
-    return _reach(index, ((edge.source, edge.target) for edge in onto.relations if edge.kind in _IS_A))
-
-
-def below(onto: Vocabulary, index: int) -> tuple[int, ...]:
-    """Return the descendants of a concept, the nearest first, each level by index."""
-    return _reach(index, ((edge.target, edge.source) for edge in onto.relations if edge.kind in _IS_A))
-
-
-def _reach(start: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Everything that steps lead to from `start`, level by level."""
-    onward: dict[int, list[int]] = {}
-    for near, far in steps:
-        onward.setdefault(near, []).append(far)
-    reached: dict[int, None] = {start: None}
-    level = [start]
-    while level:
-        level = sorted({far for near in level for far in onward.get(near, ())} - reached.keys())
-        reached.update(dict.fromkeys(level))
-    return tuple(reached)[1:]
 
 
 def branches(onto: Vocabulary, top: int | None = None) -> Iterator[Branch]:

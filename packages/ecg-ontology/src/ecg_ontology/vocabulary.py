@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ecg_ontology import enumeration
 from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UnknownConceptError
+from ecg_ontology.is_a import above, below
 
 if TYPE_CHECKING:
     import numpy as np
@@ -233,9 +234,7 @@ class Vocabulary:
             >>> [concept.abbr for concept in ecg_ontology.load().ancestors("AntMI")]
             ['Ischemic', 'AMI', 'OMI']
         """
-        from ecg_ontology.tree import above
-
-        return tuple(self.nodes[index] for index in above(self, self.node(name).index))
+        return tuple(self.nodes[index] for index in above(self.relations, self.node(name).index))
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
@@ -250,6 +249,4 @@ class Vocabulary:
             >>> [concept.abbr for concept in ecg_ontology.load().descendants("AMI")]
             ['AntMI', 'InfMI']
         """
-        from ecg_ontology.tree import below
-
-        return tuple(self.nodes[index] for index in below(self, self.node(name).index))
+        return tuple(self.nodes[index] for index in below(self.relations, self.node(name).index))
