@@ -234,3 +234,9 @@ def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
     (tmp_path / "probe/ptbxl-super-strict.json").write_text("{}")
     with pytest.raises(InputError, match="is no probe report"):
         measured([tmp_path])
+
+
+def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, tmp_path, caplog):
+    evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
+    assert measured([gscl_run, tmp_path / "features"]) == measured([gscl_run])
+    assert [f"{tmp_path / 'features'}: passed over" in each.message for each in caplog.records] == [True]

@@ -4,6 +4,7 @@
 """
 
 import csv
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,8 @@ from pydantic import ValidationError
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.results import Cell, Report
 from marecg.evaluate.scores.summary import OWN
+
+logger = logging.getLogger(__name__)
 
 PUBLISHED = Path(__file__).with_name("published.tsv")
 TITLES = {
@@ -81,19 +84,20 @@ def published() -> list[Row]:
 def measured(runs: Iterable[Path], protocol: str = "strict") -> list[Row]:
     """The rows of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
 
+    A folder without such a report is passed over with a warning, as long as another has one.
+
     Raises:
-        UsageError: a run was never probed by that protocol.
+        UsageError: no folder was probed by that protocol.
         InputError: a report is damaged.
     """
-    found: list[tuple[Path, Report]] = []
-    for run in runs:
-        paths = sorted((run / "probe").glob(f"*-{protocol}.json"))
-        if not paths:
-            raise UsageError(
-                f"has no probe by protocol {protocol}", where=run, remedy="Run `marecg probe` on it first"
-            )
-        found += [(run, read_report(path)) for path in paths]
-    return measured_rows(found)
+    reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in runs}
+    unprobed = [run for run, paths in reports.items() if not paths]
+    if unprobed and len(unprobed) == len(reports):
+        problem = f"has no probe by protocol {protocol}"
+        raise UsageError(problem, where=unprobed[0], remedy="Run `marecg probe` on it first")
+    for run in unprobed:
+        logger.warning("%s: passed over, it has no probe by protocol %s", run, protocol)
+    return measured_rows((run, read_report(path)) for run, paths in reports.items() for path in paths)
 
 
 def measured_rows(found: Iterable[tuple[Path, Report]]) -> list[Row]:
