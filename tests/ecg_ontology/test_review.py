@@ -210,6 +210,14 @@ def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(folder, content, 
     assert str(path) in str(caught.value)
 
 
+def test_a_sheet_that_may_hold_decisions_is_never_replaced(onto, tmp_path):
+    sheet = write_review(tmp_path / "r.tsv", review_rows(onto))
+    before = sheet.read_bytes()
+    with pytest.raises(EcgError, match="is there already"):
+        write_review(sheet, [])
+    assert sheet.read_bytes() == before
+
+
 def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(onto, tmp_path):
     listed = tmp_path / "new.csv"
     listed.write_text(

@@ -17,10 +17,13 @@ from ecg_ontology.drafts import Erratum, RoutingRow
 from ecg_ontology.files import replacing
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.overwriting import refuse_unmarked
 from ecg_ontology.search import Field, searchable_texts
 from ecg_ontology.tree import branches
 from ecg_ontology.wording import fold
 
+MARK = "<!doctype html>\n<!-- written by ecgonto browse -->\n"
+"""How a page begins: by it the command knows what it may replace."""
 _HERE = Path(__file__).parent
 _CODE = re.compile(r"\b[1-9][0-9]{5,17}\b")
 _WORD = re.compile(r"\w+")
@@ -35,6 +38,7 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         language: of the labels; English where there is none.
 
     Raises:
+        UsageError: another file is there, which would be lost.
         OutputError: the file can't be written.
 
     Example:
@@ -44,6 +48,7 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
         True
     """
+    refuse_unmarked(Path(out), MARK)
     with replacing(out) as temporary:
         temporary.write_text(page_text(onto, language), encoding="utf-8")
     return Path(out)
@@ -56,7 +61,7 @@ def page_text(onto: Ontology, language: str = "en") -> str:
     allowed = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     title = escape(onto.header.title or onto.header.iri)
     return (
-        f'<!doctype html>\n<html lang="{escape(language)}"><head><meta charset="utf-8">\n'
+        f'{MARK}<html lang="{escape(language)}"><head><meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
         f"content=\"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'

@@ -6,6 +6,7 @@ from pathlib import Path
 from ecg_ontology.concepts import Regime
 from ecg_ontology.corpora import Corpus
 from ecg_ontology.drafts import Draft, RoutingRow
+from ecg_ontology.errors import UsageError
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.sheets import write_sheet
 
@@ -70,7 +71,7 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     """Write a review sheet, by its ending: .tsv, .csv, or .xlsx, which offers the decisions as a list.
 
     Raises:
-        UsageError: the ending is none of a table, or openpyxl is not installed.
+        UsageError: the file is there already, its ending is none of a table, or openpyxl is not installed.
         OutputError: the file can't be written.
 
     Example:
@@ -79,6 +80,12 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
         >>> ecg_ontology.write_review(out, ecg_ontology.review_rows(ecg_ontology.load())).name
         'review.tsv'
     """
+    if Path(out).exists():
+        raise UsageError(
+            "is there already, perhaps with decisions",
+            where=out,
+            remedy="Name a new file, or apply that one first",
+        )
     columns = tuple(dict.fromkeys((*COLUMNS, *(column for row in rows for column in row))))
     write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
     return Path(out)
