@@ -1,7 +1,11 @@
 """What every test may use: the real ECGs, where they are, and calm hypothesis settings."""
 
 import os
+import shutil
+import signal
+import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -44,3 +48,43 @@ def serve() -> Iterator[Callable[[Callable[..., BaseHTTPRequestHandler]], str]]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--enable-logging=stderr",
+)
+"""No window, and nothing of Chromium's own that would ask for a network."""
+
+
+@pytest.fixture(scope="session")
+def browse(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """A function that opens a page in Chromium and returns what it prints; no process of it stays behind."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    # A distribution's stand-in that only says how to install it is no browser either.
+    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("no Chromium here: the page is not seen in a browser")
+    profile = tmp_path_factory.mktemp("browser")
+
+    def run(page: Path, *options: str) -> str:
+        command = [found, *QUIET, f"--user-data-dir={profile}", *options, page.as_uri()]
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
+            try:
+                printed, told = process.communicate(timeout=60)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        assert process.returncode == 0, told
+        assert "CONSOLE" not in told, f"a script failed, or something was to be fetched: {told}"
+        return printed
+
+    return run

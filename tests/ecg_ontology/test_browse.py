@@ -1,14 +1,8 @@
 """The page of the ontology: everything is on it, nothing of it runs, and a real browser shows it."""
 
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-from contextlib import suppress
 from html import unescape
-from pathlib import Path
 
 import pytest
 
@@ -104,44 +98,11 @@ def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, 
 
 # --- in a browser
 
-QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
-QUIET += (
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
 
-
-@pytest.fixture(scope="module")
-def dom_of(tmp_path_factory):
-    """A function that opens a page in Chromium and returns what became of it; no process stays behind."""
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
-        pytest.skip("no Chromium here: the page is not seen in a browser")
-    folder = tmp_path_factory.mktemp("browser")
-
-    def run(page: Path) -> str:
-        options = (
-            f"--user-data-dir={folder}",
-            "--enable-logging=stderr",
-            "--window-size=1280,900",
-            "--dump-dom",
-        )
-        command = [found, *QUIET, *options, page.as_uri()]
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
-            try:
-                printed, told = process.communicate(timeout=60)
-            finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-        assert process.returncode == 0, told
-        assert "CONSOLE" not in told, told
-        return printed
-
-    return run
+@pytest.fixture
+def dom_of(browse):
+    """A function that opens a page in Chromium and returns what became of it."""
+    return lambda page: browse(page, "--window-size=1280,900", "--dump-dom")
 
 
 def driven(text: str, script: str) -> str:

@@ -1,12 +1,8 @@
 """The page in a real browser: Chromium without a window, if there is one."""
 
-import os
 import re
-import shutil
-import signal
-import subprocess
 import zlib
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,49 +11,13 @@ from matplotlib.image import imread
 
 from marecg.drawing.page import POLICY
 
-QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--enable-logging=stderr",
-)
-"""No window, and nothing of Chromium's own that would ask for a network."""
+Browse = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    # A distribution's stand-in that only says how to install it is no browser either.
-    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
-        pytest.skip("no Chromium here: the page is not seen in a browser")
-    return found
-
-
-def browse(browser: str, page: Path, folder: Path, *options: str) -> str:
-    """What the browser prints; no process of it stays behind."""
-    command = [browser, *QUIET, f"--user-data-dir={folder / 'profile'}", *options, page.as_uri()]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
-        try:
-            printed, told = process.communicate(timeout=60)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 0, told
-    assert "CONSOLE" not in told, "a script failed, or something was to be fetched"
-    return printed
-
-
-@pytest.fixture(scope="module")
-def pdf(browser: str, page: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def pdf(browse: Browse, page: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("printed")
-    browse(browser, page, folder, f"--print-to-pdf={folder / 'page.pdf'}")
+    browse(page, f"--print-to-pdf={folder / 'page.pdf'}")
     return (folder / "page.pdf").read_bytes()
 
 
@@ -78,8 +38,10 @@ def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf: bytes) ->
     assert float(scale) * float(to_points) == pytest.approx(72 / 25.4, rel=1e-3)
 
 
-def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browser: str, page: Path, tmp_path: Path) -> None:
-    browse(browser, page, tmp_path, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2400")
+def test_the_page_is_drawn_from_top_to_bottom_of_the_window(
+    browse: Browse, page: Path, tmp_path: Path
+) -> None:
+    browse(page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2400")
     seen = imread(tmp_path / "page.png")[..., :3]
     assert seen.shape == (2400, 1280, 3)
     for part in np.split(seen, 4):
@@ -88,7 +50,7 @@ def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browser: str, page: 
 
 @pytest.mark.parametrize("width", [1280, 800])
 def test_every_section_arrives_and_none_is_wider_than_the_window(
-    browser: str, page: Path, tmp_path: Path, width: int
+    browse: Browse, page: Path, tmp_path: Path, width: int
 ) -> None:
     text = page.read_text(encoding="utf-8")
     measure = "document.body.dataset.over = document.documentElement.scrollWidth - innerWidth"
@@ -97,7 +59,7 @@ def test_every_section_arrives_and_none_is_wider_than_the_window(
     )
     (tmp_path / "measured.html").write_text(measured, encoding="utf-8")
     size = f"--window-size={width},900"
-    dom = browse(browser, tmp_path / "measured.html", tmp_path, "--dump-dom", size)
+    dom = browse(tmp_path / "measured.html", "--dump-dom", size)
     assert 'data-over="0"' in dom
     assert dom.count("<section") == text.count("<section") > 5
     assert dom.count("</svg>") == text.count("</svg>")
