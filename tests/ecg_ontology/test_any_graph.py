@@ -168,7 +168,7 @@ def test_a_graph_of_ten_concepts_loads_from_its_own_folder_with_its_own_codes(tm
             regime=Regime.single,
             source="x:me",
         )
-        for predicate, node in (("skos:exactMatch", leaf), ("skos:broadMatch", root))
+        for predicate, node in (("skos:closeMatch", leaf), ("skos:broadMatch", root))
     ]
     (tmp_path / "lung.ttl").write_text(turtle_text(draft), encoding="utf-8")
     table = sssom_text(mine, metadata={}, prefixes={"lung": f"{NS}#"}, labels=labels)

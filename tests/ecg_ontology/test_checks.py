@@ -78,6 +78,7 @@ OTHER_FAULTS = {
     "CCG-E103": lambda d: with_concept(d, "AF", label="A\x1b[2JF"),
     "CCG-E313": lambda d: with_concept(d, "AF", deprecated=True),
     "CCG-E202": lambda d: with_concept(d, "AF", iri=CCG + "Other"),
+    "CCG-W314": lambda d: with_rows(d, ROW(label="fracture")),
     "CCG-E302": lambda d: with_rows(d, ROW(node=CCG + "Slow")),
     "CCG-E308": lambda d: with_rows(d, ROW(table="extra")),
     "CCG-E309": lambda d: with_rows(d, ROW(modifier="Not")),

@@ -21,6 +21,7 @@ from ecg_ontology.positions import node_positions
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.path import Path as Path2D
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
 SHAPES = "osDh^v<>"
@@ -134,48 +135,49 @@ def _save(figure: "Figure", out: str | Path) -> Path:
 
 
 def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
-    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.collections import PathCollection
 
-    for edge in onto.relations:
-        style: dict[str, Any] = {
-            "linestyle": STROKES[edge.kind],
-            "linewidth": 1.0,
-            "color": "#B0B0B0",
-            "capstyle": "butt",
-        }
-        bend = 0.0
-        if edge.kind is Kind.ring:
-            style |= {"linewidth": 3.5, "color": "#555555"}
-        elif edge.kind is not Kind.family:
-            style |= {"linewidth": 1.8, "color": "#222222"}
-            bend = 0.25  # so that edges over several leaves do not run through those between
-        line = FancyArrowPatch(
-            positions[edge.source],
-            positions[edge.target],
-            arrowstyle="-",
-            connectionstyle=f"arc3,rad={bend}",
-            zorder=1,
-            **style,
-        )
-        axes.add_patch(line)
+    for kind, stroke in STROKES.items():
+        edges = [edge for edge in onto.relations if edge.kind is kind]
+        style: dict[str, Any] = {"linewidth": 1.8, "edgecolor": "#222222"}
+        if kind is Kind.ring:
+            style = {"linewidth": 3.5, "edgecolor": "#555555"}
+        elif kind is Kind.family:
+            style = {"linewidth": 1.0, "edgecolor": "#B0B0B0"}
+        # Edges over several leaves are bent, so that they do not run through those between.
+        bend = 0.0 if kind in (Kind.ring, Kind.family) else 0.25
+        curves = [_curve(positions[edge.source], positions[edge.target], bend) for edge in edges]
+        lines = PathCollection(curves, facecolor="none", linestyle=stroke, capstyle="butt", zorder=1, **style)
+        axes.add_collection(lines)
+
+
+def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) -> "Path2D":
+    """A line from one point to another, whose middle lies aside by a part of its length."""
+    from matplotlib.path import Path as Path2D
+
+    (x, y), (to_x, to_y) = start, end
+    middle = ((x + to_x) / 2 + bend * (to_y - y), (y + to_y) / 2 - bend * (to_x - x))
+    return Path2D([start, middle, end], [Path2D.MOVETO, Path2D.CURVE3, Path2D.CURVE3])
 
 
 def _draw_nodes(onto: Ontology, axes: "Axes", positions: Positions, why: Explanation | None) -> None:
     colours, places = family_colours(onto), _family_places(onto)
     sizes = _sizes(onto, why)
     active = set() if why is None else set(why.leaves)
-    for node in onto.nodes:
-        shape = SHAPES[places[node.index] % len(SHAPES)]
-        chosen = node.abbr in active
+    for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once
+        members = [node.index for node in onto.nodes if onto.families[node.index] == root]
+        x, y = zip(*(positions[index] for index in members), strict=True)
         axes.scatter(
-            *positions[node.index],
-            s=sizes[node.index],
-            c=colours[node.index],
-            marker=shape,
+            x,
+            y,
+            s=sizes[members],
+            c=colours[root],
+            marker=SHAPES[places[root] % len(SHAPES)],
             edgecolors="black",
-            linewidths=3.0 if chosen else 1.0,
+            linewidths=[3.0 if onto.nodes[index].abbr in active else 1.0 for index in members],
             zorder=2,
         )
+    for node in onto.nodes:
         axes.annotate(
             node.abbr,
             positions[node.index],
@@ -184,7 +186,7 @@ def _draw_nodes(onto: Ontology, axes: "Axes", positions: Positions, why: Explana
             ha="center",
             va="top",
             fontsize=11,
-            weight="bold" if node.root or chosen else "normal",
+            weight="bold" if node.root or node.abbr in active else "normal",
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             zorder=3,
         )

@@ -42,7 +42,9 @@ def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
     """The leaves of a family in an order that keeps joined ones together."""
     joined = nx.Graph()
     joined.add_nodes_from(leaves)
-    joined.add_edges_from((e.source, e.target) for e in onto.relations if {e.source, e.target} <= set(leaves))
+    joined.add_edges_from(
+        (e.source, e.target) for e in onto.relations if e.source in joined and e.target in joined
+    )
     return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
 
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Finding, Route
+from ecg_ontology.concepts import Finding, Kind, Route
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.release import Release, read_release
 
@@ -117,11 +118,13 @@ def lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
 
 def _generalisations(onto: Ontology) -> dict[int, set[int]]:
     """Each leaf with everything that it is a subtype of."""
-    above = {leaf: {leaf} for leaf in onto.leaves}
-    for _ in onto.leaves:  # as often as the longest possible path
-        for edge in onto.relations:
-            if edge.kind == "subtypeOf":
-                above[edge.source] |= above[edge.target]
+    parents: dict[int, list[int]] = {leaf: [] for leaf in onto.leaves}
+    for edge in onto.relations:
+        if edge.kind is Kind.subtype_of:
+            parents[edge.source].append(edge.target)
+    above: dict[int, set[int]] = {}
+    for leaf in TopologicalSorter(parents).static_order():  # parents first
+        above[leaf] = {leaf}.union(*(above[parent] for parent in parents[leaf]))
     return above
 
 

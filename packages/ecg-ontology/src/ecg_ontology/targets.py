@@ -4,6 +4,7 @@ Shapes: B records, N concepts.
 """
 
 from collections.abc import Sequence
+from graphlib import TopologicalSorter
 from typing import Literal, get_args
 
 import numpy as np
@@ -61,16 +62,13 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: str) 
 
 def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
     """Return for each concept the number of ``subtypeOf`` steps on its longest way up."""
-    parents: list[list[int]] = [[] for _ in range(n)]
+    parents: dict[int, list[int]] = {}
     for relation in relations:
         if relation.kind is Kind.subtype_of:
-            parents[relation.source].append(relation.target)
+            parents.setdefault(relation.source, []).append(relation.target)
     depths = [0] * n
-    for _ in range(n):  # relax until nothing moves; the graph has no cycle, so at most n times
-        deeper = [max((depths[p] + 1 for p in above), default=0) for above in parents]
-        if deeper == depths:
-            break
-        depths = deeper
+    for concept in TopologicalSorter(parents).static_order():  # parents first
+        depths[concept] = max((depths[parent] + 1 for parent in parents.get(concept, ())), default=0)
     return depths
 
 

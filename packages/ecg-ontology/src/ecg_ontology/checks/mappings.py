@@ -119,28 +119,48 @@ def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E312",
-    "An exact match means the node that it names",
-    why="A code whose label is another concept's, or shares no word with its node, is on the wrong row.",
-    fix="Correct the object_id, or the predicate: closeMatch for another name of the same thing",
+    "An exact match means the concept that it names",
+    why="A code whose label is another concept's name teaches that concept's records as this one's.",
+    fix="Correct the object_id, or the predicate",
 )
 def foreign_exact_match(draft: Draft) -> Iterator[Breach]:
-    """An exactMatch carries the label of another concept, or none of its node's words."""
-    names = {concept.iri: _names(concept) | set(map(fold, concept.variants)) for concept in draft.concepts}
+    """An exactMatch carries the name of another concept."""
     owners: dict[str, set[str]] = defaultdict(set)
     for concept in draft.concepts:
         for text in (concept.label, *(each.text for each in concept.synonyms)):
             owners[fold(text)].add(concept.iri)
-    for row in draft.mappings:
-        if row.predicate != "skos:exactMatch" or row.node not in names or not row.label:
-            continue
-        label, here = fold(row.label), draft.abbreviation(row.node)
-        others = sorted(map(draft.abbreviation, owners[label] - {row.node})) if label in owners else []
-        if others and row.node not in owners[label]:
-            message = f"{row.code} ({row.label}) is an exactMatch of {here} and names {', '.join(others)}"
+    for row in _exact_matches(draft):
+        named = owners.get(fold(row.label), set())
+        if named and row.node not in named:
+            names = ", ".join(sorted(map(draft.abbreviation, named)))
+            here = draft.abbreviation(row.node or "")
+            message = f"{row.code} ({row.label}) is an exactMatch of {here} and names {names}"
             yield Breach(row.code, message, row.where)
-        elif not set(label.split()) & {word for text in names[row.node] for word in text.split()}:
-            message = f"{row.code} ({row.label}) is an exactMatch of {here} and shares no word with it"
-            yield Breach(row.code, message, row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-W314",
+    "An exact match shares a word with its node",
+    why="Another name of the same thing is possible; a slip in the object_id is more likely.",
+    fix="Compare the two, and add the code's label to the node's synonyms (skos:altLabel) if they are one",
+)
+def wordless_exact_match(draft: Draft) -> Iterator[Breach]:
+    """An exactMatch carries no word of its node."""
+    words = {
+        concept.iri: {
+            word for text in (*_names(concept), *map(fold, concept.variants)) for word in text.split()
+        }
+        for concept in draft.concepts
+    }
+    for row in _exact_matches(draft):
+        here = words.get(row.node or "")
+        if here is not None and not here & set(fold(row.label).split()):
+            name = draft.abbreviation(row.node or "")
+            yield Breach(row.code, f"{row.code} ({row.label}) shares no word with {name}", row.where)
+
+
+def _exact_matches(draft: Draft) -> Iterator[RoutingRow]:
+    return (row for row in draft.mappings if row.predicate == "skos:exactMatch" and row.node and row.label)
 
 
 @MAPPINGS.rule(

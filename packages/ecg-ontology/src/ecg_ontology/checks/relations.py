@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
@@ -126,23 +127,17 @@ def one_sided(draft: Draft) -> Iterator[Breach]:
 )
 def subtype_cycle(draft: Draft) -> Iterator[Breach]:
     """The subtypeOf relations run in a circle."""
-    parents: dict[str, list[DraftRelation]] = defaultdict(list)
+    parents: dict[str, dict[str, DraftRelation]] = defaultdict(dict)
     for relation in _resolved(draft):
         if relation.kind is Kind.subtype_of and relation.subject != relation.object:
-            parents[relation.subject].append(relation)
-    # Strip concepts that have no parent left, again and again; what remains stands on or below a cycle.
-    left = dict(parents)
-    while removable := [iri for iri, above in left.items() if not any(r.object in left for r in above)]:
-        for iri in removable:
-            del left[iri]
-    if left:
-        iri = min(left)
-        cycle = [iri]
-        while (step := next(r.object for r in left[cycle[-1]] if r.object in left)) not in cycle:
-            cycle.append(step)
-        cycle = [*cycle[cycle.index(step) :], step]
-        path = " → ".join(draft.abbreviation(name) for name in cycle)
-        yield Breach(draft.abbreviation(step), f"subtypeOf runs in a circle: {path}", left[step][0].place)
+            parents[relation.subject][relation.object] = relation
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle = error.args[1][::-1]  # from each subtype to its parent
+        path = " → ".join(map(draft.abbreviation, cycle))
+        place = parents[cycle[0]][cycle[1]].place
+        yield Breach(draft.abbreviation(cycle[0]), f"subtypeOf runs in a circle: {path}", place)
 
 
 @RELATIONS.rule(
