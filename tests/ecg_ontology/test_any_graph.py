@@ -138,7 +138,7 @@ def test_a_routing_table_gives_back_what_was_written(draft):
 
 @given(lungs())
 def test_a_bundle_gives_back_what_was_written(draft):
-    assert parse_bundle(bundle_text(draft), "here") == draft
+    assert parse_bundle(bundle_text(draft).encode(), "here") == draft
 
 
 def test_a_thousand_concepts_are_measured_and_exported_in_under_a_second(tmp_path):

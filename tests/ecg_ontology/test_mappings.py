@@ -82,7 +82,7 @@ FAULTS = {
         {**ROW, "subject_label": "chronic Obstruction", "object_id": "lung:Asthma"},
         "is an exactMatch of Asthma and names COPD",
     ),
-    "no common word": ("CCG-W314", {**ROW, "subject_label": "fracture"}, "shares no word with it"),
+    "no common word": ("CCG-W314", {**ROW, "subject_label": "fracture"}, "shares no word with Asthma"),
 }
 REFUSED = {"CCG-E302", "CCG-E308", "CCG-E309"}
 

@@ -1,6 +1,7 @@
 """A draft as one JSON file with a hash of its content: the wheel carries one, a run folder keeps one."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from ecg_ontology.errors import SourceError
 from ecg_ontology.files import replacing
 
 _HASH = "bundle_sha256"
+_STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
 """Where a file states something is the file's; so is what a row calls its node."""
 _EXCLUDED: dict[str, Any] = {
@@ -20,10 +22,6 @@ _EXCLUDED: dict[str, Any] = {
     "misstatements": {"__all__": _NOT_CONTENT},
     "lock": {"place"},
 }
-
-
-class _Bundle(Draft):
-    bundle_sha256: str = ""
 
 
 def read_bundle(path: Path) -> Draft:
@@ -38,14 +36,15 @@ def read_bundle(path: Path) -> Draft:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
 
 
-def parse_bundle(text: str | bytes, where: object) -> Draft:
+def parse_bundle(text: bytes, where: object) -> Draft:
     """Read the text of a bundle. One that was written before bundles had a hash is read as it is.
 
     Raises:
         SourceError: it is no bundle, or was changed since it was written.
     """
+    stated = _STATED.match(text)
     try:
-        bundle = _Bundle.model_validate_json(text)
+        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -54,8 +53,7 @@ def parse_bundle(text: str | bytes, where: object) -> Draft:
             where=where,
             remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
         ) from error
-    draft = Draft.model_construct(**{name: getattr(bundle, name) for name in Draft.model_fields})
-    if bundle.bundle_sha256 and bundle.bundle_sha256 != bundle_sha256(draft):
+    if stated and stated[1].decode() != bundle_sha256(draft):
         raise SourceError(
             f"was changed since it was written: its {_HASH} is not that of its content",
             where=where,

@@ -169,7 +169,7 @@ class _Supervision:
         return t
 
     def leaves(self, row: int) -> tuple[str, ...]:
-        return tuple(self.onto.nodes[leaf].abbr for leaf in np.flatnonzero(self.y[row]))
+        return tuple(sorted(self.onto.nodes[leaf].abbr for leaf in np.flatnonzero(self.y[row])))
 
     def primary(self, rule: str) -> list[str]:
         return ["" if c < 0 else self.onto.nodes[c].iri for c in self.onto.primary(self.y, rule)]

@@ -1,7 +1,6 @@
 """The ontology as one object: vocabulary, routing and targets behind it.
 
-Arrays, the graph library and the checks load on first use, so a single code is routed as fast as the
-interpreter starts.
+Arrays, the graph library and the checks load on first use: a single code is routed without them.
 
 Shapes: B records, N concepts.
 """
