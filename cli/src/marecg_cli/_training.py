@@ -87,25 +87,6 @@ def recipes(
     message("marecg recipes NAME shows one as a whole, each value with its source.")
 
 
-def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
-    data: Annotated[
-        Path | None, typer.Option(help="A prepared corpus, to show records and their neighbours.")
-    ] = None,
-    record: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="WFDB", help="A WFDB record to show, any leads and rate; may be repeated."),
-    ] = None,
-) -> None:
-    """Write the run's report.html, which opens without a network and prints to scale, and its pictures.
-
-    Example: marecg report run --data corpus --record georgia/g1/E00001
-    """
-    from marecg.report.writing import write_report
-
-    result(str(write_report(run, data, record or ())))
-
-
 def demo(
     folder: Annotated[Path | None, typer.Argument(hidden=True)] = None,
     out: Annotated[
@@ -206,4 +187,4 @@ def _about(make: Callable[..., object]) -> str:
     return (make.__doc__ or "").partition("\n")[0]
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, ablate, report, demo, texts)
+COMMANDS: tuple[Callable[..., None], ...] = (train, recipes, ablate, demo, texts)

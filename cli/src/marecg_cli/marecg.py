@@ -1,6 +1,6 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
-from marecg_cli import _bench, _corpus, _data, _evaluation, _inference, _training
+from marecg_cli import _bench, _corpus, _data, _evaluation, _inference, _report, _training
 from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
@@ -23,6 +23,7 @@ for module in (_corpus, _training, _evaluation, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")
+app.add_typer(_report.app, name="report")
 
 
 def main(argv: list[str] | None = None) -> None:

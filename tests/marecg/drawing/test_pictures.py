@@ -8,7 +8,7 @@ import pytest
 
 import ecg_ontology
 from marecg.config import LEADS
-from marecg.drawing.attention import PITCH, attention_map
+from marecg.drawing.attention import BAND, PITCH, attention_map
 from marecg.drawing.charts import BINS, curve, interval, matrix
 from marecg.drawing.concepts import RING, concept_graph
 from marecg.drawing.svg import SHADES, cells, polyline, standalone
@@ -30,13 +30,16 @@ def test_cells_are_as_opaque_as_their_levels_and_nothing_is_drawn_for_none() -> 
     assert cells([[0.4 / SHADES]], 0, 0, 1, 1) == ""
 
 
-def test_attention_stands_behind_the_stretch_and_the_lead_it_belongs_to() -> None:
+def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_to() -> None:
     share_TC = np.zeros((50, 12), np.float32)
     share_TC[10, LEADS.index("V2")] = 1
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, share_TC, 0.1, 0.2)
     [cell] = re.findall(r'd="(M[^"]*)" fill="#2f6fb3" fill-opacity="1"', svg)[:1]
     x, y = map(float, re.match(r"M([\d.]+) ([\d.]+)", cell).groups())
-    assert (x, y) == (pytest.approx(10 + 25 * (0.1 + 10 * 0.2)), PITCH * LEADS.index("V2"))
+    assert (x, y) == (
+        pytest.approx(10 + 25 * (0.1 + 10 * 0.2)),
+        pytest.approx(PITCH * (LEADS.index("V2") + 1) - BAND + 0.2),
+    )
     assert "100 %" in svg
     assert "600.0 times an even share" in svg
     ElementTree.fromstring(standalone(svg))
@@ -45,7 +48,8 @@ def test_attention_stands_behind_the_stretch_and_the_lead_it_belongs_to() -> Non
 def test_an_even_pool_is_pale_everywhere() -> None:
     even_TC = np.full((50, 12), 1 / 600, np.float32)
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, even_TC, 0, 0.2)
-    assert re.findall(r'h5v11h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg) == ["0.312"]  # 5 shades of 16
+    shades = re.findall(r'h5v2.2h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg)
+    assert shades == ["0.312"] * 12  # 5 shades of 16, a path per lead
 
 
 def test_the_most_probable_concept_is_the_largest_and_the_coded_ones_are_ringed() -> None:

@@ -15,7 +15,7 @@ from marecg.corpus.prepare import prepare
 from marecg.drawing.page import Figure, Section, page, table
 from marecg.drawing.tracing import WIDTH
 from marecg.errors import CheckpointError, InputError, RecordError
-from marecg.evaluate.scores.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
+from marecg.evaluate.scores.results import Report
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.attention import attention
@@ -193,50 +193,6 @@ def test_a_run_without_gscl_says_so_instead_of_showing_concepts(
     checked = Checked(write_report(plain, corpus_folder).read_text(encoding="utf-8"))
     assert checked.text.count("trained without GSCL") == 3
     assert not [title for title in checked.headings if "Prototypes" in title or "collapse" in title]
-
-
-@pytest.fixture
-def report() -> Report:
-    """Two methods of one task; the encoder saw three of its records."""
-    scores = [
-        ClassScore(name="NORM", support=48, auc=Spread(mean=0.81, sd=None), ap=Spread(mean=0.7, sd=None))
-    ]
-    cell = Cell(
-        method="encoder",
-        dimension=16,
-        fraction=0.1,
-        records=71,
-        seeds=2,
-        macro_auc=Spread(mean=0.775, sd=0.012),
-        interval=Range(low=0.7, high=0.83),
-        versus_encoder=None,
-        val_macro_auc=None,
-        chosen=(),
-        classes=tuple(scores),
-        left_out=("HYP",),
-        untrained=((), ("NORM",)),
-        seconds=1.0,
-    )
-    versus = Difference(mean=-0.03, low=-0.09, high=0.03, p=0.2)
-    return Report(
-        task="ptbxl-super",
-        protocol="strict",
-        reference="encoder",
-        normalisation="signals in mV",
-        policy="those with positives and negatives in test",
-        notes=(),
-        folds="official",
-        window="10 s",
-        classes=("NORM", "HYP"),
-        records=Counts(train=709, val=92, test=94, unlabelled=0, missing=(), unreadable={"7": "NaN"}),
-        model="model",
-        model_sha256="a",
-        ontology_sha256="b",
-        data_sha256="c",
-        task_sha256="d",
-        leak=Leak(records=3, same_record=("1", "2"), same_patient=("3",), same_signal=()),
-        cells=(cell, cell.model_copy(update={"method": "random encoder", "versus_encoder": versus})),
-    )
 
 
 def test_a_probe_is_shown_with_intervals_classes_and_seeds(run: Path, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Where the rhythm pool reads: its weight over leads and time, behind the ECG on one time axis.
+"""Where the rhythm pool reads: its weight over leads and time, under the ECG on one time axis.
 
 Shapes: C leads, L samples, T patches.
 """
@@ -25,6 +25,8 @@ from marecg.drawing.tracing import (
 
 PITCH = 11.0
 """mm per lead."""
+BAND = 2.6
+"""mm of it that are no paper, but show where the pool reads."""
 FOOT = 18.0
 """mm below the leads, for the sum over leads and the scale."""
 LEAST_TOP = 3.0
@@ -40,7 +42,7 @@ def attention_map(
     leads: Sequence[str] = LEADS,
     label: str = "Attention of the rhythm pool",
 ) -> str:
-    """A record with the share of attention behind each stretch of each lead, and the sum over leads below.
+    """A record with the share of attention under each stretch of each lead, and the sum over leads below.
 
     Args:
         x_CL: the leads in mV.
@@ -61,7 +63,7 @@ def attention_map(
         WIDTH,
         height,
         paper(WIDTH, height, minor=False),
-        cells(relative_TC.T / top, left, 0, width, PITCH),
+        *_bands(relative_TC.T / top, left, width),
         lines(x_CL, fs, leads, row_strips(PITCH), gain, named=False),
         *_lead_shares(share_TC),
         _over_time(drawn_TC.sum(1), left, width, len(LEADS) * PITCH),
@@ -70,6 +72,16 @@ def attention_map(
         label=label,
         unit="mm",
     )
+
+
+def _bands(level_CT: NDArray[np.float32], left: float, width: float) -> list[str]:
+    """A band on white under each lead: what is dark there is no part of the paper."""
+    drawn = []
+    for place, level_T in enumerate(level_CT):
+        y = (place + 1) * PITCH - BAND
+        drawn.append(element("rect", x=0, y=y, width=WIDTH, height=BAND, fill="#ffffff"))
+        drawn.append(cells(level_T[None], left, y + 0.2, width, BAND - 0.4))
+    return drawn
 
 
 def _lead_shares(share_TC: NDArray[np.float32]) -> list[str]:

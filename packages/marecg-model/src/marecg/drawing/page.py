@@ -20,7 +20,8 @@ class Figure:
         pictures: SVG, each with a label.
         caption: plain text.
         notes: HTML under each picture, if any.
-        kind: how they are laid out: a class of page.css: `sheet`, `panels`, `wide`, `beside`, `five`.
+        kind: how they are laid out: classes of page.css: `sheet`, `along`, `panels`, `wide`, `beside`,
+            `four`, `five`; with `wide-only` or `narrow-only` where another figure takes its place.
         aside: HTML beside the picture.
     """
 
@@ -38,10 +39,8 @@ class Figure:
             noted = zip(pictures, self.notes, strict=True)
             pictures = [f"<div>{each}<div>{note}</div></div>" for each, note in noted]
         body = "".join(pictures) + self.aside
-        return (
-            f'<figure><div class="{self.kind}">{body}</div>'
-            f"<figcaption>{escape(self.caption)}</figcaption></figure>"
-        )
+        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        return f'<figure><div class="{self.kind}">{body}</div>{caption}</figure>'
 
 
 @dataclass(frozen=True)
@@ -62,9 +61,11 @@ class Section:
         return [part for part in self.parts if isinstance(part, Figure)]
 
 
-def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+def page(
+    title: str, lead: str, sections: Sequence[Section], language: str = "en", contents: str = "Contents"
+) -> str:
     """The whole page; titles of sections differ from each other, and so do their ids."""
-    contents = "".join(f'<li><a href="#{each.id}">{escape(each.title)}</a></li>' for each in sections)
+    items = "".join(f'<li><a href="#{each.id}">{escape(each.title)}</a></li>' for each in sections)
     body = "".join(
         f'<section id="{each.id}"><h2>{escape(each.title)}</h2>'
         + "".join(part.html() if isinstance(part, Figure) else part for part in each.parts)
@@ -74,12 +75,13 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
     style = STYLE.read_text(encoding="utf-8")
     header = f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{escape(title)}</title><style>{style}</style></head>\n"
         f'<body><div class="page">{header}\n'
-        f'<nav aria-label="Contents"><ol>{contents}</ol></nav>\n<main>{body}</main></div></body></html>\n'
+        f'<nav aria-label="{escape(contents)}"><ol>{items}</ol></nav>\n'
+        f"<main>{body}</main></div></body></html>\n"
     )
 
 

@@ -26,12 +26,18 @@ MARGIN = 10.0
 """mm before the first second, for the calibration pulse or what is said of a row."""
 WIDTH = MARGIN + SECONDS * MM_PER_SECOND
 PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
+NAME_SIZE, NAME_WIDTH = 3.4, 10.0
+"""mm that a lead's name is high and, at most, wide."""
+NAME_HEIGHTS = (-8.0, -11.0, 9.5, 12.5)
+"""Where a name may stand, in mm below the baseline, the usual place first."""
 COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
 """mm per row of the layout 3 × 4."""
 PITCH = 15.0
 """mm per row where all leads stand below one another."""
+STACK, STACK_TOP = 20.0, 4.0
+"""mm per row where the leads are scrolled through, and above the first."""
 TOP = 10.0
 """mm above the first row, where the chest leads reach up."""
 REACH = TOP + ROW / 2
@@ -84,6 +90,20 @@ def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
     names = "".join(words(each.lead, 1, each.y + 1.2, 3.4, fill=INK, font_weight="600") for each in strips)
     traces = lines(x_CL, fs, LEADS, strips, gain, named=False)
     return _sheet(height, paper(WIDTH, height), traces, names, scale(height - 1.5, gain), label=label)
+
+
+def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
+    """The leads as they are named, one below the other over 10 s, for a window too narrow for a sheet.
+
+    It keeps its size, and is scrolled through.
+    """
+    gain, width = fitting(x_CL, ROW / 2), SECONDS * MM_PER_SECOND
+    height = STACK_TOP + len(leads) * STACK + 5
+    strips = [
+        Strip(lead, 0, SECONDS, 0, STACK_TOP + STACK * (place + 0.5)) for place, lead in enumerate(leads)
+    ]
+    sheet = paper(width, height), lines(x_CL, fs, leads, strips, gain, width=2 * THIN)
+    return picture(width, height, *sheet, scale(height - 1.5, gain), label=label, unit="mm")
 
 
 def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
@@ -145,7 +165,7 @@ def lines(
         place = found.get(lead.lower())
         if named:
             name = lead if place is not None else f"{lead}: not recorded"
-            names.append(_name(name, x + 1, y - 8 if y > 12 else y - 3))
+            names.append(_name(name, x + 1, y + _clear(x_CL, place, fs, start, gain)))
         if place is None or not np.isfinite(x_CL[place]).any():
             continue
         part = x_CL[place, round(start * fs) : round(stop * fs) : every]
@@ -155,6 +175,18 @@ def lines(
         traces.append(element("path", d=path, data_lead=lead, transform=where))
     thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
     return "".join(names) + element("g", *traces, **thin)  # no name hides a wave
+
+
+def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float, gain: float) -> float:
+    """Where a lead's name stands clear of its waves, in mm below the baseline."""
+    if place is None or not np.isfinite(x_CL[place]).any():
+        return NAME_HEIGHTS[0]
+    near_L = x_CL[place, round(start * fs) : round((start + NAME_WIDTH / MM_PER_SECOND) * fs)]
+    y_L = -gain * (near_L - np.nanmedian(x_CL[place]))
+    for height in NAME_HEIGHTS:
+        if not ((y_L > height - NAME_SIZE - 0.6) & (y_L < height + 1)).any():
+            return height
+    return NAME_HEIGHTS[0]
 
 
 def _name(text: str, x: float, y: float) -> str:

@@ -54,6 +54,17 @@ def neighbours(model: MarEcg, corpus: Corpus) -> Section:
     )
 
 
+def cosines_to(
+    model: MarEcg, corpus: Corpus, rows: NDArray[np.int64], rhythm_D: NDArray[np.float32]
+) -> list[tuple[int, float]]:
+    """Rows of a corpus with the cosine of their h_rhythm to another one's, the nearest first."""
+    rhythm_BD = embed(model, corpus.signals(rows), fs=corpus.config.fs).rhythm
+    lengths_B = np.linalg.norm(rhythm_BD, axis=1) * np.linalg.norm(rhythm_D)
+    cosine_B = rhythm_BD @ rhythm_D / np.maximum(lengths_B, 1e-12)
+    order = np.argsort(-cosine_B, kind="stable")
+    return [(int(rows[place]), float(cosine_B[place])) for place in order]
+
+
 def _cosines(rhythm_BD: NDArray[np.float32]) -> NDArray[np.float32]:
     """Cosines of all pairs; a record is its own nearest, whatever rounding says."""
     unit_BD = rhythm_BD / np.linalg.norm(rhythm_BD, axis=1, keepdims=True)

@@ -3,7 +3,9 @@
 Shapes: K leads as found, L samples, N concepts.
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,12 +30,16 @@ from marecg.use.predict import predict
 
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""
+_DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
 TOP = 10
 """Concepts in the list beside the graph."""
 
 
 class Shown(NamedTuple):
-    """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on."""
+    """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on.
+
+    Age in years, sex as F or M and the date as the header has it, where it has them.
+    """
 
     name: str
     x_KL: NDArray[np.float32]
@@ -41,6 +47,9 @@ class Shown(NamedTuple):
     leads: Sequence[str]
     coded: tuple[int, ...]
     seen: bool = False
+    age: float | None = None
+    sex: str | None = None
+    date: str = ""
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
@@ -53,19 +62,45 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
     record = read_one(path, seconds=SECONDS)
     x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes])[0])
-    return Shown(record.path.stem, x_KL, record.fs, record.leads, tuple(coded.tolist()))
+    return Shown(
+        record.path.stem,
+        x_KL,
+        record.fs,
+        record.leads,
+        tuple(coded.tolist()),
+        age=record.age,
+        sex=record.sex,
+        date=_date(record.path),
+    )
 
 
-def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> Iterator[Shown]:
-    """A few records of a corpus, each of another family, in the corpus' order."""
+def _date(header: Path) -> str:
+    """The date of a WFDB record line, year first; empty where there is none, or none that can be."""
+    if header.suffix != ".hea":
+        return ""
+    found = _DATE.search(header.read_text(encoding="utf-8", errors="replace").partition("\n")[0])
+    if found is None:
+        return ""
+    day, month, year = map(int, found.groups())
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return ""
+
+
+def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> list[Shown]:
+    """A few records of a corpus, each of another family; those that were not trained on come first."""
     family = np.array(families(ontology))
     labelled = np.flatnonzero(corpus.primary >= 0)
     _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
-    for row in sorted(labelled[first].tolist())[:FROM_CORPUS]:
+    shown = []
+    for row in sorted(labelled[first].tolist()):
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
         coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
         seen = trained is not None and signal_hash(corpus.stored([row])[0]) in trained.hashes
-        yield Shown(f"{corpus.ids[row]}, {corpus.sources[row]}", x_CL, corpus.config.fs, LEADS, coded, seen)
+        name = f"{corpus.ids[row]}, {corpus.sources[row]}"
+        shown.append(Shown(name, x_CL, corpus.config.fs, LEADS, coded, seen))
+    return sorted(shown, key=lambda each: each.seen)[:FROM_CORPUS]
 
 
 def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
@@ -78,7 +113,8 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
             paragraph(f"Its codes name {named}." + f" {captions.SEEN}" * shown.seen),
             _paper(shown, number),
             *_concepts(model, shown, number),
-            *_attention(model, shown, number),
+            heading("Where the rhythm pool reads"),
+            attention_figure(model, shown, f"record-{number}-attention", again=number > 1),
         ],
     )
 
@@ -129,15 +165,13 @@ def _named(concept: Concept) -> str:
     return concept.label if concept.label == concept.abbr else f"{concept.label} ({concept.abbr})"
 
 
-def _attention(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str]:
+def attention_figure(model: MarEcg, shown: Shown, name: str, *, again: bool = False) -> Figure:
+    """Where the rhythm pool reads; `again` where an earlier figure has said how to read it."""
     config = model.config
     share_TC = attention(model, shown.x_KL, shown.fs, shown.leads)
     # A cell is one stride long and stands around the middle of its patch.
     start, step = (config.patch - config.stride) / 2 / config.fs, config.stride / config.fs
     label = f"Attention over leads and time of record {shown.name}"
-    yield heading("Where the rhythm pool reads")
-    yield Figure(
-        f"record-{number}-attention",
-        [attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)],
-        captions.ATTENTION.format(queries=config.queries) if number == 1 else captions.AGAIN,
-    )
+    caption = captions.ATTENTION.format(queries=config.queries)
+    picture = attention_map(shown.x_KL, shown.fs, share_TC, start, step, shown.leads, label)
+    return Figure(name, [picture], captions.AGAIN if again else caption)

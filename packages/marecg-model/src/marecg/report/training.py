@@ -22,10 +22,22 @@ from marecg.report import captions
 
 
 def origin(model: MarEcg, config: Config) -> Section:
-    """What the run was trained on, by which versions, for how long."""
+    """What the run was trained on, by which versions, for how long, and every setting."""
+    settings = json.dumps(config.model_dump(mode="json"), indent=2)
+    return Section(
+        "What was trained",
+        [
+            origin_table(model, [("recipe", config.name), ("seed", str(config.train.seed))]),
+            folded("Every setting", f"<pre>{escape(settings)}</pre>"),
+        ],
+    )
+
+
+def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> str:
+    """Which encoder it is, and what is known of where it comes from."""
     provenance = model.provenance
     ontology = model.ontology.header
-    rows = [("recipe", config.name), ("seed", str(config.train.seed))]
+    rows = list(first)
     if provenance is not None:
         sources = ", ".join(f"{name} {count}" for name, count in sorted(provenance.sources.items()))
         rows += [
@@ -43,11 +55,7 @@ def origin(model: MarEcg, config: Config) -> Section:
         ("ontology", f"{ontology.title} {ontology.version}, {len(model.ontology)} concepts"),
         ("enumeration, SHA-256", model.ontology.sha256),
     ]
-    settings = json.dumps(config.model_dump(mode="json"), indent=2)
-    return Section(
-        "What was trained",
-        [table(("", ""), rows), folded("Every setting", f"<pre>{escape(settings)}</pre>")],
-    )
+    return table(("", ""), rows)
 
 
 def training(run: Path, config: Config, concepts: int) -> list[Section]:

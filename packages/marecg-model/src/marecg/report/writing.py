@@ -20,13 +20,20 @@ from marecg.report.records import from_corpus, from_file, record_section
 from marecg.report.training import origin, prototypes, training
 
 
-def write_report(run: str | Path, data: str | Path | None = None, records: Sequence[str | Path] = ()) -> Path:
-    """Write report.html into a run folder, and its pictures beside it as SVG.
+def write_report(
+    run: str | Path,
+    data: str | Path | None = None,
+    records: Sequence[str | Path] = (),
+    out: str | Path | None = None,
+) -> Path:
+    """Write a run's page, and its pictures beside it as SVG.
 
     Args:
         run: a finished run.
         data: a prepared corpus, to show records and their nearest neighbours; left out where None.
         records: WFDB records to show, with or without `.hea`.
+        out: the HTML file; its pictures go into a folder of its name. By default report.html of the run, or
+            records.html where records are given, so that the run's own page stays.
 
     Returns:
         The page; at most some megabytes.
@@ -42,17 +49,19 @@ def write_report(run: str | Path, data: str | Path | None = None, records: Seque
     model = MarEcg.from_pretrained(run / "model")
     config = _config(run)
     corpus = None if data is None else Corpus.open(data)
+    page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
+    pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
     sections = list(_sections(run, model, config, corpus, records))
-    with replacing(run / "pictures") as temporary:
+    with replacing(pictures) as temporary:
         temporary.mkdir()
         for figure in (figure for section in sections for figure in section.figures):
             for number, picture in enumerate(figure.pictures, start=1):
                 name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
                 (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
     lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
-    with replacing(run / "report.html") as temporary:
+    with replacing(page_path) as temporary:
         temporary.write_text(page(run.resolve().name, lead, sections), encoding="utf-8")
-    return run / "report.html"
+    return page_path
 
 
 def _sections(

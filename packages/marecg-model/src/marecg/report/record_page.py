@@ -1,0 +1,247 @@
+"""`marecg report record`: one record on a page of its own, as whoever reads ECGs wants to read it.
+
+Shapes: K leads as found, L samples, N concepts, D width.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ecg_ontology import Concept, Ontology, label_in, load
+from ecg_ontology.files import replacing
+from marecg.config import LEADS
+from marecg.corpus import trained_on
+from marecg.corpus.prepare_record import signal_hash
+from marecg.corpus.prepared import Corpus
+from marecg.drawing.concepts import concept_graph
+from marecg.drawing.page import Figure, Section, folded, page, paragraph, table
+from marecg.drawing.tracing import stacked, strip, tracing
+from marecg.ecg.signal import order_leads, resample, to_microvolts, window
+from marecg.evaluate.table import read_report
+from marecg.model.mar_ecg import MarEcg
+from marecg.report.measurements import Measurements, measurements
+from marecg.report.neighbours import LEAD, SECONDS, cosines_to
+from marecg.report.records import Shown, attention_figure, from_file
+from marecg.report.texts import Say, number, texts
+from marecg.report.training import origin_table
+from marecg.report.trust import trust
+from marecg.use.embed import embed
+from marecg.use.predict import concepts
+
+FINDINGS = 8
+"""Findings that are listed; those that are coded are listed wherever they rank."""
+AMONG = 1024
+"""Labelled records of the corpus among which the most similar ones are looked for."""
+SIMILAR = 3
+
+
+def write_record(
+    run: str | Path,
+    record: str | Path,
+    out: str | Path,
+    *,
+    data: str | Path | None = None,
+    language: str = "en",
+) -> Path:
+    """Write the page of one record; nothing else of the run is touched.
+
+    Args:
+        run: a finished run, or a model folder.
+        record: a record on disk in any format that is read; any of the twelve leads.
+        out: the HTML file.
+        data: a prepared corpus, for the most similar labelled records.
+        language: `en` or `de`.
+
+    Raises:
+        CheckpointError: the folder holds no model.
+        InputError: the record can't be read.
+        CorpusError: `data` is no prepared corpus.
+        UsageError: the page is not written in that language.
+        OutputError: the page can't be written.
+    """
+    say, run, out = texts(language), Path(run), Path(out)
+    model = MarEcg.from_pretrained(run)
+    packaged = load()
+    named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
+    shown = from_file(record, model.ontology)
+    corpus = None if data is None else Corpus.open(data)
+    sections = list(_sections(run, model, named, shown, corpus, say, language))
+    with replacing(out) as temporary:
+        lead = say("lead", run=run.resolve().name)
+        text = page(shown.name, lead, sections, language=language, contents=say("contents"))
+        temporary.write_text(text, encoding="utf-8")
+    return out
+
+
+def _sections(
+    run: Path,
+    model: MarEcg,
+    ontology: Ontology,
+    shown: Shown,
+    corpus: Corpus | None,
+    say: Say,
+    language: str,
+) -> Iterator[Section]:
+    """`ontology` names the concepts; that of an older model may lack a language."""
+    rhythm_D = embed(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads).rhythm[0]
+    measured = measurements(shown.x_KL, shown.fs, shown.leads)
+    yield _ecg(run, ontology, shown, measured, say, language)
+    q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
+    yield _findings(ontology, q_N, shown.coded, say, language)
+    if corpus is not None:
+        yield _similar(model, ontology, shown, measured, rhythm_D, corpus, say, language)
+    yield _technical(model, shown, q_N, say)
+
+
+def _ecg(
+    run: Path, ontology: Ontology, shown: Shown, measured: Measurements, say: Say, language: str
+) -> Section:
+    named = ", ".join(_name(ontology.nodes[index], language) for index in shown.coded)
+    codes = say("codes", named=named) if named else say("no_codes")
+    found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))])
+    parts: list[Figure | str] = [
+        paragraph(say(f"trust_{found.verdict}", **found._asdict()), "warning"),
+        Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),
+        Figure(
+            "leads", [stacked(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="along narrow-only"
+        ),
+        table(*_measured(shown, measured, say, language)),
+        paragraph(f"{codes} {say('seen') if _seen(run, shown) else ''} {say('measured')}"),
+    ]
+    return Section(say("ecg"), parts)
+
+
+def _measured(
+    shown: Shown, measured: Measurements, say: Say, language: str
+) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """Head and row: who and when, where the header says it; then what the tracing tells."""
+    sexes = {"F": say("female"), "M": say("male")}
+    cells = {
+        say("age"): f"{shown.age:g}" if shown.age is not None else "",
+        say("sex"): sexes.get(shown.sex or "", ""),
+        say("date"): shown.date,
+    }
+    cells = {name: text for name, text in cells.items() if text}
+    units = {"rate": say("bpm"), "axis": "°"}
+    for name, value in measured._asdict().items():
+        cells[say(name)] = number(value, 0, language) + (
+            f" {units.get(name, 'ms')}" if value is not None else ""
+        )
+    return tuple(cells), [tuple(text.replace(" ", "\u00a0") for text in cells.values())]
+
+
+def _seen(run: Path, shown: Shown) -> bool:
+    """Whether the encoder was trained on the same samples; False where the run or the leads don't tell."""
+    trained = trained_on.read(run)
+    if trained is None or len(shown.leads) < len(LEADS):
+        return False
+    x_CL = resample(order_leads(shown.x_KL, shown.leads), shown.fs, trained.fs)
+    return signal_hash(to_microvolts(window(x_CL, trained.window)[0])) in trained.hashes
+
+
+def _findings(
+    ontology: Ontology, q_N: NDArray[np.float32] | None, coded: Sequence[int], say: Say, language: str
+) -> Section:
+    """Findings and families apart: a family is a heading, and competes with what stands under it."""
+    if q_N is None:
+        return Section(say("findings"), [paragraph(say("no_concepts"))])
+    order = np.argsort(-q_N, kind="stable").tolist()
+
+    def rows(wanted: Sequence[int]) -> list[tuple[str, str]]:
+        return [
+            (
+                _name(ontology.nodes[index], language) + "\u00a0●" * (index in coded),
+                number(100 * float(q_N[index]), 1, language),
+            )
+            for index in wanted
+        ]
+
+    leaves = [index for index in order if not ontology.nodes[index].root]
+    roots = [index for index in order if ontology.nodes[index].root]
+    listed = [index for rank, index in enumerate(leaves) if rank < FINDINGS or index in coded]
+    tables = (
+        table((say("finding"), say("share")), rows(listed), numeric=(1,)),
+        table((say("family"), say("share")), rows(roots), numeric=(1,)),
+    )
+    return Section(
+        say("findings"),
+        [paragraph(say("findings_how", count=len(leaves))), f'<div class="two">{"".join(tables)}</div>'],
+    )
+
+
+def _similar(
+    model: MarEcg,
+    ontology: Ontology,
+    shown: Shown,
+    measured: Measurements,
+    rhythm_D: NDArray[np.float32],
+    corpus: Corpus,
+    say: Say,
+    language: str,
+) -> Section:
+    """The nearest labelled records, with what is coded in them and what differs."""
+    labelled = np.flatnonzero(corpus.y.any(1))
+    labelled = labelled[np.unique(np.linspace(0, len(labelled) - 1, min(len(labelled), AMONG)).astype(int))]
+    nearest = cosines_to(model, corpus, labelled, rhythm_D)
+    nearest = [pair for pair in nearest if corpus.ids[pair[0]] != shown.name][:SIMILAR]
+    own = {name.lower(): place for place, name in enumerate(shown.leads)}
+    row_L = shown.x_KL[own.get(LEAD.lower(), 0)]
+    pictures = [strip(row_L, shown.fs, SECONDS, shown.name)]
+    notes = [_note(say("this"), shown.coded, measured, None, ontology, say, language)]
+    for row, cosine in nearest:
+        x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
+        coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
+        theirs = measurements(x_CL, corpus.config.fs, LEADS)
+        pictures.append(strip(x_CL[LEADS.index(LEAD)], corpus.config.fs, SECONDS, corpus.ids[row]))
+        title = f"{corpus.ids[row]} · {say('similarity', cosine=cosine)}"
+        notes.append(_note(title, coded, theirs, (shown.coded, measured), ontology, say, language))
+    how = say("nearest_how", records=len(labelled))
+    return Section(say("nearest"), [Figure("similar", pictures, how, notes=notes, kind="four")])
+
+
+def _note(
+    title: str,
+    coded: Sequence[int],
+    measured: Measurements,
+    other: tuple[Sequence[int], Measurements] | None,
+    ontology: Ontology,
+    say: Say,
+    language: str,
+) -> str:
+    """Under a strip: its name, its findings and measurements, bold where they are other than in `other`."""
+
+    def marked(text: str, differs: bool) -> str:
+        return f"<b>{escape(text)}</b>" if differs else escape(text)
+
+    findings = [
+        marked(_name(ontology.nodes[index], language), other is not None and index not in other[0])
+        for index in coded
+    ]
+    told = []
+    for name, far, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms"), ("qtc", 40, "ms")):
+        value = getattr(measured, name)
+        if value is not None:
+            before = getattr(other[1], name) if other is not None else None
+            differs = before is not None and abs(value - before) > far
+            told.append(marked(f"{say(name)} {number(value, 0, language)} {unit}", differs))
+    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), " · ".join(told))
+    return "<br>".join(lines)
+
+
+def _technical(model: MarEcg, shown: Shown, q_N: NDArray[np.float32] | None, say: Say) -> Section:
+    """What a reader of ECGs need not unfold."""
+    parts: list[Figure | str] = []
+    if q_N is not None:
+        graph = concept_graph(model.ontology, q_N, shown.coded, say("graph"))
+        parts.append(folded(say("graph"), Figure("graph", [graph], "", kind="sheet wide-only").html()))
+    parts.append(folded(say("attention"), attention_figure(model, shown, "attention").html()))
+    parts.append(folded(say("origin"), origin_table(model)))
+    return Section(say("technical"), parts)
+
+
+def _name(concept: Concept, language: str) -> str:
+    label = label_in(concept, language).text
+    return label if label == concept.abbr else f"{label} ({concept.abbr})"

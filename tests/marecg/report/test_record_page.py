@@ -1,0 +1,156 @@
+"""The page of one record: the ECG first, whether to believe it, what was measured, in two languages."""
+
+import string
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.marecg.report.test_page import Checked
+
+from marecg.config import LEADS
+from marecg.drawing.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
+from marecg.errors import UsageError
+from marecg.evaluate.scores.results import Difference, Report
+from marecg.read.any_leads import read_one
+from marecg.report import texts as module
+from marecg.report.measurements import Measurements, measurements
+from marecg.report.record_page import write_record
+from marecg.report.texts import number, texts
+from marecg.report.trust import Verdict, trust
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
+from marecg_cli.marecg import main
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A clean record of each of some findings."""
+    found = {}
+    for name in ("AF", "STach", "SBrad", "LBBB", "NSR"):
+        folder = tmp_path_factory.mktemp(name)
+        write_corpus(folder, 1, 3, diagnoses=(name,), noise=0.2)
+        [found[name]] = folder.rglob("*.hea")
+    return found
+
+
+@pytest.fixture(scope="module")
+def german(run: Path, corpus_folder: Path, records: dict[str, Path]) -> Checked:
+    out = run.parent / "af.html"
+    assert write_record(run, records["AF"], out, data=corpus_folder, language="de") == out
+    return Checked(out.read_text(encoding="utf-8"))
+
+
+def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german: Checked, run: Path) -> None:
+    assert german.targets == [f"#{each}" for each in german.ids]
+    assert german.headings == [
+        "Das EKG", "Wozu es am nächsten liegt", "Die ähnlichsten EKGs mit Befund", "Technische Einzelheiten"
+    ]  # fmt: skip
+    text = (run.parent / "af.html").read_text(encoding="utf-8")
+    assert '<html lang="de">' in text
+    assert text.index("<h1>") < text.index("nicht gezeigt, dass man diesem Encoder glauben kann")
+    assert "<details open" not in text, "what is technical is folded"
+    assert not list(run.parent.glob("*.tmp"))
+
+
+def test_codes_findings_and_families_have_their_german_names(german: Checked) -> None:
+    assert "Kodiert ist: Vorhofflimmern (AF)" in german.text
+    assert "Vorhofflimmern (AF)\u00a0●" in german.text, "what is coded is marked among the findings"
+    findings, families = german.text.split("Familie")[0], german.text.split("FamilieAnteil, %")[1]
+    assert "Erregungsleitung (Conduction)" in families.split("Die ähnlichsten")[0]
+    assert "Erregungsleitung (Conduction)" not in findings, "a family is no finding"
+
+
+def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(
+    run: Path, corpus_folder: Path, records: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = write_report(run, corpus_folder)
+    before = {path: path.read_bytes() for path in [page, *(run / "pictures").iterdir()]}
+    out = run.parent / "nsr.html"
+    for argv in (
+        ["report", "record", str(run), str(records["NSR"]), "--out", str(out)],
+        ["report", str(run), "--record", str(records["NSR"])],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(argv)
+        assert not ended.value.code
+    assert capsys.readouterr().out.split() == f"{out} {run / 'records.html'}".split()
+    assert {path: path.read_bytes() for path in before} == before
+    assert "nearest neighbours" not in out.read_text(encoding="utf-8").lower(), "no corpus, no neighbours"
+
+
+def test_another_language_is_refused_in_one_line(run: Path, records: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not written in 'fr'"):
+        write_record(run, records["NSR"], tmp_path / "p.html", language="fr")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_text_is_written_in_every_language_with_the_same_blanks() -> None:
+    path = Path(module.__file__).with_name("texts.toml")
+    for key, by_language in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        assert list(by_language) == ["en", "de"], key
+        blanks = [{name for _, name, _, _ in string.Formatter().parse(text)} for text in by_language.values()]
+        assert blanks[0] == blanks[1], key
+    assert texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
+    assert (number(-12.34, 1, "de"), number(None, 1, "en")) == ("−12,3", "–")
+
+
+def measured(header: Path) -> Measurements:
+    record = read_one(header)
+    return measurements(record.x_KL, record.fs, record.leads)
+
+
+def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records: dict[str, Path]) -> None:
+    fast, slow, block, normal = (measured(records[name]) for name in ("STach", "SBrad", "LBBB", "NSR"))
+    assert (fast.rate or 0) > 100
+    assert (slow.rate or 99) < 60
+    assert (block.qrs or 0) > 20 + (normal.qrs or 999)
+    assert normal.qtc == pytest.approx((normal.qt or 0) / np.sqrt(60 / (normal.rate or 1)))
+
+
+def test_the_axis_follows_the_leads_and_nothing_is_measured_of_a_flat_line() -> None:
+    lead_L = np.zeros(5000, np.float32)
+    lead_L[400::400] = 1.0
+    lead_L = np.convolve(lead_L, np.hanning(25), "same").astype(np.float32)
+    for i, avf, degrees in ((1, 0, 0), (1, np.sqrt(3) / 2, 45), (0, 1, 90), (-1, 0, 180)):
+        found = measurements(np.stack([i * lead_L, avf * lead_L + (i == 0) * lead_L]), 500, ("I", "aVF"))
+        if i:
+            assert found.axis == pytest.approx(degrees, abs=1)
+            assert found.rate == pytest.approx(75, abs=1)
+    assert measurements(np.zeros((12, 5000), np.float32), 500, LEADS) == Measurements()
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "leaks", "verdict"),
+    [
+        (-0.09, -0.01, 0, Verdict.better),
+        (-0.09, 0.03, 0, Verdict.even),
+        (0.01, 0.05, 0, Verdict.worse),
+        (-0.09, -0.01, 3, Verdict.leaking),
+    ],
+)
+def test_whether_to_believe_follows_from_the_paired_interval(
+    report: Report, low: float, high: float, leaks: int, verdict: Verdict
+) -> None:
+    versus = Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+    cells = (report.cells[0], report.cells[1].model_copy(update={"versus_encoder": versus}))
+    leak = report.leak.model_copy(update={"records": leaks}) if report.leak else None
+    found = trust([report.model_copy(update={"cells": cells, "leak": leak})])
+    assert (found.verdict, found.rival, found.records) == (verdict, "random encoder", 94)
+    assert texts("en")(f"trust_{verdict}", **found._asdict())
+    assert trust([]).verdict is Verdict.untested
+
+
+def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
+    import re
+
+    quiet, loud = np.zeros((12, 5000), np.float32), np.zeros((12, 5000), np.float32)
+    loud[1, 100:150] = 0.9  # 9 mm high, where the name of lead II usually stands
+    usual, moved = (
+        [float(y) for y in re.findall(r'<text x="11" y="([\d.]+)"[^>]*>II<', tracing(each, 500))]
+        for each in (quiet, loud)
+    )
+    for before, after in zip(usual, moved, strict=True):
+        baseline = before - NAME_HEIGHTS[0]
+        assert after != before
+        assert not after - NAME_SIZE < baseline - 9 < after
