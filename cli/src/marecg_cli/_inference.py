@@ -122,6 +122,7 @@ def predict(
         near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
         more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
         around = " · ".join(near[:BESIDE]) + more
+        around += "  (no record of it in the training)" if concept.support == 0 else ""
         result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They are no diagnosis."

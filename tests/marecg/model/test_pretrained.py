@@ -1,6 +1,7 @@
 """What `save_pretrained` writes, `from_pretrained` reads: whole, by name, and from nowhere else."""
 
 import json
+import resource
 import shutil
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,65 @@ def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved: Pat
         MarEcg.from_pretrained(saved)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("width", 20_000),
+        ("depth", 10**9),
+        ("depth", 900),
+        ("positions", 10**9),
+        ("context", 10**30),
+        ("queries", 10**400),
+        ("tau", float("inf")),
+        ("mlp_ratio", 10**6),
+    ],
+)
+def test_a_shape_that_the_file_does_not_fill_costs_no_memory_and_no_time(
+    saved: Path, field: str, value: float
+) -> None:
+    description = json.loads((saved / "config.json").read_text())
+    description["model"][field] = value
+    (saved / "config.json").write_text(json.dumps(description))
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    with pytest.raises(CheckpointError) as error:
+        MarEcg.from_pretrained(saved)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert len(str(error.value).splitlines()) == 1
+    assert len(str(error.value)) < 1000
+    assert after.ru_maxrss - before.ru_maxrss < 200_000  # kB
+    assert after.ru_utime - before.ru_utime < 10
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int32])
+def test_weights_of_another_type_are_refused(saved: Path, dtype: torch.dtype) -> None:
+    tensors = load_file(saved / "model.safetensors")
+    save_file({name: tensor.to(dtype) for name, tensor in tensors.items()}, saved / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"encoder\.\S+ is \w+ \[.*\], not F32 \["):
+        MarEcg.from_pretrained(saved)
+
+
+def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved: Path, tmp_path: Path) -> None:
+    model = MarEcg.from_pretrained(saved)
+    tensors = load_file(saved / "model.safetensors")
+    tensors["pool.query"][0] = torch.nan
+    save_file(tensors, saved / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"pool\.query has values that are not finite"):
+        MarEcg.from_pretrained(saved)
+    model.state_dict()["pool.query"][0] = torch.inf
+    with pytest.raises(CheckpointError, match=r"pool\.query has values that are not finite"):
+        model.save_pretrained(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_loaded_model_does_not_change_when_its_file_does(saved: Path) -> None:
+    model = MarEcg.from_pretrained(saved)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with (saved / "model.safetensors").open("r+b") as file:
+        file.seek(-4000, 2)
+        file.write(b"\xff" * 4000)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
 def test_other_leads_are_refused(saved: Path) -> None:
     description = json.loads((saved / "config.json").read_text())
     description["leads"].reverse()
@@ -132,13 +192,21 @@ def test_saving_never_removes_what_is_no_model(micro: Config, tmp_path: Path) ->
 
 def test_the_card_says_what_the_model_is_and_what_it_is_not(micro: Config, tmp_path: Path) -> None:
     model = MarEcg(micro.model)
-    model.provenance = Provenance(recipe="micro", steps=6, records=10, sources={"georgia": 7, "ptb": 3})
+    model.provenance = Provenance(
+        recipe="micro",
+        steps=6,
+        records=12,
+        sources={"georgia": 7, "ptb": 3},
+        others=2,
+        support={"AF": 2, "NSR": 9, "LVH": 0},
+    )
     model.save_pretrained(tmp_path / "model")
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     for fact in (
         "license: apache-2.0",
         "`micro`, 6 optimiser steps",
-        "10 records: georgia 7, ptb 3",
+        "12 records: georgia 7, ptb 3, 2 of no published collection",
+        "NSR 9, AF 2; without any: LVH",
         "500 Hz",
         "aVR, aVL, aVF",
         ONTOLOGY.sha256,
@@ -179,7 +247,11 @@ def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "given", ["nowhere", "./no/model", "/no/where", "run/modell", "a/b/c", Path("some/model")]
+    "given",
+    [
+        *("nowhere", "./no/model", "/no/where", "run/modell", "a/b/c", Path("some/model")),
+        *("x" * 300, "owner/" + "x" * 300, "~nobody-of-this-name/x", "a\0b"),
+    ],
 )
 def test_a_path_that_is_not_there_asks_no_server(
     saved: Path, given: str | Path, monkeypatch: pytest.MonkeyPatch

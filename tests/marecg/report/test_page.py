@@ -12,6 +12,7 @@ import pytest
 
 from marecg.config import LEADS
 from marecg.corpus.prepare import prepare
+from marecg.drawing.charts import interval
 from marecg.drawing.page import Figure, Section, page, table
 from marecg.drawing.tracing import WIDTH
 from marecg.errors import CheckpointError, InputError, RecordError
@@ -248,5 +249,10 @@ def test_padding_gets_no_attention(run: Path) -> None:
 
 
 def test_cells_of_a_table_are_text_unless_they_are_pictures() -> None:
-    found = Checked(page("t", "l", [Section("s", [table(("a",), [("<b>",)]), Figure("f", [], "c")])]))
+    sly = '<svg onload="alert(1)">'
+    cells = [("<b>",), (sly,), (interval(0.9, 0.8, 1.0),)]
+    written = page("t", "l", [Section("s", [table(("a",), cells), Figure("f", [], "c")])])
+    found = Checked(written)
     assert "<b>" in found.text
+    assert sly in found.text
+    assert written.count("<svg") == 1

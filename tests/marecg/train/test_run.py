@@ -305,3 +305,37 @@ def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(
     assert not torch.equal(last["norm.weight"], averaged["norm.weight"])
     start = torch.ones_like(last["norm.weight"])
     assert (averaged["norm.weight"] - start).norm() < (last["norm.weight"] - start).norm()
+
+
+def relabelled(corpus_folder: Path, data: Path, **change: Any) -> Path:
+    """A copy of the corpus with every row of its index changed."""
+    shutil.copytree(corpus_folder, data)
+    rows = [row | change for row in index.read(data / "index.parquet").to_pylist()]
+    index.write(index.table(rows), data / "index.parquet")
+    return data
+
+
+def test_concepts_are_not_taught_where_no_record_has_one(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
+    with pytest.raises(CorpusError, match=r"no record has a code .* gscl would learn.* --set gscl=null"):
+        train(micro, data, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
+
+
+def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_concept(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", source="DOE^JOHN_19701231 1")
+    train(override(micro, ["train.max_steps=1"]), data, tmp_path / "run")
+    for path in (tmp_path / "run/model").iterdir():
+        assert b"DOE" not in path.read_bytes()
+    about = MarEcg.from_pretrained(tmp_path / "run").provenance
+    assert about is not None
+    assert (about.sources, about.others) == ({}, 10)
+    assert about.support is not None
+    y = Corpus.open(corpus_folder).y
+    nodes = ecg_ontology.load().nodes
+    assert about.support == {node.abbr: int(y[:, node.index].sum()) for node in nodes if not node.root}

@@ -1,21 +1,25 @@
 """`embed`: any sampling rate, length and set of leads."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import marecg
 from marecg.config import LEADS
 from marecg.ecg.windows import recording
-from marecg.errors import UsageError
+from marecg.errors import CheckpointError, UsageError
+from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
 from marecg.recipes import Config
 from marecg.use.embed import embed, encode
+from marecg.use.predict import predict
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +60,72 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
     np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
     with pytest.raises(UsageError, match=r"no readout 'all'\. Choose rhythm or wide"):
         embed(model, x, fs=500, readout="all")  # type: ignore[call-overload]
+
+
+SIGNALS = np.random.default_rng(0).normal(size=(2, 12, 3500)).astype(np.float32)
+
+
+def masked() -> np.ma.MaskedArray:
+    hidden = np.zeros(SIGNALS.shape, bool)
+    hidden[1, 3, 100:200] = True
+    return np.ma.masked_array(SIGNALS, hidden)
+
+
+def broken(value: float) -> NDArray[np.float64]:
+    signals = SIGNALS.astype(np.float64)
+    signals[1, 0, 0] = value
+    return signals
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"signals": masked()}, "signals hold masked values"),
+        ({"signals": list(masked())}, "signals hold masked values"),
+        ({"signals": torch.from_numpy(SIGNALS).requires_grad_()}, r"no array .* Give signals\.detach\(\)"),
+        ({"signals": torch.from_numpy(SIGNALS).bfloat16()}, r"no array .* Give signals\.detach\(\)"),
+        ({"signals": broken(3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
+        ({"signals": broken(-3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
+        ({"signals": broken(1e300)}, "NaN or infinite values in 1 of 2 records"),
+        ({"fs": "500"}, "'500' is no sampling rate"),
+        ({"fs": None}, "None is no sampling rate"),
+        ({"fs": float("nan")}, "nan Hz is no sampling rate"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 2.5}, "batch_size is 2.5"),
+        ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* are no sequence of names"),
+        ({"leads": None}, "leads None are no sequence of names"),
+        ({"leads": 12}, "leads 12 are no sequence of names"),
+    ],
+)
+def test_what_is_no_signal_is_one_clear_error(model: MarEcg, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        embed(model, **({"signals": SIGNALS, "fs": 500, "leads": LEADS} | change))
+    assert "\n" not in str(error.value)
+
+
+def test_the_name_of_a_run_stands_for_its_model(model: MarEcg, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path / "run" / "model")
+    for run in (tmp_path / "run", str(tmp_path / "run" / "model")):
+        found = embed(run, SIGNALS, fs=500)
+        np.testing.assert_allclose(found.rhythm, embed(model, SIGNALS, fs=500).rhythm, atol=1e-6)
+
+
+def test_a_model_that_gives_nan_is_one_clear_error(micro: Config) -> None:
+    diverged = MarEcg(micro.model)
+    torch.nn.init.constant_(diverged.tokens.project.weight, 1e38)
+    with pytest.raises(CheckpointError, match="gives values that are not finite"):
+        embed(diverged, SIGNALS, fs=500)
+
+
+def test_a_model_that_saw_no_label_predicts_nothing(micro: Config) -> None:
+    model = MarEcg(micro.model)
+    model.prototypes.normal_()
+    about = {"recipe": "micro", "steps": 1, "records": 2, "sources": {}}
+    model.provenance = Provenance(**about, support={"AF": 1, "NSR": 0})
+    assert predict(model, SIGNALS, fs=500).shape == (2, 40)
+    model.provenance = Provenance(**about, support={"AF": 0, "NSR": 0})
+    with pytest.raises(UsageError, match="no record that the model was trained on had a concept"):
+        predict(model, SIGNALS, fs=500)
 
 
 def test_the_order_and_the_case_of_the_leads_do_not_matter(model: MarEcg) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.drawing.svg import ACCENT, UNITS, cells, element, picture, polyline, words
+from marecg.drawing.svg import ACCENT, UNITS, Picture, cells, element, picture, polyline, words
 
 BINS = 240
 """Points of a curve; of longer ones each is the mean of its stretch, with the range behind it."""
@@ -69,7 +69,7 @@ def matrix(values_NN: ArrayLike, names: Sequence[str], title: str) -> str:
     )
 
 
-def interval(mean: float, low: float, high: float, least: float = 0.4) -> str:
+def interval(mean: float, low: float, high: float, least: float = 0.4) -> Picture:
     """A share with its interval, on an axis from `least` to 1 with a mark at one half."""
     width, height = 120.0, 14.0
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from marecg.drawing.svg import Picture
+
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""
 STYLE = Path(__file__).with_name("page.css")
@@ -96,12 +98,12 @@ def paragraph(text: str, kind: str = "") -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table; a cell that begins with `<svg` is a picture, any other text; `numeric` columns go right."""
+    """A table of text, and of pictures where a cell is a `Picture`; `numeric` columns go right."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         written = []
         for place, cell in enumerate(cells):
-            content = cell if cell.startswith("<svg") else escape(cell)
+            content = cell if isinstance(cell, Picture) else escape(cell)
             kind = ' class="n"' if place in numeric else ""
             written.append(f"<{tag}{kind}>{content}</{tag}>")
         return f"<tr>{''.join(written)}</tr>"

@@ -22,12 +22,19 @@ UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1
 _BY_NAME = {lead.lower(): lead for lead in LEADS}
 
 
+COMPUTABLE_MV = 1e9
+"""mV: beyond this a signal's square may leave float32, and it has been no voltage for long."""
+
+
 def lead_places(names: Sequence[str]) -> list[int]:
     """Where named leads stand among the twelve, whatever their case.
 
     Raises:
         UsageError: a name is unknown or stands there twice, or there is none.
     """
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        remedy = f"Use names out of {', '.join(LEADS)}"
+        raise UsageError(f"leads {names!r} are no sequence of names", remedy=remedy)
     known = {name.lower(): index for index, name in enumerate(LEADS)}
     asked = [name.strip().lower() for name in names]
     unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]

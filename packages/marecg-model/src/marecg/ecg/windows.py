@@ -5,13 +5,14 @@ X any number of values.
 """
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS, ModelConfig
-from marecg.ecg.signal import FASTEST, SLOWEST, lead_places, resample
+from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resample
 from marecg.errors import UsageError
 
 
@@ -45,14 +46,14 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
     """Put a recording in mV into the encoder's lead order and sampling rate.
 
     Raises:
-        UsageError: the leads, the rate or the shape can't be, a sample is NaN or infinite, or there are
-            fewer samples than make a patch.
+        UsageError: the leads, the rate or the shape can't be, a sample is NaN, infinite or too large to
+            compute with, or there are fewer samples than make a patch.
     """
     places = lead_places(leads)
     given_KL = np.asarray(x_KL, np.float32)
-    if not SLOWEST <= fs <= FASTEST:
+    if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
         raise UsageError(
-            f"{fs:g} Hz is no sampling rate of an ECG",
+            f"{f'{fs:g} Hz' if isinstance(fs, Real) else repr(fs)} is no sampling rate of an ECG",
             remedy=f"Give samples per second, {SLOWEST} to {FASTEST}",
         )
     if given_KL.ndim != 2 or len(given_KL) != len(places):
@@ -62,6 +63,10 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
         )
     if not np.isfinite(given_KL).all():
         raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
+    largest = np.abs(given_KL).max(initial=0)
+    if largest > COMPUTABLE_MV:
+        remedy = "Give millivolts; mend or leave out artefacts"
+        raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
     if given_KL.shape[1] * config.fs < config.patch * fs:
         raise UsageError(
             f"lasts {given_KL.shape[1] / fs:g} s, less than one patch",

@@ -19,7 +19,9 @@ class Provenance(Settings):
         recipe: its name.
         steps: optimiser steps.
         records: how many the corpus had.
-        sources: how many of them came from which collection.
+        sources: how many of them came from which published collection.
+        others: how many came from elsewhere; a folder's name may be a patient's, so there is none.
+        support: how many of them bore which leaf concept, by its abbreviation; None if nobody noted it.
         version: of this package.
         torch: the version of torch.
         seconds: of training; since the last resumption, where there was one. None if nobody noted it.
@@ -31,6 +33,8 @@ class Provenance(Settings):
     steps: int
     records: int
     sources: dict[str, int]
+    others: int = 0
+    support: dict[str, int] | None = None
     version: str = Field(default_factory=lambda: version("marecg-model"))
     torch: str = Field(default_factory=lambda: version("torch"))
     seconds: float | None = None
@@ -93,12 +97,29 @@ far as the licences of the training records do.
 """)
 
 
+def sources(provenance: Provenance) -> str:
+    """How many records came from where, in words."""
+    named = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
+    others = [f"{provenance.others} of no published collection"] if provenance.others else []
+    return ", ".join([*named, *others])
+
+
+def _support(provenance: Provenance) -> str:
+    """How many labelled records taught each concept."""
+    if provenance.support is None:
+        return ""
+    ranked = sorted(provenance.support.items(), key=lambda pair: (-pair[1], pair[0]))
+    taught = ", ".join(f"{abbr} {count}" for abbr, count in ranked if count) or "none"
+    never = ", ".join(abbr for abbr, count in ranked if not count)
+    return f"\n| records per concept | {taught}{f'; without any: {never}' if never else ''} |"
+
+
 def _origin(provenance: Provenance | None) -> str:
     if provenance is None:
         return "| trained on | not recorded |"
-    sources = ", ".join(f"{name} {count}" for name, count in sorted(provenance.sources.items()))
     return (
         f"| recipe | `{provenance.recipe}`, {provenance.steps} optimiser steps |\n"
         f"| trained with | marecg-model {provenance.version} |\n"
-        f"| trained on | {provenance.records} records: {sources} |"
+        f"| trained on | {provenance.records} records: {sources(provenance)} |"
+        f"{_support(provenance)}"
     )

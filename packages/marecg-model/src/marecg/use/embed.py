@@ -6,6 +6,7 @@ Shapes: B records, K leads given, L samples, T patches, D width, W wide readout.
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
 
 import numpy as np
@@ -13,9 +14,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS
-from marecg.ecg.signal import amplitude_doubt, lead_places
+from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, WindowFeatures, join, recording, stacked, windows
-from marecg.errors import UsageError
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
 
@@ -49,7 +50,7 @@ Readout = Literal["rhythm", "wide"]
 
 @overload
 def embed(
-    model: MarEcg,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -61,7 +62,7 @@ def embed(
 
 @overload
 def embed(
-    model: MarEcg,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -72,7 +73,7 @@ def embed(
 
 
 def embed(
-    model: MarEcg,
+    model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
     fs: float,
@@ -90,7 +91,7 @@ def embed(
     Logs a warning where the amplitude is no heart's in mV.
 
     Args:
-        model: left as it is but for eval mode.
+        model: left as it is but for eval mode; or a run or a model to load, as for `MarEcg.from_pretrained`.
         signals: [B, K, L] in mV.
         fs: their sampling rate in Hz.
         leads: the names of the K leads, in any order and of any case.
@@ -99,9 +100,12 @@ def embed(
 
     Raises:
         UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
-            or named twice, the rate can't be, a value isn't finite, or a record is shorter than a patch.
+            or named twice, the rate can't be, a value is masked, not finite or too large to compute with, or
+            a record is shorter than a patch.
+        CheckpointError: the model can't be loaded, or gives values that aren't finite.
     """
     check_readout(readout)
+    model = loaded(model)
     x_BKL = _records(signals, lead_places(leads))
     doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
     if doubt:
@@ -119,7 +123,13 @@ def encode(
     """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
 
     No more is held than a batch and the recording that it ends in.
+
+    Raises:
+        UsageError: the batch size is no positive whole number.
+        CheckpointError: the model gives values that aren't finite.
     """
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise UsageError(f"batch_size is {batch_size!r}", remedy="Give a whole number from 1")
     model.eval()
     config, device = model.config, model.prototypes.device
     rhythm = wide_columns(config.width)["rhythm"]
@@ -130,12 +140,22 @@ def encode(
             features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch)))
         wide_BW = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
+        if not (np.isfinite(wide_BW).all() and np.isfinite(patch_BTD).all()):
+            raise CheckpointError(
+                "the model gives values that are not finite for signals that are",
+                remedy="Use a model whose training did not diverge",
+            )
         for window, wide_W, patch_TD in zip(batch, wide_BW, patch_BTD, strict=True):
             parts.append(WindowFeatures(window.start, wide_W, patch_TD))
             if window.last:
                 vector_W, whole_TD = join(parts, window.length, config)
                 yield WideEmbeddings(vector_W[rhythm], whole_TD, vector_W)
                 parts = []
+
+
+def loaded(model: MarEcg | str | Path) -> MarEcg:
+    """The model itself, or the one in a run, on the best device."""
+    return MarEcg.from_pretrained(model).to(best_device()) if isinstance(model, str | Path) else model
 
 
 def check_readout(readout: str) -> None:
@@ -152,12 +172,15 @@ def best_device() -> torch.device:
 
 def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
     """The array [B, K, L], if it is one."""
+    if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
+        raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
     try:
         x = np.asarray(signals)
-    except ValueError as error:
-        raise UsageError(
-            f"signals are no array ({error})", remedy="Embed records of other lengths in calls of their own"
-        ) from error
+    except (ValueError, TypeError, RuntimeError) as error:
+        remedy = "Embed records of other lengths in calls of their own"
+        if isinstance(signals, torch.Tensor):  # with gradients, on a GPU, or of a type that numpy hasn't
+            remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
+        raise UsageError(f"signals are no array ({str(error).splitlines()[0]})", remedy=remedy) from error
     leads = len(places)
     if x.dtype.kind not in "iuf":
         raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
@@ -170,11 +193,18 @@ def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
     if len(x) == 0:
         raise UsageError("signals hold no records", remedy="Give at least one")
-    x_BKL = x.astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):
+        x_BKL = x.astype(np.float32, copy=False)
     broken = np.flatnonzero(~np.isfinite(x_BKL).all(axis=(1, 2)))
     if len(broken):
         raise UsageError(
             f"signals hold NaN or infinite values in {len(broken)} of {len(x)} records, first in {broken[0]}",
             remedy="Mend or leave out those records",
+        )
+    largest_B = np.abs(x_BKL).max(axis=(1, 2), initial=0)
+    if largest_B.max() > COMPUTABLE_MV:
+        raise UsageError(
+            f"signals reach {largest_B.max():.1g} mV, first in record {np.argmax(largest_B > COMPUTABLE_MV)}",
+            remedy="Give millivolts; mend or leave out artefacts",
         )
     return x_BKL

@@ -51,13 +51,17 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One concept of a record: its share of q, and its neighbours, the most probable first."""
+    """One concept of a record: its share of q, and its neighbours, the most probable first.
+
+    `support` is how many records of the training bore it; None for a family, and where nobody noted it.
+    """
 
     index: int
     abbr: str
     label: str
     probability: float
     neighbours: list[Neighbour]
+    support: int | None = None
 
 
 Passing = Callable[[Collection[tuple[str, Candidate]]], Iterable[tuple[str, Candidate]]]
@@ -114,7 +118,8 @@ def predict_file(
 
     Raises:
         InputError: the record can't be read.
-        UsageError: the run was trained without GSCL, or the file or folder holds several records.
+        UsageError: the run was trained without GSCL or without a label, or the file or folder holds several
+            records.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
     whole, doubt = _prepared(read_one(record, layout), record, model)
@@ -122,6 +127,7 @@ def predict_file(
         logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
     nodes = model.ontology.nodes
+    support = (model.provenance and model.provenance.support) or {}
     return [
         Prediction(
             index,
@@ -129,6 +135,7 @@ def predict_file(
             nodes[index].label,
             float(q_N[index]),
             _around(model.ontology, index, q_N),
+            support.get(nodes[index].abbr),
         )
         for index in np.argsort(-q_N, kind="stable")[:top].tolist()
     ]

@@ -1,0 +1,40 @@
+"""What a model says of its training, wherever it goes: no name that is not public."""
+
+from collections import Counter
+
+from ecg_ontology import Ontology
+from marecg.corpus.prepared import Corpus
+from marecg.model.card import Provenance
+from marecg.read.published import catalogue
+
+
+def provenance(
+    recipe: str,
+    corpus: Corpus,
+    ontology: Ontology,
+    *,
+    steps: int,
+    seconds: float,
+    resumed: bool,
+    devices: str,
+) -> Provenance:
+    """Describe a run.
+
+    A folder may be called after a patient, so only the collections of the catalogue are named; the records of
+    others are counted.
+    """
+    public = {source for each in catalogue().values() for source in each.sources}
+    counts = Counter(source if source in public else None for source in corpus.sources)
+    others = counts.pop(None, 0)
+    labelled_N = corpus.y.sum(0, dtype=int).tolist()
+    return Provenance(
+        recipe=recipe,
+        steps=steps,
+        records=len(corpus),
+        sources={source: count for source, count in counts.items() if source is not None},
+        others=others,
+        support={node.abbr: labelled_N[node.index] for node in ontology.nodes if not node.root},
+        seconds=seconds,
+        resumed=resumed,
+        devices=devices,
+    )
