@@ -2,9 +2,11 @@
 
 import csv
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,12 @@ import sys
 from marecg.recipes import Config
 from marecg.train.run import train
 train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
+"""
+IMPATIENT = """
+import sys
+from datetime import timedelta
+from marecg.train import peers
+peers.PATIENCE = timedelta(seconds=30)
 """
 SAME_VIEW_EVERYWHERE = """
 from marecg.ecg.augment import AUGMENTATIONS
@@ -103,3 +111,51 @@ def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gr
         output, _ = rank.communicate(timeout=240)
         assert rank.returncode == 0, output
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTERM])
+def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_takes_it_along(
+    corpus_folder: Path, micro: Config, tmp_path: Path, number: signal.Signals
+) -> None:
+    settings = ["train.max_steps=100000", "train.max_epochs=1000000", "train.nodes=2", "train.devices=1"]
+    script = tmp_path / "script.py"
+    script.write_text(IMPATIENT + SCRIPT)
+    place = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "WORLD_SIZE": "2",
+        "LOCAL_RANK": "0",
+    }
+    arguments = [override(micro, settings).model_dump_json(), str(corpus_folder), str(tmp_path / "run")]
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(script), *arguments],
+            env=os.environ
+            | place
+            | {"RANK": str(rank), "NODE_RANK": str(rank), "GROUP_RANK": str(rank)}
+            | {"TORCHELASTIC_RUN_ID": "test", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    try:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "run/checkpoints").is_dir():
+            assert time.monotonic() < deadline
+            assert all(rank.poll() is None for rank in ranks), ranks[0].communicate()[1]
+            time.sleep(0.2)
+        ranks[1].send_signal(number)
+        _, said = ranks[0].communicate(timeout=120)
+        assert ranks[0].returncode == 1
+        if number == signal.SIGSTOP:
+            assert "another process gave no sign for 30 s, or is gone" in said
+        else:
+            step = int(sorted((tmp_path / "run/checkpoints").iterdir())[-1].stem.removeprefix("step-"))
+            assert f"stopped at step {step}; the same command goes on" in said
+    finally:
+        for rank in ranks:
+            rank.kill()
+            rank.communicate()

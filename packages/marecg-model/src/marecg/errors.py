@@ -12,6 +12,7 @@ __all__ = [
     "EcgError",
     "InputError",
     "OutputError",
+    "PeerError",
     "RecordError",
     "StoppedError",
     "UsageError",
@@ -32,6 +33,10 @@ class CheckpointError(InputError):
 
 class DivergedError(EcgError):
     """Training has come to gradients that stay infinite or undefined."""
+
+
+class PeerError(EcgError):
+    """Another process of the run gives no sign any more."""
 
 
 class StoppedError(EcgError):

@@ -31,6 +31,7 @@ from marecg.train.callbacks import Metrics, Monitors, Progress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
+from marecg.train.peers import lost_peers, several_processes
 from marecg.train.provenance import provenance
 from marecg.train.run_folder import claim
 from marecg.train.stopping import Stopping
@@ -98,6 +99,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
         OutputError: `out` can't be written.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
+        PeerError: another process of the run gave no sign for `peers.PATIENCE`, or is gone.
     """
     folder = Path(out)
     corpus = Corpus.open(data)
@@ -131,7 +133,8 @@ def _run(
     module = Pretraining(config, _network(config, ontology), steps)
     checkpoint = newest(folder)
     began = time.monotonic()
-    with warnings.catch_warnings(), suppress(SIGTERMException):  # a signal just before Lightning's first step
+    # SIGTERMException: a signal just before Lightning's first step
+    with warnings.catch_warnings(), suppress(SIGTERMException), lost_peers(trainer.world_size, folder):
         # Lightning advises on loggers and workers, and calls what torch deprecates: no user's concern.
         warnings.filterwarnings("ignore", module="lightning")
         trainer.fit(
@@ -205,6 +208,7 @@ def _trainer(config: Config, folder: Path, metrics: Metrics, stopping: Stopping)
     return lightning.Trainer(
         max_epochs=1,  # the stream lays the epochs end to end
         accelerator=best_device().type,  # Lightning's own choice may be one that no test has seen
+        strategy=several_processes(train.devices, train.nodes),
         devices=train.devices,
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
