@@ -1,0 +1,13 @@
+"""A few random kills; `python -m tests.fuzz.kills --count 40` does more."""
+
+from pathlib import Path
+
+from tests.fuzz.kills import attack
+
+import marecg.corpus.prepare  # what the killed processes need, loaded once
+import marecg.train.run  # noqa: F401
+
+
+def test_what_was_killed_and_begun_again_leaves_the_bytes_of_what_was_not(tmp_path: Path) -> None:
+    seen = attack(tmp_path, count=2, seed=5)
+    assert set(seen) == {"prepare", "train"}
