@@ -319,8 +319,12 @@ def test_concepts_are_not_taught_where_no_record_has_one(
     corpus_folder: Path, micro: Config, tmp_path: Path
 ) -> None:
     data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
-    with pytest.raises(CorpusError, match=r"no record has a code .* gscl would learn.* --set gscl=null"):
-        train(micro, data, tmp_path / "run")
+    unread = override(micro, [f"sampling.without_codes={list(set(Corpus.open(corpus_folder).sources))}"])
+    for config, folder in ((micro, data), (unread, corpus_folder)):
+        with pytest.raises(
+            CorpusError, match=r"no record has a code .* for gscl to learn from.* --set gscl=null"
+        ):
+            train(config, folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
 

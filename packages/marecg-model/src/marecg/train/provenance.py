@@ -4,12 +4,14 @@ from collections import Counter
 
 from ecg_ontology import Ontology
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import labels
 from marecg.model.card import Provenance
 from marecg.read.published import catalogue
+from marecg.recipes import Config
 
 
 def provenance(
-    recipe: str,
+    config: Config,
     corpus: Corpus,
     ontology: Ontology,
     *,
@@ -26,9 +28,9 @@ def provenance(
     public = {source for each in catalogue().values() for source in each.sources}
     counts = Counter(source if source in public else None for source in corpus.sources)
     others = counts.pop(None, 0)
-    labelled_N = corpus.y.sum(0, dtype=int).tolist()
+    labelled_N = labels(corpus, config.sampling.without_codes).sum(0, dtype=int).tolist()
     return Provenance(
-        recipe=recipe,
+        recipe=config.name,
         steps=steps,
         records=len(corpus),
         sources={source: count for source, count in counts.items() if source is not None},

@@ -24,7 +24,7 @@ from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.plan import held
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
-from marecg.corpus.supervision import Supervision
+from marecg.corpus.supervision import Supervision, labels
 from marecg.errors import CorpusError, StoppedError
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress
@@ -155,7 +155,7 @@ def _run(
         model = module.exported()
         model.ontology = ontology
         model.provenance = provenance(
-            config.name,
+            config,
             corpus,
             ontology,
             steps=steps,
@@ -170,9 +170,9 @@ def _run(
 def _refuse_without_labels(config: Config, corpus: Corpus) -> None:
     """Refuse to teach concepts where no record has one: the loss would be zero, and `predict` speak."""
     taught = [name for name in ("gscl", "mpct") if getattr(config, name)]
-    if taught and not corpus.y.any():
+    if taught and not labels(corpus, config.sampling.without_codes).any():
         raise CorpusError(
-            f"no record has a code of a leaf concept, from which {' and '.join(taught)} would learn",
+            f"no record has a code that is read, of a leaf concept, for {' and '.join(taught)} to learn from",
             where=corpus.folder,
             remedy=f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}",
         )
