@@ -52,3 +52,13 @@ def test_the_loss_is_least_where_q_is_the_target() -> None:
     target = torch.randn(4, 6).softmax(-1)
     at_target = gscl_loss(target.log(), target)
     assert all(gscl_loss(target.log() + torch.randn(4, 6), target) > at_target for _ in range(10))
+
+
+def test_logits_are_those_of_float32_under_autocast_too() -> None:
+    generator = torch.Generator().manual_seed(0)
+    h, prototypes = (torch.randn(size, 32, generator=generator) for size in (4, 40))
+    prototypes = torch.nn.functional.normalize(prototypes, dim=-1)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = concept_logits(h, prototypes, tau=0.07)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, concept_logits(h, prototypes, tau=0.07))
