@@ -319,7 +319,9 @@ def test_concepts_are_not_taught_where_no_record_has_one(
     corpus_folder: Path, micro: Config, tmp_path: Path
 ) -> None:
     data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
-    unread = override(micro, [f"sampling.without_codes={list(set(Corpus.open(corpus_folder).sources))}"])
+    unread = override(
+        micro, [f"sampling.without_codes={json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))}"]
+    )
     for config, folder in ((micro, data), (unread, corpus_folder)):
         with pytest.raises(
             CorpusError, match=r"no record has a code .* for gscl to learn from.* --set gscl=null"
