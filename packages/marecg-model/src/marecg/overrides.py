@@ -34,7 +34,7 @@ def override(config: Config, assignments: Iterable[str]) -> Config:
             )
         _assign(values, key, _parse(text), assignment)
     try:
-        return Config.model_validate(values)
+        return type(config).model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -63,7 +63,7 @@ def write_record(
         OutputError: the page can't be written.
     """
     say, run, out = texts(language), Path(run), Path(out)
-    model = MarEcg.from_pretrained(run)
+    model = MarEcg.from_pretrained(str(run))
     packaged = load()
     named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
