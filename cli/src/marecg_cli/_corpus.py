@@ -20,7 +20,7 @@ from marecg_cli._corpus_text import (
     print_table,
     tell_quarantined,
 )
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
 from marecg_cli._progress import progress
 
 
@@ -168,19 +168,29 @@ def prepare(
 
 def stats(
     data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every signal and compare it with the index first.")
+    ] = False,
     format_: Annotated[Format, typer.Option("--format", help="How to print the tables.")] = Format.text,
 ) -> None:
-    """Print the paper's corpus tables, from this corpus.
+    """Print the paper's corpus tables, from this corpus; with --verify, exit code 1 where it is damaged.
 
     Example: marecg stats corpus --format json
     """
     from marecg.corpus.statistics import statistics
+    from marecg.corpus.verify import damaged_records
 
     found = statistics(data)
+    damaged = damaged_records(data) if verify else []
     if format_ is Format.json:
-        result_json(found)
-        return
-    print_statistics(found)
+        result_json(found | ({"damaged": damaged} if verify else {}))
+    else:
+        print_statistics(found)
+    for record in damaged:
+        problem(f"damaged: {record}")
+    if damaged:
+        problem(f"{len(damaged)} records are damaged. Remove the corpus and prepare it again")
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def audit(

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from marecg.config import CorpusConfig
-from marecg.corpus.plan import held
+from marecg.corpus.plan import locked
 from marecg.corpus.prepare import prepare
+from marecg.corpus.verify import damaged_records
 from marecg.errors import CorpusError, OutputError
 from marecg.read.array_layout import Layout
 
@@ -172,7 +173,7 @@ def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path
 
 
 def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
-    with held(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
+    with locked(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
         prepare([source], tmp_path / "out", jobs=1)
     assert prepare([source], tmp_path / "out", jobs=1)["kept"] == 5
 
@@ -283,3 +284,57 @@ def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
         "ptb": 2,
         "ptbxl": 1,
     }
+
+
+def test_a_shard_that_a_power_cut_emptied_is_written_anew(source: Path, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    prepare([source], whole, SMALL, jobs=1)
+    assert in_child(killed_at_rename(8, lambda: prepare([source], broken, SMALL, jobs=1))) == -signal.SIGKILL
+    (broken / "shards" / "00000.npy").write_bytes(b"")
+    prepare([source], broken, SMALL, jobs=1)
+    assert digest(broken) == digest(whole)
+
+
+@pytest.mark.parametrize("name", ["shards/00000.npy", "index.parquet", "report.json"])
+def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(
+    source: Path, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    prepare([source], out, SMALL, jobs=1)
+    before = digest(out)
+    (out / name).write_bytes(b"")
+    prepare([source], out, SMALL, jobs=1)
+    assert digest(out) == before
+    assert "it is prepared anew" in caplog.text
+
+
+def test_a_corpus_that_is_complete_is_said_to_be(
+    source: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    assert not caplog.text
+    prepare([source], tmp_path / "out", jobs=1)
+    assert "is complete already: nothing was done" in caplog.text
+
+
+def test_corrected_sources_are_not_answered_with_the_old_corpus(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    header = source / "georgia" / "E00000.hea"
+    header.write_text(header.read_text().replace("426783006", "164889003"))
+    with pytest.raises(CorpusError, match="holds a corpus of other records"):
+        prepare([source], tmp_path / "out", jobs=1)
+
+
+def test_nobody_but_owner_and_group_may_read_who_is_in_a_corpus(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out" / "index.parquet").stat().st_mode & 0o007
+
+
+def test_a_bit_that_flipped_on_the_disk_is_found(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    assert damaged_records(tmp_path / "out") == []
+    shard = tmp_path / "out" / "shards" / "00000.npy"
+    content = bytearray(shard.read_bytes())
+    content[-7] ^= 1
+    shard.write_bytes(content)
+    assert damaged_records(tmp_path / "out") == ["records/ptb/g1/S0002.hea"]

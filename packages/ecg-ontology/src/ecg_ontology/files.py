@@ -13,7 +13,8 @@ from ecg_ontology.errors import OutputError, SourceError, UsageError
 def replacing(target: str | Path) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    When the block fails, `target` is as it was and the temporary path is gone.
+    When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the old
+    one or the new one: what was written is on the disk before it gets its name.
 
     Raises:
         OutputError: the disk is full, or the place can't be written.
@@ -31,10 +32,12 @@ def replacing(target: str | Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        _to_disk(temporary)
         if temporary.is_dir() and target.is_dir():
             _replace_folder(target, temporary)
         else:
             temporary.replace(target)
+        _to_disk(target.parent, deep=False)
     except OSError as error:
         raise OutputError(
             f"cannot be written ({os.strerror(error.errno) if error.errno else error})",
@@ -47,6 +50,23 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             with suppress(OSError):  # gone already, or never there: the error above is the one to report
                 temporary.unlink()
+
+
+def _to_disk(path: Path, *, deep: bool = True) -> None:
+    """Wait until a file, or a folder with or without what is in it, is on the disk."""
+    if path.is_symlink() or not path.exists():
+        return
+    if path.is_dir() and deep:
+        for inner in path.iterdir():
+            _to_disk(inner)
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():  # some file systems don't know how to sync a folder
+            raise
+    finally:
+        os.close(handle)
 
 
 def _replace_folder(target: Path, by: Path) -> None:

@@ -10,6 +10,7 @@ building/        only while it is being prepared: the plan, and each finished sh
 import fcntl
 import hashlib
 import json
+import logging
 import math
 import os
 import re
@@ -22,11 +23,14 @@ from typing import Any
 from ecg_ontology import Ontology
 from ecg_ontology.files import replacing
 from marecg.config import LEADS, CorpusConfig
-from marecg.corpus.index import FORMAT
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus, open_shard
 from marecg.errors import CorpusError, OutputError
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate
+
+logger = logging.getLogger(__name__)
 
 _LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
 """What `replacing` leaves behind where a process was killed while it wrote."""
@@ -59,7 +63,7 @@ class Plan:
     ) -> "Plan":
         """Plan a corpus; `layout` is what its arrays were said to be."""
         about = {
-            "format": FORMAT,
+            "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
             "leads": list(LEADS),
             "unit": "µV",
@@ -125,7 +129,29 @@ class Plan:
             for path in folder.glob(".*"):
                 if _LEFT_OVER.fullmatch(path.name):
                     path.unlink()
-        return known.name == "corpus.json"
+        return known.name == "corpus.json" and self._is_whole()
+
+    def has_finished(self, number: int) -> bool:
+        """Whether a shard's three files are there and whole; a power cut can leave one of them empty."""
+        try:
+            quarantined = read_json(self.quarantine_file(number))
+            rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows
+            open_shard(self.signals_file(number), rows, self.config.window)
+        except (CorpusError, OSError, EOFError, ValueError):
+            return False
+        return bool(rows + len(quarantined) == len(self.shard(number)))
+
+    def _is_whole(self) -> bool:
+        """Whether a corpus that says that it is complete is; a damaged one is begun anew."""
+        try:
+            Corpus.open(self.out)
+            read_json(self.out / "report.json")
+        except CorpusError as error:
+            logger.warning("%s %s: it is prepared anew", self.out, error.problem)
+            write_json(self.about, self.building / "plan.json")
+            (self.out / "corpus.json").unlink()
+            return False
+        return True
 
 
 def _routing_sha256(ontology: Ontology) -> str:
@@ -152,8 +178,8 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
 
 
 @contextmanager
-def held(folder: Path, doing: str = "prepared") -> Iterator[None]:
-    """Hold a folder, made if need be, against a second process; a killed one lets go by itself.
+def locked(folder: Path, doing: str = "prepared") -> Iterator[None]:
+    """Lock a folder, made if need be, against a second process; a killed one lets go by itself.
 
     Args:
         folder: the folder.

@@ -7,6 +7,7 @@ unbroken one.
 Shapes: C leads, L samples, n records.
 """
 
+import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,7 +25,7 @@ from ecg_ontology.files import replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import report
-from marecg.corpus.plan import Plan, held, read_json, write_json
+from marecg.corpus.plan import Plan, locked, read_json, write_json
 from marecg.corpus.prepare_record import Block, prepare_block
 from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
@@ -33,6 +34,8 @@ from marecg.read.discovery import find
 
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
+
+logger = logging.getLogger(__name__)
 
 Watch = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
@@ -83,8 +86,10 @@ def prepare(
     roots = [Path(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     plan = Plan.of(Path(out), candidates, config, ontology, layout)
-    with held(plan.out):
-        if not plan.begin():
+    with locked(plan.out):
+        if plan.begin():
+            logger.warning("%s is complete already: nothing was done", plan.out)
+        else:
             with workers(len(candidates), jobs, cluster):
                 _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
             _complete(plan)
@@ -96,7 +101,7 @@ def prepare(
 def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
     """Write every shard that is still missing."""
     numbers = range(len(plan))
-    missing = [number for number in numbers if not plan.quarantine_file(number).is_file()]
+    missing = [number for number in numbers if not plan.has_finished(number)]
     quarantined = sum(
         len(read_json(plan.quarantine_file(number))) for number in numbers if number not in missing
     )

@@ -75,7 +75,7 @@ class Corpus:
             config = CorpusConfig.model_validate(about["config"])
             rows = index.read(folder / "index.parquet", ROWS)
             shards = [
-                _mapped(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
+                open_shard(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
             profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
             y = _multi_hot(rows["leaves"].combine_chunks())
@@ -164,7 +164,8 @@ def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
     return np.asarray(rows[name].to_numpy(), np.int64)
 
 
-def _mapped(path: Path, rows: int, window: int) -> NDArray[np.int16]:
+def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
+    """Map a shard's signals. Raises `OSError`, `EOFError` or `ValueError` where it is not whole."""
     shard: NDArray[np.int16] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
         raise ValueError(f"{path.name} holds {shard.dtype} {shard.shape}")

@@ -56,6 +56,7 @@ def write(corpus: Corpus, run: Path) -> None:
     )
     with replacing(run / FILE) as temporary:
         pq.write_table(table, temporary, compression="zstd")
+        index.keep_private(temporary)
 
 
 def read(run: Path) -> TrainedOn | None:

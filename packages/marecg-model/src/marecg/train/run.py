@@ -21,7 +21,7 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 import ecg_ontology
 from marecg.corpus import trained_on
 from marecg.corpus.batches import Batch, BatchStream
-from marecg.corpus.plan import held
+from marecg.corpus.plan import locked
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision, labels
@@ -116,7 +116,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
     stopping = Stopping()
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
-            stack.enter_context(held(folder, "trained in"))
+            stack.enter_context(locked(folder, "trained in"))
             claim(folder, config, corpus, ontology, resume=resume)
             _warn_of_leaks(corpus)
         stack.enter_context(stopping.listening())
