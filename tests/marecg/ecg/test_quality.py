@@ -63,6 +63,15 @@ def test_an_amplitude_beyond_ten_millivolts_is_extreme(ecg: Ecg) -> None:
     assert reasons(x_CL) == ["extreme-amplitude"]
 
 
+@pytest.mark.parametrize("offset", [9.5, -9.5])
+def test_an_offset_is_no_amplitude_and_hides_none(ecg: Ecg, offset: float) -> None:
+    x_CL = ecg()
+    x_CL[3] += offset
+    assert reasons(x_CL) == []
+    x_CL[3, 2000:2010] = offset - np.sign(offset) * 10.5
+    assert reasons(x_CL) == ["extreme-amplitude"]
+
+
 def test_a_recording_of_less_than_five_seconds_is_too_short(ecg: Ecg) -> None:
     assert reasons(ecg(seconds=4.9)) == ["too-short"]
     assert reasons(ecg(seconds=5)) == []

@@ -21,7 +21,7 @@ class Measures:
 
     Attributes:
         seconds: length of the recording that the window can use.
-        amplitude_C: largest |x| in mV.
+        amplitude_C: largest |x − median| in mV: an offset of the amplifier is none of the heart's.
         range_C: largest minus smallest value in mV.
         zero_C: share of samples that are exactly zero.
         clipped_C: share of samples that rest on the lead's largest or smallest value.
@@ -61,7 +61,7 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
     length = x_CL.shape[1]
     return Measures(
         seconds=length / fs,
-        amplitude_C=np.maximum(top_C, -bottom_C).astype(np.float64),
+        amplitude_C=np.maximum(top_C - middle_C, middle_C - bottom_C).astype(np.float64),
         range_C=(top_C - bottom_C).astype(np.float64),
         zero_C=_count((x_CL == 0) & finite_CL) / length,
         clipped_C=clipped_C / length,
@@ -96,7 +96,7 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
         (
             Reason.extreme_amplitude,
             measures.amplitude_C > config.amplitude_limit,
-            f"beyond {config.amplitude_limit:g} mV",
+            f"beyond {config.amplitude_limit:g} mV around its median",
         ),
     ):
         if bad_C.any():
