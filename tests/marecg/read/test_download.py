@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 import zipfile
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
@@ -27,6 +28,8 @@ class Publisher:
         self.asked: list[tuple[str, str | None]] = []
         self.breaks: dict[str, list[int]] = {}
         self.ranges = True
+        self.trickles = 0.0
+        self.retry_after = ""
         self.status = 200
         self.publish()
 
@@ -51,7 +54,10 @@ class Handler(BaseHTTPRequestHandler):
         self.publisher.asked.append((path, ranged))
         content = self.publisher.files.get(path)
         if self.publisher.status != 200 or content is None:
-            self.send_error(404 if content is None else self.publisher.status)
+            self.send_response(404 if content is None else self.publisher.status)
+            if self.publisher.retry_after:
+                self.send_header("Retry-After", self.publisher.retry_after)
+            self.end_headers()
             return
         first = int(ranged.removeprefix("bytes=").rstrip("-")) if ranged and self.publisher.ranges else 0
         if first >= len(content) > 0:
@@ -60,6 +66,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if first else 200)
         self.send_header("Content-Length", str(len(content) - first))
         self.end_headers()
+        if self.publisher.trickles:
+            for byte in content[first:]:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(self.publisher.trickles)
+            return
         breaks = self.publisher.breaks.get(path)
         self.wfile.write(content[first : breaks.pop(0) if breaks else None])
 
@@ -273,3 +285,105 @@ def test_a_record_that_describes_no_files_is_one_clear_error(
     publisher.files["record"] = text
     with pytest.raises(InputError, match="describes no files"):
         get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(
+    tmp_path: Path, base: str, publisher: Publisher
+) -> None:
+    publisher.status, publisher.retry_after = 503, "100000"
+    began = time.monotonic()
+    with pytest.raises(InputError, match="503"):
+        get(GEORGIA, tmp_path, base=base)
+    assert time.monotonic() - began < 20
+
+
+def test_a_server_that_hardly_sends_is_given_up(
+    tmp_path: Path, base: str, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "PATIENCE", 0.2)
+    monkeypatch.setattr(download, "SLOWEST", 1_000_000)
+    publisher.trickles = 0.01
+    with pytest.raises(InputError, match=r"only .* bytes come per second"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_list_without_end_is_given_up(tmp_path: Path, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "LONGEST_LIST", 100)
+    with pytest.raises(InputError, match="sends more than"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_file_longer_than_its_dataset_is_given_up(tmp_path: Path, base: str) -> None:
+    with pytest.raises(InputError, match="sends more than"):
+        get(GEORGIA.model_copy(update={"size": 1e-6}), tmp_path, base=base)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "y" * 250, "d/" * 1700 + "e", "\x1b[31mred"])
+def test_a_name_that_no_file_can_have_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, name: str
+) -> None:
+    publisher.publish(**{f"training/georgia/{name}": "0" * 64})
+    with pytest.raises(InputError, match="which no file can be called"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"files": [{"key": "a", "links": {"self": "x"}, "checksum": 5}]},
+        {"files": [{"key": "a", "links": {"self": "x"}, "checksum": "shake_128:00"}]},
+        {"files": [{"key": 7, "links": {"self": "x"}, "checksum": "md5:00"}]},
+        {"files": [{"key": "a", "links": {"self": 7}, "checksum": "md5:00"}]},
+        {"files": {"a": 1}},
+        [],
+    ],
+)
+def test_a_description_that_makes_no_sense_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, described: object
+) -> None:
+    publisher.files["record"] = json.dumps(described).encode()
+    with pytest.raises(InputError, match="describes no files"):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+def test_a_description_nested_beyond_reason_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher
+) -> None:
+    publisher.files["record"] = b'{"files":' + b"[" * 100_000
+    with pytest.raises(InputError, match="describes no files"):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+def zipped(name: str = "a.txt") -> bytes:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, bytes(range(256)) * 40)
+    return packed.getvalue()
+
+
+def encrypted() -> bytes:
+    """The flag of encryption, in the file's header and in the directory."""
+    content = bytearray(zipped())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("archive", "problem"),
+    [
+        (encrypted(), "encrypted"),
+        (zipped()[:45] + b"\xff\xff\xff" + zipped()[48:], "damaged"),
+        (zipped("archive.zip"), "its own name"),
+    ],
+)
+def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, archive: bytes, problem: str
+) -> None:
+    publisher.files["archive.zip"] = archive
+    digest = hashlib.md5(archive, usedforsecurity=False).hexdigest()
+    file = {"key": "archive.zip", "links": {"self": f"{base}archive.zip"}, "checksum": f"md5:{digest}"}
+    publisher.files["record"] = json.dumps({"files": [file]}).encode()
+    with pytest.raises(InputError, match=problem):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+    assert (tmp_path / "code-15" / "archive.zip").read_bytes() == archive

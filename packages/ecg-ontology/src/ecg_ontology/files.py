@@ -13,8 +13,8 @@ from ecg_ontology.errors import OutputError, SourceError, UsageError
 def replacing(target: str | Path) -> Iterator[Path]:
     """Yield a temporary path that becomes `target` (a file or a folder) when the block succeeds.
 
-    When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the old
-    one or the new one: what was written is on the disk before it gets its name.
+    When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the
+    old one or the new one: what was written is on the disk before it gets its name.
 
     Raises:
         OutputError: the disk is full, or the place can't be written.

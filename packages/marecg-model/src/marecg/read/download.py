@@ -5,7 +5,9 @@ A file under its final name has had the publisher's checksum; one that is on its
 
 import hashlib
 import json
+import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,11 +17,13 @@ from urllib.parse import quote
 import requests
 from joblib import Parallel, delayed
 from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
 from ecg_ontology.files import replacing
 from marecg.errors import InputError, OutputError
 from marecg.read.published import Dataset
+from marecg.read.record import inside
 
 CONNECTIONS = 4
 """Files fetched at a time: the small files of PhysioNet wait for the network, not for the disk."""
@@ -29,6 +33,16 @@ TIMEOUT = (10, 60)
 """Seconds to wait for a connection, and between two pieces of an answer."""
 PIECE = 1 << 16
 """Bytes kept at a time: as much is lost of a file that breaks off."""
+
+SLOWEST, PATIENCE = 1000, 60.0
+"""Bytes per second below which an answer is given up, once so many seconds are over."""
+LONGEST_LIST = 512 << 20
+"""Bytes of a list of files."""
+LONGEST_DATASET = 200.0
+"""GB that are believed of a dataset whose size is not known."""
+LONGEST_NAME, LONGEST_PATH = 240, 3000
+"""Bytes; file systems hold 255 and 4096, of which `.part` and the folder take some."""
+ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
 Watch = Callable[[int, int, int], None]
 """Told how many files there are, how many are done, and how many bytes have come."""
@@ -85,7 +99,8 @@ def get(
             if not target.is_file() or (verify and _digest(target, remote.algorithm) != remote.digest)
         ]
         done, received = len(remotes) - len(missing), 0
-        fetching = (delayed(_fetch)(session, remote, target) for remote, target in missing)
+        most = (dataset.size or LONGEST_DATASET) * 2e9
+        fetching = (delayed(_fetch)(session, remote, target, most) for remote, target in missing)
         for size in Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching):
             done, received = done + 1, received + size
             if watch:
@@ -96,9 +111,18 @@ def get(
     return folder
 
 
+_DISTRUST = "Do not trust this copy"
+
+
 def _session() -> requests.Session:
     session = requests.Session()
-    retry = Retry(ATTEMPTS - 1, backoff_factor=0.3, status_forcelist=(429, 500, 502, 503, 504))
+    retry = Retry(
+        ATTEMPTS - 1,
+        backoff_factor=0.3,
+        status_forcelist=(429, 500, 502, 503, 504),
+        raise_on_status=False,
+        respect_retry_after_header=False,  # it may say a day; the same command goes on then as well
+    )
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=CONNECTIONS, max_retries=retry))
     session.headers["Accept-Encoding"] = "identity"  # so that a range is one of the file's own bytes
@@ -120,9 +144,11 @@ def _zenodo(session: requests.Session, base: str, dataset: Dataset) -> Iterator[
     try:
         for file in json.loads(_content(session, base))["files"]:
             algorithm, _, digest = file["checksum"].partition(":")
-            hashlib.new(algorithm)
-            yield Remote(file["key"], file["links"]["self"], algorithm, digest)
-    except (ValueError, KeyError, TypeError) as error:
+            path, url = file["key"], file["links"]["self"]
+            if algorithm not in ALGORITHMS or not isinstance(path, str) or not isinstance(url, str):
+                raise ValueError(f"a file without a usable {algorithm!r} checksum, name or address")
+            yield Remote(path, url, algorithm, digest)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"describes no files ({error})", where=base, remedy=f"See {dataset.home}") from error
 
 
@@ -130,7 +156,7 @@ def _content(session: requests.Session, url: str) -> bytes:
     """A whole answer. Raises `InputError`."""
     try:
         with _answer(session, url) as answer:
-            return answer.content
+            return b"".join(_pieces(answer, LONGEST_LIST))
     except requests.RequestException as error:
         remedy = "Check the network, and try again"
         raise InputError(f"broke off ({_first(error)})", where=url, remedy=remedy) from error
@@ -150,14 +176,36 @@ def _answer(session: requests.Session, url: str, have: int = 0) -> requests.Resp
     return answer
 
 
-def _fetch(session: requests.Session, remote: Remote, target: Path) -> int:
+def _pieces(answer: requests.Response, most: float) -> Iterator[bytes]:
+    """What comes of an answer, as it comes.
+
+    Raises:
+        requests.RequestException: it breaks off, or hardly comes.
+        InputError: it is longer than `most` bytes.
+    """
+    began, received = time.monotonic(), 0
+    try:
+        while piece := answer.raw.read1(PIECE):
+            received += len(piece)
+            seconds = time.monotonic() - began
+            if received > most:
+                problem = f"sends more than {most / 1e6:,.0f} MB, which it can't have"
+                raise InputError(problem, where=answer.url, remedy="Tell the publisher, or use a --mirror")
+            if seconds > PATIENCE and received < SLOWEST * seconds:
+                raise requests.ConnectionError(f"only {received / seconds:.0f} bytes come per second")
+            yield piece
+    except HTTPError as error:
+        raise requests.ConnectionError(error) from error
+
+
+def _fetch(session: requests.Session, remote: Remote, target: Path, most: float) -> int:
     """Fetch one file, going on with what is there of it; the bytes that came."""
     part = target.with_name(f"{target.name}.part")
     received = 0
     for _ in range(ATTEMPTS):
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            received += _append(session, remote.url, part)
+            received += _append(session, remote.url, part, most)
             if _digest(part, remote.algorithm) == remote.digest:
                 part.replace(target)
                 return received
@@ -173,14 +221,14 @@ def _fetch(session: requests.Session, remote: Remote, target: Path) -> int:
     raise InputError(problem, where=remote.url, remedy="Try again later, or tell the publisher")
 
 
-def _append(session: requests.Session, url: str, part: Path) -> int:
+def _append(session: requests.Session, url: str, part: Path, most: float) -> int:
     have = part.stat().st_size if part.is_file() else 0
     with _answer(session, url, have) as answer:
         if answer.status_code == 416:  # nothing is left to send
             return 0
         received = 0
         with part.open("ab" if answer.status_code == 206 else "wb") as file:
-            for piece in answer.iter_content(PIECE):
+            for piece in _pieces(answer, most - have):
                 received += file.write(piece)
     return received
 
@@ -193,10 +241,14 @@ def _digest(path: Path, algorithm: str) -> str:
 def _inside(folder: Path, path: str) -> Path:
     """Where a listed file goes. Raises `InputError` for one that would lie elsewhere."""
     parts = PurePosixPath(path).parts
+    odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
+    if odd or len(path.encode()) > LONGEST_PATH:
+        problem = f"the list of files names {path[:80]!r}, which no file can be called"
+        raise InputError(problem, where=folder, remedy=_DISTRUST)
     target = folder / path
-    if "\\" in path or ".." in parts or not parts or not target.resolve().is_relative_to(folder.resolve()):
+    if "\\" in path or ".." in parts or not parts or not inside(target, folder):
         problem = f"the list of files names {path[:80]!r}, which lies outside the folder"
-        raise InputError(problem, where=folder, remedy="Do not trust this copy")
+        raise InputError(problem, where=folder, remedy=_DISTRUST)
     return target
 
 
@@ -206,6 +258,8 @@ def _unpack(archive: Path, folder: Path) -> None:
         with zipfile.ZipFile(archive) as content:
             for member in content.infolist():
                 target = _inside(folder, member.filename)
+                if target == archive:
+                    raise InputError("holds a file of its own name", where=archive, remedy=_DISTRUST)
                 if member.is_dir() or (target.is_file() and target.stat().st_size == member.file_size):
                     continue
                 with (
@@ -214,7 +268,9 @@ def _unpack(archive: Path, folder: Path) -> None:
                     temporary.open("wb") as file,
                 ):
                     copyfileobj(source, file, PIECE)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(
             f"is damaged ({error})", where=archive, remedy="Remove it and get it again"
         ) from error
