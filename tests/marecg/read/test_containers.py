@@ -1,6 +1,7 @@
 """Every kind of file gives the rows that went into it, and a damaged one is one clear error."""
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -8,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import WRITERS, compressed, hdf5
+from scipy.io import savemat
+from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 
 from marecg.config import LEADS
 from marecg.errors import InputError, RecordError, UsageError
 from marecg.read import arrays
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
+from marecg.read.containers import arrays_in
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)
 
@@ -146,3 +149,68 @@ def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path: Path) 
         file.create_dataset("ecg", (1 << 40, 12, 5000), np.float32)
     with pytest.raises(InputError, match=r"announces 1099511627776 × 12 × 5000 numbers"):
         ArrayFile(tmp_path / "a.h5", Layout(500))
+
+
+@pytest.mark.parametrize("order", ["leads first", "samples first"])
+@pytest.mark.parametrize("name", ["a.npz", "b.h5", "c.mat", "d.parquet"])
+def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(
+    tmp_path: Path, name: str, order: str
+) -> None:
+    if (name, order) in {("c.mat", "samples first"), ("d.parquet", "leads first")}:
+        pytest.skip("MATLAB's order needs it whole; columns are leads")
+    x_CL = np.zeros((12, 2_000_000), np.float32)  # 96 MB, packed into a few kB
+    x_CL[:, :300] = X_BCL[0]
+    write_packed(tmp_path / name, x_CL if order == "leads first" else np.ascontiguousarray(x_CL.T))
+    del x_CL
+    tracemalloc.start()
+    found, length = ArrayFile(tmp_path / name, Layout(500)).signal(0, 300)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, X_BCL[0])
+    assert length == 2_000_000
+    assert peak < 24 << 20  # zipfile skips over what is packed in pieces of 16 MB
+
+
+def write_packed(path: Path, x: np.ndarray) -> None:
+    match path.suffix:
+        case ".npz":
+            np.savez_compressed(path, ecg=x)
+        case ".h5":
+            with h5py.File(path, "w") as file:
+                chunks = tuple(min(size, 10_000) for size in x.shape)
+                file.create_dataset("ecg", data=x, compression="gzip", chunks=chunks)
+        case ".mat":
+            savemat(path, {"ecg": x}, do_compression=True)
+        case ".parquet":
+            pq.write_table(pa.table(dict(zip(LEADS, x.T, strict=True))), path, row_group_size=100_000)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+def test_any_block_of_an_npz_is_what_numpy_would_cut(
+    tmp_path: Path, write: Callable[..., None], order: str
+) -> None:
+    x = np.asarray(X_BCL[:7, :, :20], order=order)  # type: ignore[call-overload]
+    write(tmp_path / "a.npz", x=x)
+    lazy = arrays_in(tmp_path / "a.npz")["x"]
+    keys = [(slice(2, 5),), (slice(0, 1), slice(None), slice(9)), (slice(1, 7), slice(3, 4), slice(5, 20))]
+    for key in keys:
+        np.testing.assert_array_equal(lazy[key], x[key])
+
+
+def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "deep.h5", "w") as file:
+        file["/".join("g" * 200) + "/ecg"] = X_BCL[0]
+    with h5py.File(tmp_path / "circle.h5", "w") as file:
+        file["ecg"] = X_BCL[0]
+        file["g/itself"] = file["/"]
+    with pytest.raises(InputError, match="groups in groups"):
+        ArrayFile(tmp_path / "deep.h5", Layout(500))
+    assert ArrayFile(tmp_path / "circle.h5", Layout(500)).one
+
+
+def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet(tmp_path / "a.parquet", X_BCL)
+    monkeypatch.setattr("marecg.read.parquet.MOST_NUMBERS", 3599)
+    with pytest.raises(InputError, match="too long to be read"):
+        ArrayFile(tmp_path / "a.parquet", Layout(500))

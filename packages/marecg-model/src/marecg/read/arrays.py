@@ -22,11 +22,14 @@ from marecg.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.containers import OPENERS, Lazy, arrays_in
 from marecg.read.dx import NO_DIAGNOSIS
+from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
 
 ENDINGS = tuple(OPENERS)
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
+LONGEST = 1 << 26
+"""Samples per lead of a record that is read whole: half a day at 1500 Hz, 3 GB as twelve leads of float32."""
 MOST_PACKED = 10_000
 """Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
 
@@ -50,7 +53,7 @@ class ArrayFile:
             raise InputError(problem, where=path, remedy="Check that the file is whole")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
         self.one = len(self._array.shape) == 2
-        self._held = range(0)
+        self._held, self._cut = range(0), (slice(None), slice(None))
         self._slab: Sequence[NDArray[Any]] = ()
 
     def __len__(self) -> int:
@@ -63,7 +66,7 @@ class ArrayFile:
             RecordError: the row can't be read, or its shape is not that of the others.
         """
         try:
-            x = np.asarray(self._array[:] if self.one else self._row(row))
+            x, length = self._record(row, samples)
         except Exception as error:  # five libraries, each with errors of its own
             raise RecordError(Reason.unreadable, f"can't be read ({error})", where=self._path) from error
         axis = lead_axis(x.shape, len(self.leads))
@@ -73,16 +76,31 @@ class ArrayFile:
         x_KL = x if axis == 0 else x.T
         with np.errstate(invalid="ignore", over="ignore"):  # what is no number is found by the quality rules
             cut_KL = x_KL[:, :samples].astype(np.float64) / self._layout.per_mv
-            return np.ascontiguousarray(cut_KL, np.float32), x_KL.shape[1]
+            return np.ascontiguousarray(cut_KL, np.float32), length or x_KL.shape[1]
 
-    def _row(self, row: int) -> NDArray[Any]:
-        if row not in self._held:
-            row_bytes = 8 * math.prod(self._array.shape[1:])
-            count = max(1, SLAB // max(row_bytes, 1))
+    def _record(self, row: int, samples: int | None) -> tuple[NDArray[Any], int | None]:
+        """A record as far as its first samples go, and its length; None where records differ in length."""
+        shape = self._array.shape[-2:]
+        axis = lead_axis(shape, len(self.leads))
+        if isinstance(self._array, Nested) or axis is None:
+            return np.asarray(self._row(row, (slice(None),) * 2, shape)), None
+        length = shape[1 - axis]
+        stop = length if samples is None else min(samples, length)
+        if stop > LONGEST:
+            raise ValueError(f"{length:,} samples per lead are too many; cut it into parts")
+        cut = (slice(None), slice(stop)) if axis == 0 else (slice(stop), slice(None))
+        size = (len(self.leads), stop)
+        return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
+
+    def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
+        """A row from the slab that is at hand, or from the next; `shape` is what `cut` leaves of it."""
+        if row not in self._held or cut != self._cut:
+            count = max(1, SLAB // max(8 * math.prod(shape), 1))
             first = row // count * count
             self._held = range(0)  # should the file break off, nothing is held
-            self._slab = self._array[first : min(first + count, len(self))]
-            self._held = range(first, first + len(self._slab))
+            rows = slice(first, min(first + count, len(self)))
+            self._slab = self._array[(rows,) if isinstance(self._array, Nested) else (rows, *cut)]
+            self._held, self._cut = range(first, first + len(self._slab)), cut
         return self._slab[row - self._held.start]
 
 

@@ -1,12 +1,13 @@
-"""Arrays inside files, opened so that only the rows asked for are read.
+"""Arrays inside files, opened so that only what is asked for is read.
 
-NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and rows along the first axis.
-MATLAB files before v7.3 are the exception: they are read whole, and can hold no more than 2 GB per variable.
+NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and slices of the first axes. Of
+MATLAB files before v7.3 a variable, of 2 GB at most, is read as far as its last axis is asked for.
 """
 
 import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 from weakref import finalize
@@ -24,14 +25,23 @@ from marecg.read.parquet import columns_in
 _numpy: Any = np.lib.format  # it has no types
 
 
+Slices = tuple[slice, ...]
+MOST_READS = 4096
+"""Pieces that a block of a packed array is fetched in; of more, what lies between them is read as well."""
+DEEPEST, MOST_OBJECTS = 32, 10_000
+"""Of an HDF5 file: groups in one another, and objects in all."""
+LARGEST_CHUNK = 1 << 29
+"""Bytes of a piece of an HDF5 array, which is always read whole."""
+
+
 class Lazy(Protocol):
-    """An array on disk: its shape, and some of its rows (along the first axis) on demand."""
+    """An array on disk: its shape, and what is asked of it by a slice for each of its first axes."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The length of each axis."""
 
-    def __getitem__(self, rows: slice, /) -> Any: ...
+    def __getitem__(self, key: Slices, /) -> Any: ...
 
 
 def arrays_in(path: Path) -> dict[str, Lazy]:
@@ -73,34 +83,68 @@ class _Zipped:
         self.shape, self._by_column, self.dtype = header(self._stream)
         self._begin = self._stream.tell()
 
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
-        if self._by_column:  # no row is in one piece, so there is nothing to gain from a cursor
-            whole = self._read(0, math.prod(self.shape) * self.dtype.itemsize)
-            return whole.reshape(self.shape[::-1]).T[rows]
-        first, stop, _ = rows.indices(self.shape[0])
-        row_bytes = math.prod(self.shape[1:]) * self.dtype.itemsize
-        found = self._read(first * row_bytes, (stop - first) * row_bytes)
-        return found.reshape(stop - first, *self.shape[1:])
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+        slices = zip_longest(key, self.shape, fillvalue=slice(None))
+        bounds = [each.indices(size)[:2] for each, size in slices]
+        if self._by_column:
+            return self._block(self.shape[::-1], bounds[::-1], 0).T
+        return self._block(self.shape, bounds, 0)
 
-    def _read(self, offset: int, count: int) -> NDArray[Any]:
-        self._stream.seek(self._begin + offset)
-        content = self._stream.read(count)
-        if len(content) < count:
+    def _block(self, shape: tuple[int, ...], bounds: list[tuple[int, int]], begin: int) -> NDArray[Any]:
+        """A block of what begins at element `begin` with the last axis fastest, in few reads."""
+        (first, stop), inner = bounds[0], math.prod(shape[1:])
+        if all(each == (0, size) for each, size in zip(bounds[1:], shape[1:], strict=True)):
+            found = self._read(begin + first * inner, (stop - first) * inner)
+            return found.reshape(stop - first, *shape[1:])
+        if (stop - first) * math.prod(end - start for start, end in bounds[1:-1]) > MOST_READS:
+            whole = self._block(shape, [(first, stop), *((0, size) for size in shape[1:])], begin)
+            return whole[(slice(None), *(slice(*each) for each in bounds[1:]))]
+        rows = (self._block(shape[1:], bounds[1:], begin + row * inner) for row in range(first, stop))
+        return np.stack(list(rows))
+
+    def _read(self, first: int, count: int) -> NDArray[Any]:
+        """So many elements from one on."""
+        size = self.dtype.itemsize
+        self._stream.seek(self._begin + first * size)
+        content = self._stream.read(count * size)
+        if len(content) < count * size:
             raise ValueError("the file ends before its array does")
         return np.frombuffer(content, self.dtype)
 
 
 def _hdf5(path: Path) -> dict[str, Lazy]:
-    found: dict[str, Lazy] = {}
-
-    def visit(name: str, item: Any) -> None:
-        own = isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None
-        if own and _real(item.dtype) and item.shape:
-            found[name] = _Dataset(path, name, item.shape)
-
     with h5py.File(path, "r") as file:
-        file.visititems(visit)
-    return found
+        return {
+            name: _Dataset(path, name, item.shape)
+            for name, item in _datasets(file)
+            if not item.is_virtual and item.external is None and _real(item.dtype) and item.shape
+        }
+
+
+def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
+    """Every dataset by its path, each once; links of other kinds than plain names are not followed.
+
+    Raises:
+        ValueError: groups lie in groups beyond all reason.
+    """
+    groups: list[tuple[str, Any, int]] = [("", file, 0)]
+    seen: set[int] = set()
+    while groups:
+        prefix, group, depth = groups.pop()
+        for name in group:
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                continue
+            item = group[name]
+            address = h5py.h5o.get_info(item.id).addr
+            if address in seen:
+                continue
+            seen.add(address)
+            if depth >= DEEPEST or len(seen) > MOST_OBJECTS:
+                raise ValueError("holds groups in groups beyond all reason")
+            if isinstance(item, h5py.Dataset):
+                yield prefix + name, item
+            elif isinstance(item, h5py.Group):
+                groups.append((f"{prefix}{name}/", item, depth + 1))
 
 
 class _Dataset:
@@ -109,9 +153,12 @@ class _Dataset:
     def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
         self._path, self._name, self.shape = path, name, shape
 
-    def __getitem__(self, rows: Any, /) -> NDArray[Any]:
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         with h5py.File(self._path, "r") as file:
-            return np.asarray(file[self._name][rows])
+            dataset = file[self._name]
+            if dataset.chunks and math.prod(dataset.chunks) * dataset.dtype.itemsize > LARGEST_CHUNK:
+                raise ValueError("is stored in pieces that are too large to be read")
+            return np.asarray(dataset[key])
 
 
 def _mat(path: Path) -> dict[str, Lazy]:
@@ -131,8 +178,9 @@ class _Reversed:
         self._array = array
         self.shape: tuple[int, ...] = array.shape[::-1]
 
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
-        found: NDArray[Any] = self._array[..., rows].T
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+        whole = (slice(None),) * (len(self.shape) - len(key))
+        found: NDArray[Any] = self._array[(*whole, *key[::-1])].T
         return found
 
 
@@ -143,10 +191,10 @@ class _Level4:
         self._path, self._name, self.shape = path, name, shape
         self._loaded: NDArray[Any] | None = None
 
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         if self._loaded is None:
             self._loaded = loadmat(self._path, variable_names=[self._name])[self._name]
-        return self._loaded[rows]
+        return self._loaded[key]
 
 
 def _parquet(path: Path) -> dict[str, Lazy]:

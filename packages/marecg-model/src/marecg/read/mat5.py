@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HEADER = 128
-LARGEST = 2 << 30
+MOST_BYTES = 2 << 30
 """Bytes of a variable: MATLAB's own limit before v7.3. A compressed one could hold far more."""
 BEGINNING = 1 << 10
 """Bytes that hold the flags, the dimensions and the name of a variable."""
@@ -55,11 +55,26 @@ class Variable:
     @cached_property
     def value(self) -> Any:
         """Its numbers [*shape], text, fields by name, or None for anything else. Raises `ValueError`."""
-        return _value(_matrix(self._element, self._order, LARGEST), self._order)
+        return _value(_matrix(self._element, self._order, MOST_BYTES), self._order)
 
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
-        found: NDArray[Any] = self.value[rows]
+    def __getitem__(self, key: tuple[slice, ...], /) -> NDArray[Any]:
+        if len(key) == len(self.shape) and "value" not in self.__dict__:
+            stop = key[-1].indices(self.shape[-1])[1]
+            if stop < self.shape[-1]:  # the last axis counts last: the rest is not needed
+                return self._beginning(stop)[key]
+        found: NDArray[Any] = self.value[key]
         return found
+
+    def _beginning(self, stop: int) -> NDArray[Any]:
+        """As much of the array as the last axis has up to `stop`. Raises `ValueError`."""
+        count = math.prod(self.shape[:-1]) * stop
+        matrix = _matrix(self._element, self._order, BEGINNING + 8 * count)
+        parts = list(islice(_elements(matrix, self._order, whole=False), 4))
+        if len(parts) < 4 or parts[3][0] not in STORED:
+            raise ValueError("a variable is not whole")
+        kind, content = parts[3]
+        numbers = _numbers((kind, content[: count * np.dtype(STORED[kind]).itemsize]), self._order, count)
+        return numbers.reshape((*self.shape[:-1], stop), order="F")
 
 
 def variables(path: Path) -> list[Variable]:
@@ -69,15 +84,18 @@ def variables(path: Path) -> list[Variable]:
     return [Variable(element, order) for element in _elements(content[HEADER:], order)]
 
 
-def _elements(content: memoryview, order: str) -> Iterator[Element]:
-    """The elements side by side: a tag of type and size, then what it holds, filled up to 8 bytes."""
+def _elements(content: memoryview, order: str, whole: bool = True) -> Iterator[Element]:
+    """The elements side by side: a tag of type and size, then what it holds, filled up to 8 bytes.
+
+    Unless `whole`, the last of them may end before it says.
+    """
     while content:
         kind, size = (int(each) for each in _numbers((UINT32, content[:8]), order, 2))
         start = 8
         if kind >> 16:  # a small element: its type and size share 4 bytes, and the other 4 are what it holds
             kind, size, start = kind & 0xFFFF, kind >> 16, 4
         filled = size if kind == COMPRESSED else -(-(start + size) // 8) * 8 - start
-        if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED} or start + size > len(content):
+        if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED} or (whole and start + size > len(content)):
             raise ValueError("a piece of it is of no known type, or leads beyond its end")
         yield kind, content[start : start + size]
         content = content[start + filled :]

@@ -19,6 +19,10 @@ from marecg.config import LEADS
 
 BATCH = 16
 """Rows decoded at a time."""
+TABLE_BATCH = 1 << 16
+"""Samples decoded at a time where a row is one instant."""
+MOST_NUMBERS = 1 << 26
+"""Of a record in cells, and of the rows decoded at a time: half a gigabyte at most."""
 LEAD_COLUMNS = "the lead columns"
 """The name of the array that columns named by lead make up."""
 
@@ -62,8 +66,8 @@ class Nested:
         self.shape: tuple[int, ...] = (file.metadata.num_rows, *(first.shape if first is not None else ()))
         self._restart(0)
 
-    def __getitem__(self, rows: slice, /) -> Sequence[NDArray[Any]]:
-        first, stop, _ = rows.indices(self.shape[0])
+    def __getitem__(self, key: tuple[slice, ...], /) -> Sequence[NDArray[Any]]:
+        first, stop, _ = key[0].indices(self.shape[0])
         group = int(np.searchsorted(self._starts, first, side="right")) - 1
         if not self._starts[group] <= self._next <= first:
             self._restart(group)
@@ -80,10 +84,23 @@ class Nested:
         self._rows = self._read(range(group, self._file.num_row_groups))
 
     def _read(self, groups: Sequence[int]) -> Iterator[NDArray[Any]]:
-        for batch in self._file.iter_batches(BATCH, row_groups=list(groups), columns=self._columns):
+        rows = min((self._rows_at_a_time(group) for group in groups), default=BATCH)
+        for batch in self._file.iter_batches(rows, row_groups=list(groups), columns=self._columns):
             for row in range(len(batch)):
                 cells = [_unpacked(batch.column(name)[row].values) for name in self._columns]
                 yield cells[0] if len(cells) == 1 else np.stack(cells)
+
+    def _rows_at_a_time(self, group: int) -> int:
+        """As many as decoded take no more than they may. Raises `ValueError` where one takes more."""
+        about = self._file.metadata.row_group(group)
+        numbers = sum(
+            column.num_values
+            for column in map(about.column, range(about.num_columns))
+            if column.path_in_schema.partition(".")[0] in self._columns
+        )
+        if numbers > MOST_NUMBERS * about.num_rows:
+            raise ValueError("holds records too long to be read")
+        return max(1, min(BATCH, MOST_NUMBERS * about.num_rows // max(numbers, 1)))
 
 
 class Table:
@@ -93,9 +110,15 @@ class Table:
         self._file, self._columns, self.leads = file, columns, leads
         self.shape = (file.metadata.num_rows, len(columns))
 
-    def __getitem__(self, rows: slice, /) -> NDArray[Any]:
-        table = self._file.read(columns=self._columns)
-        return np.stack([table[name].to_numpy() for name in self._columns], axis=1)[rows]
+    def __getitem__(self, key: tuple[slice, ...], /) -> NDArray[Any]:
+        stop = key[0].indices(self.shape[0])[1]
+        batches: list[pa.RecordBatch] = []
+        for batch in self._file.iter_batches(TABLE_BATCH, columns=self._columns):
+            batches.append(batch)
+            if sum(map(len, batches)) >= stop:
+                break
+        table = pa.Table.from_batches(batches)
+        return np.stack([table[name].to_numpy() for name in self._columns], axis=1)[key]
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:
