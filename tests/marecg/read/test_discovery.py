@@ -176,8 +176,8 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
         def load(self) -> Reader:
             raise ImportError("no module named nowhere")
 
-    monkeypatch.setattr(readers, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr("marecg.extensions.entry_points", lambda group: [Broken()])
     readers._installed.cache_clear()
-    with pytest.raises(UsageError, match="'broken' can't be loaded"):
+    with pytest.raises(UsageError, match=r"'broken' of marecg\.readers can't be loaded"):
         readers.readers()
     readers._installed.cache_clear()

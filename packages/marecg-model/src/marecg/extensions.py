@@ -46,6 +46,22 @@ def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
     return found  # type: ignore[no-any-return]
 
 
+def installed(group: str) -> dict[str, Any]:
+    """What every package offers in a group of entry points, by name, in the order of the names.
+
+    Raises:
+        UsageError: one can't be loaded.
+    """
+    found: dict[str, Any] = {}
+    for entry in sorted(entry_points(group=group), key=lambda each: each.name):
+        try:
+            found[entry.name] = entry.load()
+        except Exception as error:  # whatever another package raises
+            problem = f"{entry.name!r} of {group} can't be loaded ({error})"
+            raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error
+    return found
+
+
 @cache
 def _module(path: Path) -> ModuleType:
     """A file, run once."""

@@ -8,7 +8,7 @@ Shapes: K leads as named, L samples.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.read.array_layout import Layout
-from marecg.read.containers import OPENERS, Lazy, arrays_in
+from marecg.read.containers import Lazy, arrays_in, openers
 from marecg.read.dx import NO_DIAGNOSIS
 from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
 
-ENDINGS = tuple(OPENERS)
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
 LONGEST = 1 << 26
@@ -107,7 +106,7 @@ class ArrayFile:
 def is_array(path: Path) -> bool:
     """Whether a file is an array by its ending, and not the signal file of a WFDB record."""
     beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
-    return path.suffix.lower() in ENDINGS and not any(map(is_regular, beside))
+    return path.suffix.lower() in openers() and not any(map(is_regular, beside))
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,11 @@ class Arrays:
 
     layout: Layout
     source = "arrays"
-    marks = tuple(f"*{ending}" for ending in ENDINGS)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """A pattern per ending."""
+        return tuple(f"*{ending}" for ending in openers())
 
     def is_root(self, folder: Path) -> bool:
         """Whatever has array files."""
@@ -204,7 +207,7 @@ def lead_axis(shape: Sequence[int], leads: int) -> int | None:
     return fits[0] if len(shape) == 2 and len(fits) == 1 else None
 
 
-def _chosen(arrays: dict[str, Lazy], layout: Layout, path: Path) -> Lazy:
+def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     """The array named by the key, or the only one with an axis for the leads."""
     inside = ", ".join(f"{name} ({_shape(array.shape)})" for name, array in arrays.items()) or "no numbers"
     if layout.key and layout.key not in arrays:

@@ -6,8 +6,8 @@ MATLAB files before v7.3 a variable, of 2 GB at most, is read as far as its last
 
 import math
 import zipfile
-from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 from weakref import finalize
@@ -19,6 +19,7 @@ from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
 from marecg.errors import InputError
+from marecg.extensions import installed
 from marecg.read import mat5
 from marecg.read.parquet import columns_in
 
@@ -44,7 +45,7 @@ class Lazy(Protocol):
     def __getitem__(self, key: Slices, /) -> Any: ...
 
 
-def arrays_in(path: Path) -> dict[str, Lazy]:
+def arrays_in(path: Path) -> Mapping[str, Lazy]:
     """Every array of real numbers in a file, by name; a `.npy` file's is called `array`.
 
     Nothing outside the file is read: links of HDF5 are not followed, and pickled objects are no numbers.
@@ -53,7 +54,7 @@ def arrays_in(path: Path) -> dict[str, Lazy]:
         InputError: the file can't be read as what its ending says.
     """
     try:
-        return OPENERS[path.suffix.lower()](path)
+        return openers()[path.suffix.lower()](path)
     except Exception as error:  # five libraries, each with errors of its own
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         problem = f"can't be read as {path.suffix} ({first})"
@@ -84,8 +85,8 @@ class _Zipped:
         self._begin = self._stream.tell()
 
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:
-        slices = zip_longest(key, self.shape, fillvalue=slice(None))
-        bounds = [each.indices(size)[:2] for each, size in slices]
+        whole = (slice(None),) * (len(self.shape) - len(key))
+        bounds = [each.indices(size)[:2] for each, size in zip((*key, *whole), self.shape, strict=True)]
         if self._by_column:
             return self._block(self.shape[::-1], bounds[::-1], 0).T
         return self._block(self.shape, bounds, 0)
@@ -205,7 +206,7 @@ def _real(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iuf"
 
 
-OPENERS: dict[str, Callable[[Path], dict[str, Lazy]]] = {
+OPENERS: dict[str, Callable[[Path], Mapping[str, Lazy]]] = {
     ".npy": _npy,
     ".npz": _npz,
     ".h5": _hdf5,
@@ -213,4 +214,16 @@ OPENERS: dict[str, Callable[[Path], dict[str, Lazy]]] = {
     ".mat": _mat,
     ".parquet": _parquet,
 }
-"""How each kind of file is opened; its keys are the endings that are read."""
+"""How the package opens each kind of file, by ending."""
+GROUP = "marecg.array_formats"
+"""Entry points by which a package opens files of another ending, which is the entry's name."""
+
+
+@cache
+def openers() -> dict[str, Callable[[Path], Mapping[str, Lazy]]]:
+    """How each kind of file is opened, by its ending in lower case; those of other packages last.
+
+    Raises:
+        UsageError: another package's can't be loaded.
+    """
+    return {**OPENERS, **installed(GROUP)}

@@ -1,9 +1,8 @@
 """Every reader there is: those of the published datasets, and those that other packages bring."""
 
 from functools import cache
-from importlib.metadata import entry_points
 
-from marecg.errors import UsageError
+from marecg.extensions import installed
 from marecg.read.datasets.cinc2021 import Cinc2021
 from marecg.read.datasets.code15 import Code15
 from marecg.read.datasets.cpsc2018 import Cpsc2018
@@ -29,13 +28,4 @@ def readers(ptbxl_rate: int = FS) -> tuple[Reader, ...]:
 
 @cache
 def _installed() -> tuple[Reader, ...]:
-    found: list[Reader] = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        try:
-            loaded = entry.load()
-            found.append(loaded() if isinstance(loaded, type) else loaded)
-        except Exception as error:  # whatever another package raises
-            problem = f"the reader {entry.name!r} can't be loaded ({error})"
-            remedy = f"Mend or remove the package of {entry.value}"
-            raise UsageError(problem, remedy=remedy) from error
-    return tuple(found)
+    return tuple(each() if isinstance(each, type) else each for each in installed(GROUP).values())

@@ -1,0 +1,72 @@
+"""The examples of docs/extending.md for reading, installed as packages of their own."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.extending.examples import example
+from tests.marecg.made_records import make_ecg, make_record
+
+from marecg.config import LEADS
+from marecg.read import containers, readers
+from marecg_cli.marecg import main
+
+POINTS = """[marecg.readers]
+bedside = bedside:Bedside
+
+[marecg.array_formats]
+.f32 = raw_floats:raw_floats
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder on the path that holds the page's files and says, as a wheel does, what they offer."""
+    site = tmp_path / "site"
+    (site / "outside-1.0.dist-info").mkdir(parents=True)
+    (site / "outside-1.0.dist-info" / "METADATA").write_text("Name: outside\nVersion: 1.0\n")
+    (site / "outside-1.0.dist-info" / "entry_points.txt").write_text(POINTS)
+    for name in ("bedside.py", "raw_floats.py"):
+        (site / name).write_text(example(name), encoding="utf-8")
+    monkeypatch.syspath_prepend(site)
+    cached: tuple[Callable[[], object], ...] = (readers._installed, containers.openers)
+    for each in cached:
+        each.cache_clear()  # type: ignore[attr-defined]
+    yield tmp_path
+    for each in cached:
+        each.cache_clear()  # type: ignore[attr-defined]
+
+
+def prepared(place: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, object]:
+    arguments = ["--out", str(place / "out"), "--jobs", "1", "--format", "json", *options]
+    with pytest.raises(SystemExit) as end:
+        main(["prepare", str(place / "in"), *arguments])
+    assert end.value.code == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_reader_of_ones_own_reads_beside_the_packages(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_record(place / "in", "wfdb")
+    x_LC = make_ecg(fs=250).T
+    np.savetxt(place / "in" / "bed1.bedside", x_LC, header=" ".join(LEADS), comments="")
+    np.savetxt(place / "in" / "bed2.bedside", x_LC[:, :3], header="I II III", comments="")
+    (place / "in" / "bed3.bedside").write_text("I II\nno numbers\n")
+    report = prepared(place, capsys)
+    assert report["sources"] == {
+        "bedside": {"found": 3, "kept": 1, "quarantined": {"missing-lead": 1, "unreadable": 1}},
+        "in": {"found": 1, "kept": 1, "quarantined": {}},
+    }
+
+
+def test_an_array_format_of_ones_own_is_read_by_its_ending(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "in").mkdir()
+    make_ecg().T.astype("<f4").tofile(place / "in" / "one.f32")
+    report = prepared(place, capsys, "--fs", "500")
+    assert (report["found"], report["kept"]) == (1, 1)
