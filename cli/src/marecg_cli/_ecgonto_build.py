@@ -64,4 +64,39 @@ def build(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-COMMANDS = (export, build)
+def perturb(
+    file: Annotated[Path | None, typer.Argument(metavar="[OUT]", help="The bundle to write.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The same.", show_default=False)] = None,
+    shuffle: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Let the leaves exchange their places in the graph.")
+    ] = None,
+    flat: Annotated[bool, typer.Option("--flat", help="Leave every leaf its family alone.")] = False,
+    drop: Annotated[
+        list[ecg_ontology.Kind] | None,
+        typer.Option(help="Drop the edges of a kind, such as sibling; may be repeated.", show_default=False),
+    ] = None,
+    ontology: Source = None,
+) -> None:
+    """Write a graph that is wrong on purpose, to tell what a model owes to the real one.
+
+    It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
+
+    Example: ecgonto perturb --shuffle 0 shuffled.json
+    """
+    where = the_one(out, file, "--out")
+    if (shuffle is not None) + flat + bool(drop) != 1:
+        raise ecg_ontology.UsageError(
+            "one change makes a control", remedy="Give one of --shuffle SEED, --flat and --drop KIND"
+        )
+    if where.suffix != ".json":
+        raise ecg_ontology.UsageError("is no name of a bundle", where=where, remedy="Let it end in .json")
+    real = ecg_ontology.load(ontology)
+    if shuffle is not None:
+        control = ecg_ontology.perturb.shuffled(real, shuffle)
+    else:
+        control = ecg_ontology.perturb.flat(real) if flat else ecg_ontology.perturb.without(real, drop or ())
+    result(str(ecg_ontology.export(control, where)))
+    message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
+
+
+COMMANDS = (export, build, perturb)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ecg_ontology import listings, owl, reports
+    from ecg_ontology import listings, owl, perturb, reports
     from ecg_ontology.browse import write_page
     from ecg_ontology.building import built_files, stale_files, write_files
     from ecg_ontology.coded import CodedRecords
@@ -98,7 +98,7 @@ _HOMES = {
     "positions": ("node_positions",),
     "snomed": ("review_release",),
 }
-_MODULES = ("listings", "owl", "reports")
+_MODULES = ("listings", "owl", "perturb", "reports")
 """Public as a whole."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -163,6 +163,7 @@ __all__ = [
     "match_label",
     "node_positions",
     "owl",
+    "perturb",
     "read_corpus",
     "read_decisions",
     "read_new_codes",

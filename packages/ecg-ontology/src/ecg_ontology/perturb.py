@@ -1,0 +1,152 @@
+"""Graphs that are wrong on purpose: what a model learns from them, it has not learnt from the real one.
+
+Each is an ontology of its own: another IRI, concepts below it, so another sha256, and a title that says so.
+Concepts keep their indices, abbreviations, labels and texts, and codes their leaves; only edges change.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Collection
+
+from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.drafts import Draft, DraftRelation, RoutingRow
+from ecg_ontology.errors import UsageError
+from ecg_ontology.lock import lock_of
+from ecg_ontology.ontology import Ontology
+
+
+def shuffled(onto: Ontology, seed: int) -> Ontology:
+    """Let the leaves exchange their places: the same graph, and so the same D, over other concepts.
+
+    Args:
+        onto: the real one.
+        seed: of the permutation.
+
+    Raises:
+        UsageError: this seed leaves the graph as it is, as it must where there is one leaf.
+
+    Example:
+        >>> import ecg_ontology
+        >>> real = ecg_ontology.load()
+        >>> wrong = shuffled(real, 0)
+        >>> bool((wrong.distances == real.distances).all()), wrong.sha256 == real.sha256
+        (False, False)
+        >>> sorted(wrong.distances.ravel()) == sorted(real.distances.ravel())
+        True
+    """
+    draft = onto.draft
+    leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
+    others = random.Random(seed).sample(leaves, len(leaves))  # noqa: S311 (no secret is drawn)
+    place = dict(zip(leaves, others, strict=True))
+    relations = tuple(
+        relation.model_copy(
+            update={
+                "subject": place.get(relation.subject, relation.subject),
+                "object": place.get(relation.object, relation.object),
+                "place": "",
+            }
+        )
+        for relation in draft.relations
+    )
+    if _edges(relations) == _edges(draft.relations):
+        raise UsageError(f"the seed {seed} leaves the graph as it is", remedy="Take another one")
+    return _control(draft, relations, f"shuffle-{seed}", f"leaves exchanged by seed {seed}")
+
+
+def flat(onto: Ontology) -> Ontology:
+    """Leave every leaf its family and nothing else: no subtypes, siblings, manifestations, no ring.
+
+    Raises:
+        UsageError: the graph is flat already.
+
+    Example:
+        >>> import ecg_ontology
+        >>> {int(d) for d in flat(ecg_ontology.load()).distances[25]}
+        {0, 1, 2, 3}
+    """
+    return without(onto, [kind for kind in Kind if kind is not Kind.family], name="flat")
+
+
+def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontology:
+    """Drop all edges of some kinds.
+
+    Args:
+        onto: the real one.
+        kinds: any but `family`, without which a leaf has no root.
+        name: of the new IRI's last part, if not that of the kinds.
+
+    Raises:
+        UsageError: the graph has no such edge, or a kind is `family`.
+
+    Example:
+        >>> import ecg_ontology
+        >>> real, robbed = ecg_ontology.load(), without(ecg_ontology.load(), [Kind.sibling])
+        >>> len(real.relations) - len(robbed.relations)
+        10
+    """
+    draft = onto.draft
+    told = " and ".join(kind.value for kind in kinds)
+    if Kind.family in kinds:
+        raise UsageError("every leaf needs its family", remedy="Drop another kind of edge")
+    kept = tuple(relation for relation in draft.relations if relation.kind not in kinds)
+    if len(kept) == len(draft.relations):
+        raise UsageError(f"the graph has no {told} edge to drop")
+    name = name or "-".join(("without", *(kind.value for kind in kinds)))
+    return _control(draft, kept, name, f"without its {told} edges")
+
+
+def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how: str) -> Ontology:
+    """The draft with these edges under a name of its own, its codes' roots and its lock made to fit."""
+    header = draft.header
+    iri = f"{header.iri}/control/{name}"
+    renamed = {concept.iri: f"{iri}#{concept.iri.rpartition('#')[2]}" for concept in draft.concepts}
+    named = draft.model_copy(
+        update={
+            "header": header.model_copy(
+                update={
+                    "iri": iri,
+                    "title": f"{header.title}, {how}: a control, not for use",
+                    "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {how}."),
+                }
+            ),
+            "concepts": tuple(
+                one.model_copy(update={"iri": renamed[one.iri], "place": ""}) for one in draft.concepts
+            ),
+            "relations": tuple(
+                one.model_copy(update={"subject": renamed[one.subject], "object": renamed[one.object]})
+                for one in relations
+            ),
+            "mappings": tuple(
+                one.model_copy(update={"node": one.node and renamed[one.node], "place": "", "node_label": ""})
+                for one in draft.mappings
+            ),
+            "lock": None,
+            "errata": (),
+            "statements": (),
+        }
+    )
+    closed = named.model_copy(update={"mappings": _closed(named)})
+    return Ontology(closed.model_copy(update={"lock": lock_of(closed)}), where=iri)
+
+
+def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
+    """The rows, where a code that names leaves names their families as they are now, and no other root."""
+    family = {one.subject: one.object for one in draft.relations if one.kind is Kind.family}
+    roots = {concept.iri for concept in draft.concepts if concept.tier is Tier.root}
+    rows: dict[tuple[str, str], list[RoutingRow]] = defaultdict(list)
+    for row in draft.mappings:
+        rows[row.code, row.table].append(row)
+    closed: list[RoutingRow] = []
+    for group in rows.values():
+        wanted = list(dict.fromkeys(family[row.node] for row in group if row.node in family))
+        if not wanted:
+            closed += group
+            continue
+        leaves = [row for row in group if row.node not in roots]
+        first = leaves[0].model_copy(update={"predicate": "skos:broadMatch", "reason": ""})
+        closed += [*leaves, *(first.model_copy(update={"node": root}) for root in wanted)]
+    return tuple(closed)
+
+
+def _edges(relations: Collection[DraftRelation]) -> set[tuple[str, str, str]]:
+    return {(one.kind.value, one.subject, one.object) for one in relations}
