@@ -99,7 +99,7 @@ def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(
     with pytest.raises(SystemExit) as ended:
         main(["prepare", str(source), "--out", str(tmp_path / "b"), "--set", "amplitude=1"])
     assert ended.value.code == 2
-    assert "no setting named 'amplitude'" in capsys.readouterr().err
+    assert "no value named 'amplitude'" in capsys.readouterr().err
 
 
 def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path) -> None:

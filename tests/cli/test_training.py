@@ -34,8 +34,8 @@ def test_the_recipes_are_readable_at_eighty_columns(
     assert run("recipes") == 0
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 80
-    assert "with jepa, view, regulariser, mpct, gscl, msps" in said
-    assert said.count("model.width") == 1, "what the tiny ones share is said once"
+    assert "with regulariser, jepa, view, gscl, msps, mpct" in said
+    assert said.count("model.width") == 3, "what those of a size share is said once: small, base, tiny"
     monkeypatch.setenv("COLUMNS", "80")
     assert run("recipes", "tiny-c3") == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

@@ -56,7 +56,13 @@ def test_set_changes_the_value_it_names(assignment: str, path: str, value: objec
         ("train.max_steps=many", "train.max_steps"),
         ("train.lr=-1", "train.lr"),
         ("model.heads=5", "not a multiple of heads"),
-        ("data.window=5000", "199 patches"),
+        ("model.positions=150", "150 positions"),
+        ("model.stride=60", "stride 60 is longer than patch 50"),
+        ("ar.heads=5", "--set ar.heads=5: width 384 is not a multiple of heads 5"),
+        ("jepa.heads=5", "width 384 is not a multiple of heads 5"),
+        ("train.warmup_epochs=101", "warmup_epochs 101 is more than max_epochs 100"),
+        ("data.fs=250", "--set data.fs=250: data.fs is 250 and model.fs 500"),
+        ("toy={}", "no value named 'toy'"),
         ("data.window=3000", "the context has 139"),
         ("gscl.rule=loudest", "gscl.rule"),
     ],
@@ -64,3 +70,19 @@ def test_set_changes_the_value_it_names(assignment: str, path: str, value: objec
 def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         override(recipes.c1_gscl(), [assignment])
+
+
+@pytest.mark.parametrize(
+    ("assignment", "positions"),
+    [("model.patch=25", 188), ("data.window=5000", 199), ("model.positions=200", 200)],
+)
+def test_there_are_as_many_positions_as_the_window_has_patches_unless_given(
+    assignment: str, positions: int
+) -> None:
+    assert override(recipes.c1(), [assignment]).model.positions == positions
+
+
+def test_without_an_objective_there_is_nothing_to_train_for() -> None:
+    with pytest.raises(ConfigError, match=r"--set gscl=null --set ar=null: the recipe has no objective"):
+        override(recipes.c1_gscl(), ["gscl=null", "ar=null"])
+    assert list(override(recipes.c2p(), ["ar=null"]).objectives) == ["jepa", "view", "mpct"]

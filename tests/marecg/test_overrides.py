@@ -20,7 +20,7 @@ def test_a_value_is_changed_by_its_name() -> None:
     ("assignment", "complaint"),
     [
         ("zero_limit", "has no '='"),
-        ("zero=1", "no setting named 'zero'"),
+        ("zero=1", "no value named 'zero'"),
         ("zero_limit=much", "valid number"),
         ("window=-1", "greater than 0"),
         ("rpeaks=mine", "pantompkins1985"),

@@ -29,7 +29,9 @@ def train(
     recipe: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="A recipe by name; `marecg recipes` shows them.", **one_of(_recipes)
+            metavar="NAME",
+            help="A recipe by name, as `marecg recipes` shows them, or mine.py:recipe.",
+            **one_of(_recipes),
         ),
     ] = "tiny",
     set_: Annotated[

@@ -62,3 +62,15 @@ def test_an_augmentation_leaves_its_input_as_it_was(records: Tensor) -> None:
     before = records.clone()
     unconstrained(records, FS, generator())
     assert torch.equal(records, before)
+
+
+def test_the_gain_of_a_lead_is_drawn_between_a_half_and_two(records: Tensor) -> None:
+    leads = records[:, :, :2000]
+    ratio = torch.cat(
+        [(rhythm_safe(leads, FS, generator(seed)).std(-1) / leads.std(-1)).flatten() for seed in range(5)]
+    )
+    low, high = ratio.quantile(0.02), ratio.quantile(0.98)
+    assert low < 0.7
+    assert high > 1.7
+    assert ratio.min() > 0.45
+    assert ratio.max() < 2.6

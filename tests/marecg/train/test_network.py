@@ -1,6 +1,7 @@
 """One forward pass: which losses a recipe has, what reaches what."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 import ecg_ontology
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
+from marecg.errors import ConfigError
 from marecg.nn.revin import Scale
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
@@ -160,3 +162,56 @@ def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name: str) -> Non
     slow.after_step(net.model, 0, 8)  # 1 − m = 1 / (0.5 · 8) at the start
     moved = [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
     assert moved == pytest.approx([0.25] * len(moved), abs=1e-5)
+
+
+def spied(net: Network, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
+    """What is hidden from the encoder in each pass of a step: the masked one, then the clean ones."""
+    hidden: list[Tensor] = []
+    tokens = net.model.tokens.forward
+
+    def spy(x_BTCP: Tensor, hidden_BTC: Tensor, *others: Any) -> Tensor:
+        hidden.append(hidden_BTC)
+        return tokens(x_BTCP, hidden_BTC, *others)
+
+    monkeypatch.setattr(net.model.tokens, "forward", spy)
+    run(net, batch)
+    return hidden
+
+
+def test_the_second_view_is_not_masked(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = override(small("tiny-c2p"), ["regulariser=null", "jepa=null"])
+    masked, second = spied(network(config), batch, monkeypatch)
+    padding_BTC = torch.zeros_like(second)
+    ends_T = torch.arange(second.shape[1]) * config.model.stride + config.model.patch
+    padding_BTC |= (ends_T > batch.n_valid_B[:, None])[..., None]
+    assert torch.equal(second, padding_BTC)
+    assert (masked & ~padding_BTC).any(dim=(1, 2)).all()
+
+
+def test_jepas_slow_encoder_sees_everything_but_padding(batch: Batch) -> None:
+    net = network(small("tiny-c2p"))
+    jepa = net.objectives["jepa"]
+    assert isinstance(jepa, Jepa)
+    short = batch._replace(n_valid_B=torch.full_like(batch.n_valid_B, 2050))
+    seen: list[Tensor] = []
+    slow = jepa.ema.module.get_submodule("0")
+    slow.register_forward_pre_hook(lambda _, given: seen.append(given[1]))
+    run(net, short)
+    (hidden_BTC,) = seen
+    assert not hidden_BTC[:, :20].any()
+    assert hidden_BTC[:, 20:].all()
+
+
+def test_reading_what_no_objective_says_that_it_reaches_is_an_error(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Gscl, "reaches", frozenset({"pool"}))
+    with pytest.raises(ConfigError, match="reads to_concepts and none says that it reaches it"):
+        run(network(small("tiny")), batch)
+
+
+def test_each_look_is_made_once_however_many_ask(batch: Batch) -> None:
+    views = run(network(small("tiny-c3")), batch).views
+    assert views.masked is views.masked
+    assert views.clean("rhythm-safe") is views.clean("rhythm-safe")
+    assert views.clean() is not views.clean("rhythm-safe")

@@ -345,3 +345,23 @@ def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_con
     y = Corpus.open(corpus_folder).y
     nodes = ecg_ontology.load().nodes
     assert about.support == {node.abbr: int(y[:, node.index].sum()) for node in nodes if not node.root}
+
+
+def test_the_gradients_norm_is_clipped(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    norms: list[float] = []
+    step = torch.optim.AdamW.step
+
+    def spy(self: torch.optim.AdamW, closure: Any = None) -> Any:
+        def computed() -> Any:
+            loss = closure()
+            grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+            norms.append(float(torch.linalg.vector_norm(torch.stack([grad.norm() for grad in grads]))))
+            return loss
+
+        return step(self, computed)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", spy)
+    train(override(micro, ["train.clip=0.01", "train.max_steps=2"]), corpus_folder, tmp_path)
+    assert norms == pytest.approx([0.01, 0.01], rel=1e-3)

@@ -7,6 +7,7 @@ from torch import nn
 from marecg.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
+from marecg.train.run import _total_steps
 from marecg.train.schedule import lr_factor, parameter_groups
 
 TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)
@@ -41,3 +42,9 @@ def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro: Con
 
 def test_what_takes_no_gradient_is_in_no_group() -> None:
     assert parameter_groups([nn.Linear(2, 2).requires_grad_(False)], 0.05) == []
+
+
+def test_a_last_share_of_an_epoch_is_a_step_too() -> None:
+    config = Config(train=TrainConfig(max_epochs=10, batch_size=8, accumulate=4))
+    assert _total_steps(config, records=33, world=1) == 11
+    assert _total_steps(config, records=33, world=2) == 6

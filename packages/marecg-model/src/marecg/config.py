@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticUndefined
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The lead order of every tensor in this package."""
@@ -17,8 +18,11 @@ LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V
 Augmentation = Literal["unconstrained", "rhythm-safe"]
 """The augmentation sets of Table component-ablation."""
 
+WINDOW = 4700
+"""L in samples, the context and the trailing T_pred patches."""
 
-def paper(default: Any, where: str, **limits: Any) -> Any:
+
+def paper(default: Any = PydanticUndefined, where: str = "", **limits: Any) -> Any:
     """A value that the paper gives, with the section that gives it."""
     return Field(default, json_schema_extra={"source": f"paper {where}"}, **limits)
 
@@ -51,7 +55,7 @@ class CorpusConfig(Settings):
     """How records become a prepared corpus."""
 
     fs: int = paper(500, "§sec:values", gt=0)
-    window: int = paper(4700, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
+    window: int = paper(WINDOW, "§sec:values: L, the context and the trailing T_pred patches", gt=0)
     margin: float = chosen(0.5, "s beyond the window while resampling, longer than the filter", ge=0)
     shortest: float = chosen(5.0, "s; the shortest records of the Georgia collection", gt=0)
     amplitude_limit: float = chosen(10.0, "mV: beyond every QRS; artefacts in real files reach 12", gt=0)
@@ -77,7 +81,11 @@ class ModelConfig(Settings):
     context: int = paper(
         3500, "§subsec:pretrain-corpus: the samples that the encoder sees, 139 patches", gt=0
     )
-    positions: int = paper(187, "§sec:values: T, the rows of e_pos", gt=0)
+    positions: int = paper(
+        default_factory=lambda given: _fit(given, WINDOW),
+        where="§sec:values: T, the rows of e_pos; as many as the window has patches unless given",
+        gt=0,
+    )
     width: int = paper(768, "§sec:values: d", gt=0)
     depth: int = paper(12, "§Computational efficiency: a 12-layer encoder", gt=0)
     heads: int = chosen(12, "ViT-B, 64 wide each", gt=0)
@@ -96,18 +104,34 @@ class ModelConfig(Settings):
     def _shapes_fit(self) -> "ModelConfig":
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        if self.stride > self.patch:
+            raise ValueError(f"stride {self.stride} is longer than patch {self.patch}: samples would be lost")
+        if self.context < self.patch:
+            raise ValueError(f"context {self.context} is shorter than one patch of {self.patch}")
         if self.context_patches > self.positions:
             raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
         return self
 
     def patches(self, samples: int) -> int:
         """How many patches fit into so many samples."""
-        return (samples - self.patch) // self.stride + 1
+        return patch_count(samples, self.patch, self.stride)
 
     @property
     def context_patches(self) -> int:
         """T of the encoder's context: 139 for 3500 samples."""
         return self.patches(self.context)
+
+
+def patch_count(samples: int, patch: int, stride: int) -> int:
+    """How many patches of so many samples, so far apart, fit into a signal."""
+    return (samples - patch) // stride + 1
+
+
+def _fit(given: dict[str, Any], window: int) -> int:
+    """The patches of a window by values that passed; any number where one did not."""
+    if "patch" not in given or "stride" not in given:
+        return 1
+    return max(1, patch_count(window, given["patch"], given["stride"]))
 
 
 class MaskingConfig(Settings):
@@ -168,3 +192,11 @@ class TrainConfig(Settings):
     precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
     compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
     checkpoint_activations: bool = chosen(False, "recompute the encoder's blocks to save memory")
+
+    @model_validator(mode="after")
+    def _warms_up_in_time(self) -> "TrainConfig":
+        if self.warmup_epochs > self.max_epochs:
+            raise ValueError(
+                f"warmup_epochs {self.warmup_epochs:g} is more than max_epochs {self.max_epochs}"
+            )
+        return self

@@ -3,6 +3,7 @@
 A file is run only where a user names it.
 """
 
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -69,6 +70,7 @@ def _module(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where pydantic and pickle look a class's module up
     try:
         spec.loader.exec_module(module)
     except Exception as error:

@@ -2,20 +2,22 @@
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
 
 from marecg.config import CorpusConfig, sources
 from marecg.errors import ConfigError
+from marecg.objectives.registry import installed
 from marecg.recipes import Config
 
 
 def override(config: Config, assignments: Iterable[str]) -> Config:
     """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
 
-    `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in.
+    `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
+    has as many positions as its window has patches, it goes on having them.
 
     Raises:
         ConfigError: the key is unknown, the value impossible, or there is no `=`.
@@ -25,47 +27,27 @@ def override(config: Config, assignments: Iterable[str]) -> Config:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
+    assignments = list(assignments)
     values = config.model_dump()
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
-        if not equals:
-            raise ConfigError(
-                "has no '='", where=f"--set {assignment}", remedy="Write --set train.max_steps=200"
-            )
-        _assign(values, key, _parse(text), assignment)
+    kinds = installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
+    known = {name for name, _ in sources(type(config))}
+    known |= {name for prefix, kind in kinds.items() for name, _ in sources(kind, f"{prefix}.")}
+    if config.model.positions == config.window_patches:
+        del values["model"]["positions"]
+    for key, value, assignment in _read(assignments, known):
+        *path, last = key.split(".")
+        section = values
+        for part in path:
+            if section.get(part) is None:
+                section[part] = {}
+            section = section[part]
+            if not isinstance(section, dict):
+                raise ConfigError("is set to no group of values before", where=f"--set {assignment}")
+        section[last] = value
     try:
-        return type(config).model_validate(values)
+        return type(config).model_validate(values, context={"kinds": kinds})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(
-            first["msg"].removeprefix("Value error, "), where=f"--set {key}", remedy="See marecg recipes"
-        ) from error
-
-
-def _assign(values: dict[str, Any], key: str, value: Any, assignment: str) -> None:
-    known = {name for name, _ in sources(Config)}
-    sections = {name.rsplit(".", 1)[0] for name in known if "." in name}
-    if key not in known | sections:
-        near = difflib.get_close_matches(key, sorted(known), n=1)
-        raise ConfigError(
-            f"there is no value named {key!r}",
-            where=f"--set {assignment}",
-            remedy=f"Did you mean {near[0]}?" if near else "marecg recipes lists them all",
-        )
-    *path, last = key.split(".")
-    for part in path:
-        if values[part] is None:
-            values[part] = {}
-        values = values[part]
-    values[last] = value
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
+        raise _refused(error, assignments, known) from error
 
 
 def with_settings(assignments: Iterable[str]) -> CorpusConfig:
@@ -78,16 +60,53 @@ def with_settings(assignments: Iterable[str]) -> CorpusConfig:
         >>> with_settings(["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
-    values: dict[str, Any] = {}
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
-        if not equals or key not in CorpusConfig.model_fields:
-            known = ", ".join(CorpusConfig.model_fields)
-            problem = "has no '='" if not equals else f"there is no setting named {key!r}"
-            raise ConfigError(problem, where=f"--set {assignment}", remedy=f"Choose from {known}")
-        values[key] = _parse(text)
+    assignments = list(assignments)
+    known = set(CorpusConfig.model_fields)
+    values = {key: value for key, value, _ in _read(assignments, known)}
     try:
         return CorpusConfig.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ConfigError(first["msg"], where=f"--set {first['loc'][0]}") from error
+        raise _refused(error, assignments, known) from error
+
+
+def _read(assignments: Iterable[str], known: set[str]) -> Iterator[tuple[str, Any, str]]:
+    """Each assignment's key and value; a key is a value's name, or that of a group of them."""
+    groups = {name.rpartition(".")[0] for name in known} - {""}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigError(
+                "has no '='", where=f"--set {assignment}", remedy=f"Write --set {min(known)}=VALUE"
+            )
+        if key not in known | groups:
+            near = difflib.get_close_matches(key, sorted(known), n=1)
+            raise ConfigError(
+                f"there is no value named {key!r}",
+                where=f"--set {assignment}",
+                remedy=f"Did you mean {near[0]}?" if near else _listed(known),
+            )
+        yield key, _parsed(text), assignment
+
+
+def _listed(known: set[str]) -> str:
+    few = all("." not in name for name in known)
+    return f"Choose from {', '.join(sorted(known))}" if few else "marecg recipes NAME lists them all"
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _refused(error: ValidationError, assignments: list[str], known: set[str]) -> ConfigError:
+    """What was wrong, at the key that pydantic names, or at all that were set where it names none."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    return ConfigError(
+        message,
+        where=f"--set {key}" if key in known else " ".join(f"--set {each}" for each in assignments),
+        remedy=_listed(known),
+    )

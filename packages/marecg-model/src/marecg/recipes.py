@@ -5,9 +5,10 @@ Each named one is derived from the one before it.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Self, TypeVar
+from types import FunctionType
+from typing import Any, Self, TypeVar
 
-from pydantic import model_validator
+from pydantic import ConfigDict, ValidationError, ValidationInfo, model_validator
 
 from ecg_ontology import Ontology
 from marecg.config import (
@@ -24,6 +25,7 @@ from marecg.config import (
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import Supervision
 from marecg.errors import ConfigError
+from marecg.extensions import named
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
@@ -31,17 +33,24 @@ from marecg.objectives.jepa import JepaConfig
 from marecg.objectives.mpct import MpctConfig
 from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
+from marecg.objectives.registry import Elsewhere, installed
 from marecg.objectives.view import ViewConfig
 
 T = TypeVar("T", bound=ObjectiveConfig)
+
+COLUMNS = ("step", "epoch", "loss", "lr")
+"""Of metrics.csv, before the losses."""
 
 
 class Config(Settings):
     """A recipe: everything that defines a run.
 
     `data` is how its corpus is prepared; an objective that is None is not part of the run. Objectives are
-    asked in the order in which they stand here, so their draws are too.
+    asked in the order in which they stand here, so their draws are too. One from outside this package comes
+    after ours, under a name of its own: `c1().derived(toy=Toy())`.
     """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
 
     name: str = chosen("c1", "the recipe's name")
     data: CorpusConfig = CorpusConfig()
@@ -58,10 +67,40 @@ class Config(Settings):
     mpct: MpctConfig | None = None
     train: TrainConfig = TrainConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
+        """Every value that no field is for is an objective from outside, or a mistake.
+
+        The context may hold `kinds`, the classes of such objectives, or `elsewhere`: that what is not
+        installed is to be kept as it is.
+        """
+        if not isinstance(values, dict):
+            return values
+        context = info.context or {}
+        if context.get("elsewhere"):
+            values = _since_masking(values)
+        told = {name: value for name, value in values.items() if name in cls.model_fields}
+        for name, value in values.items():
+            if name not in told and value is not None:
+                told[name] = _outsider(name, value, context)
+        return told
+
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if not self.objectives:
             raise ValueError("the recipe has no objective: there is nothing to train for")
+        if "positions" not in self.model.model_fields_set:  # they follow the window
+            self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
+        losses = [loss for each in self.objectives.values() for loss in each.captions]
+        for loss in losses:
+            if losses.count(loss) > 1 or loss in COLUMNS:
+                raise ValueError(f"a loss named {loss!r} would share its column of metrics.csv with another")
+        if self.data.fs != self.model.fs:
+            raise ValueError(
+                f"data.fs is {self.data.fs} and model.fs {self.model.fs}: the encoder reads the corpus at "
+                "its rate, so set both alike"
+            )
         if not self.model.context_patches < self.window_patches <= self.model.positions:
             raise ValueError(
                 f"a window of {self.data.window} samples has {self.window_patches} patches; the context has "
@@ -77,13 +116,18 @@ class Config(Settings):
     @property
     def objectives(self) -> dict[str, ObjectiveConfig]:
         """The objectives of the run by name, in the order in which they are asked."""
-        values = ((name, getattr(self, name)) for name in type(self).model_fields)
+        outside = self.model_extra or {}
+        values = ((name, getattr(self, name)) for name in (*type(self).model_fields, *outside))
         return {name: value for name, value in values if isinstance(value, ObjectiveConfig)}
 
     @property
     def captions(self) -> dict[str, str]:
         """Every loss of the run, a column of metrics.csv, with what it measures."""
         return {name: meaning for each in self.objectives.values() for name, meaning in each.captions.items()}
+
+    def derived(self, **changes: object) -> Self:
+        """The recipe with other values, checked as a whole: `derived(name="mine", jepa=None, toy=Toy())`."""
+        return self.model_validate({**dict(self), **changes})
 
     def supervision(self, corpus: Corpus, ontology: Ontology) -> Supervision:
         """What supervises a corpus under this recipe's σ, rule and thresholds."""
@@ -113,13 +157,12 @@ def c1() -> Config:
 
 def c1_gscl() -> Config:
     """C1 with graph-smoothed contrastive learning and nothing else: what the graph alone adds."""
-    return _derived(c1(), name="c1-gscl", gscl=GsclConfig())
+    return c1().derived(name="c1-gscl", gscl=GsclConfig())
 
 
 def c2p() -> Config:
     """C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
-    return _derived(
-        c1(),
+    return c1().derived(
         name="c2p",
         jepa=JepaConfig(),
         view=ViewConfig(),
@@ -130,12 +173,12 @@ def c2p() -> Config:
 
 def c2() -> Config:
     """C2: C2′ with graph-smoothed contrastive learning."""
-    return _derived(c2p(), name="c2", gscl=GsclConfig())
+    return c2p().derived(name="c2", gscl=GsclConfig())
 
 
 def c3() -> Config:
     """C3: C2 with multi-scale physiological supervision and views that leave the beats where they are."""
-    return _derived(c2(), name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
+    return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
 
 
 def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
@@ -146,12 +189,9 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
     """
     full = recipe()
     narrow = {"width": 32, "depth": 1, "heads": 2}
-    return _derived(
-        full,
+    return full.derived(
         name=name,
-        model=ModelConfig(
-            patch=100, stride=100, positions=47, width=64, depth=2, heads=4, mlp_ratio=2, concept_width=32
-        ),
+        model=ModelConfig(patch=100, stride=100, width=64, depth=2, heads=4, mlp_ratio=2, concept_width=32),
         masking=MaskingConfig(ratio=0.3),
         ar=full.ar and full.ar.model_copy(update=narrow),
         jepa=full.jepa and full.jepa.model_copy(update=narrow),
@@ -165,7 +205,6 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
     model = ModelConfig(
         patch=100,
         stride=100,
-        positions=47,
         width=64,
         depth=2,
         heads=2,
@@ -191,7 +230,6 @@ def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
     """The same for one GPU, and patches of 100 ms."""
     model = ModelConfig(
         stride=50,
-        positions=94,
         width=384,
         depth=6,
         heads=6,
@@ -220,8 +258,7 @@ def _as_it_is_used(
     lead's amplitude; whole blocks are masked; rare leaves are drawn more often; what is exported is an
     average of the weights. docs/pretrained.md measures each of them.
     """
-    return _derived(
-        full,
+    return full.derived(
         name=name,
         model=model,
         sampling=SamplingConfig(balance=0.5),
@@ -258,19 +295,46 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 
 def by_name(name: str) -> Config:
-    """The recipe of that name.
+    """The recipe of that name, of an entry point in `marecg.recipes`, or what `FILE.py:NAME` returns.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: the function fails, or returns something else.
+        UsageError: there is none of that name.
     """
-    if name not in RECIPES:
-        raise ConfigError(f"there is no recipe {name!r}", remedy=f"Choose one of {', '.join(RECIPES)}")
-    return RECIPES[name]()
+    make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
+    try:
+        config = make()
+    except Exception as error:
+        raise ConfigError(f"fails ({type(error).__name__}: {error})", where=name) from error
+    if not isinstance(config, Config):
+        raise ConfigError(f"returns {type(config).__name__}, not a Config", where=name)
+    return config
 
 
-def _derived(base: Config, **changes: object) -> Config:
-    return base.model_copy(update=changes)
+def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig:
+    if isinstance(value, ObjectiveConfig):
+        return value
+    kind = {**installed(), **context.get("kinds", {})}.get(name)
+    if kind is None and context.get("elsewhere"):
+        kind = Elsewhere
+    if kind is None:
+        raise ValueError(f"there is no value and no objective named {name!r}")
+    try:
+        outsider: ObjectiveConfig = kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return outsider
 
 
 def _changed(objective: T | None, **changes: object) -> T | None:
     return objective and objective.model_copy(update=changes)
+
+
+def _since_masking(values: dict[str, Any]) -> dict[str, Any]:
+    """A recipe kept before `masking` was a group of its own: reports can still be made of its run."""
+    ar = values.get("ar")
+    if "masking" in values or not isinstance(ar, dict) or "mask_ratio" not in ar:
+        return values
+    rest = {name: value for name, value in ar.items() if name != "mask_ratio"}
+    return {**values, "ar": rest, "masking": {"ratio": ar["mask_ratio"]}}

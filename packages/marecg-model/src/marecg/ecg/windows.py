@@ -120,7 +120,7 @@ def join(
     """
     vector_X = np.mean([part.vector_X for part in parts], axis=0)
     patch_TD = overlapped([part.start for part in parts], [part.patch_TD for part in parts], config)
-    return vector_X, patch_TD[: (length - config.patch) // config.stride + 1]
+    return vector_X, patch_TD[: config.patches(length)]
 
 
 def overlapped(

@@ -8,24 +8,21 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig, chosen
+from marecg.config import LEADS, ModelConfig
 from marecg.model.flops import Flops, decoder_flops
 from marecg.nn.decoder import Decoder
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.narrow import NarrowConfig
+from marecg.objectives.objective import Objective, Parts
 from marecg.objectives.views import Views
 
 
-class ArConfig(ObjectiveConfig):
+class ArConfig(NarrowConfig):
     """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
 
     captions: ClassVar[Mapping[str, str]] = {
         "recon": "error in the prediction window",
         "mask": "error at masked patches",
     }
-
-    width: int = chosen(384, "the decoder's width, half the encoder's, as in MAE and ST-MEM", gt=0)
-    depth: int = chosen(4, "as in ST-MEM", gt=0)
-    heads: int = chosen(6, "64 wide each", gt=0)
 
     def build(self, parts: Parts) -> "Ar":
         """The decoder and its two errors."""

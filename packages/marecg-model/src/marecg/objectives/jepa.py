@@ -15,11 +15,12 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import Predictor
-from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
+from marecg.objectives.narrow import NarrowConfig
+from marecg.objectives.objective import Objective, Parts
 from marecg.objectives.views import Views
 
 
-class JepaConfig(ObjectiveConfig):
+class JepaConfig(NarrowConfig):
     """Latent prediction (§subsec:auxiliary)."""
 
     captions: ClassVar[Mapping[str, str]] = {"jepa": "latent prediction"}
@@ -29,9 +30,6 @@ class JepaConfig(ObjectiveConfig):
     horizon: float | None = chosen(
         None, "share of the run that the slow encoder averages over, in place of a fixed momentum", gt=0, le=1
     )
-    width: int = chosen(384, "the predictor's width, half the encoder's, as in I-JEPA", gt=0)
-    depth: int = chosen(4, "I-JEPA has 6 to 12 at twice our depth", gt=0)
-    heads: int = chosen(6, "64 wide each", gt=0)
 
     def build(self, parts: Parts) -> "Jepa":
         """The predictor and the encoder that follows the model's."""

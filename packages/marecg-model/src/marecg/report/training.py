@@ -58,10 +58,10 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> str:
     return table(("", ""), rows)
 
 
-def training(run: Path, config: Config, concepts: int) -> list[Section]:
+def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
     """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
     losses = _columns(run / "metrics.csv")
-    named = "; ".join(f"{name}: {meaning}" for name, meaning in config.captions.items() if name in losses)
+    named = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     caption = captions.TRAINING.format(losses=named)
     sections = [Section("Training", [Figure("training", _curves(losses), caption, kind="panels")])]
     if (run / "monitors.csv").exists():

@@ -47,11 +47,11 @@ def write_report(
     """
     run = Path(run)
     model = MarEcg.from_pretrained(run / "model")
-    config = _config(run)
+    config, losses = _config(run)
     corpus = None if data is None else Corpus.open(data)
     page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
     pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
-    sections = list(_sections(run, model, config, corpus, records))
+    sections = list(_sections(run, model, config, losses, corpus, records))
     with replacing(pictures) as temporary:
         temporary.mkdir()
         for figure in (figure for section in sections for figure in section.figures):
@@ -65,7 +65,12 @@ def write_report(
 
 
 def _sections(
-    run: Path, model: MarEcg, config: Config, corpus: Corpus | None, records: Sequence[str | Path]
+    run: Path,
+    model: MarEcg,
+    config: Config,
+    losses: dict[str, str],
+    corpus: Corpus | None,
+    records: Sequence[str | Path],
 ) -> Iterator[Section]:
     yield origin(model, config)
     shown = [from_file(path, model.ontology) for path in records]
@@ -76,15 +81,18 @@ def _sections(
     if corpus is not None:
         yield neighbours(model, corpus)
     yield probes(run)
-    yield from training(run, config, len(model.ontology))
+    yield from training(run, losses, len(model.ontology))
     if config.gscl is not None:
         yield prototypes(model, config.gscl.sigma)
 
 
-def _config(run: Path) -> Config:
+def _config(run: Path) -> tuple[Config, dict[str, str]]:
+    """The recipe, its objectives installed here or not, and what each loss measures."""
     path = run / "config.json"
     try:
-        return Config.model_validate(json.loads(path.read_text(encoding="utf-8"))["config"])
+        told = json.loads(path.read_text(encoding="utf-8"))
+        config = Config.model_validate(told["config"], context={"elsewhere": True})
+        return config, config.captions | dict(told.get("captions", {}))
     except FileNotFoundError as error:
         raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
     except (OSError, ValidationError, ValueError, KeyError, TypeError) as error:

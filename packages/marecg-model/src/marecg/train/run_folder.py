@@ -42,6 +42,7 @@ def claim(
     described = folder / "config.json"
     identity = {
         "config": config.model_dump(mode="json"),
+        "captions": config.captions,
         "leads": list(LEADS),
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
@@ -62,6 +63,12 @@ def claim(
             remedy="Leave --fresh away to go on, or name another folder",
         )
     before = _begun_with(described)
+    if "captions" not in before:
+        raise CheckpointError(
+            "was begun by a version whose checkpoints had other names",
+            where=folder,
+            remedy="Go on with that version, or begin again in another folder",
+        )
     if "corpus" not in before and _was_trained_on(folder, corpus):  # begun before the corpus was noted
         before["corpus"] = identity["corpus"]
     _compare(folder, before, identity, ontology)
@@ -94,7 +101,8 @@ def _begun_with(described: Path) -> dict[str, Any]:
     """What config.json says; values that were added to the recipes since then have their defaults."""
     try:
         before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
-        before["config"] = Config.model_validate(before["config"]).model_dump(mode="json")
+        kept = Config.model_validate(before["config"], context={"elsewhere": True})
+        before["config"] = kept.model_dump(mode="json")
         before["ontology"], before["leads"]
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())

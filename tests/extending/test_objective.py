@@ -1,0 +1,130 @@
+"""The objective of docs/extending.md, from a file outside the package: trained, gone on with, probed."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.extending.examples import example
+
+from marecg.corpus.prepare import prepare
+from marecg.demo import DIAGNOSES
+from marecg.objectives import registry
+from marecg.overrides import override
+from marecg.recipes import Config, by_name, c1
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
+from marecg_cli.marecg import main
+
+SMALL = [
+    *("--set", "train.max_steps=2", "--set", "train.batch_size=4", "--set", "train.monitor_every=1"),
+    *("--set", "model.width=16", "--set", "model.depth=1", "--set", "model.heads=2"),
+]
+
+
+def code(*command: str) -> int | str | None:
+    with pytest.raises(SystemExit) as end:
+        main(command)
+    return end.value.code
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page's example, saved as it says."""
+    path = tmp_path_factory.mktemp("mine") / "mine.py"
+    path.write_text(example("mine.py"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    write_corpus(folder / "wfdb", 60, 4, diagnoses=DIAGNOSES)
+    prepare([folder / "wfdb"], folder / "prepared", jobs=1)
+    return folder / "prepared"
+
+
+def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(
+    mine: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    command = ["train", "--recipe", f"{mine}:recipe", "--data", str(corpus), "--out", str(run), *SMALL]
+    assert code(*command, "--set", "length.weight=0.2") == 0
+    with (run / "metrics.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    gscl_weight = 2.0
+    for row in rows:
+        value = {name: float(text) for name, text in row.items()}
+        terms = value["recon"] + value["mask"] + gscl_weight * value["gscl"] + 0.2 * value["length"]
+        assert value["loss"] == pytest.approx(terms, rel=1e-5)
+        assert value["length"] > 0
+    told = json.loads((run / "config.json").read_text())
+    assert told["config"]["length"] == {"weight": 0.2, "ramp_epochs": 0.0}
+    assert told["captions"]["length"] == "share of the context that the record fills"
+    assert code(*command, "--set", "length.weight=0.2") == 0  # goes on: it is complete
+    probe = ["probe", str(run), "--task", "corpus", "--root", str(corpus), "--fraction", "1.0"]
+    assert code(*probe, "--format", "json") == 0
+    capsys.readouterr()
+    page = write_report(run)
+    assert "length: share of the context that the record fills" in page.read_text(encoding="utf-8")
+
+
+def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:
+    recipe = by_name(f"{mine}:recipe")
+    assert list(recipe.objectives) == ["ar", "gscl", "length"]
+    assert override(recipe, ["length.ramp_epochs=3"]).objectives["length"].ramp_epochs == 3
+    assert list(override(recipe, ["length=null"]).objectives) == ["ar", "gscl"]
+    for wrong, problem in (("length.width=3", "length.weight"), ("length.weight=-1", "length.weight: Input")):
+        with pytest.raises(ValueError, match=re.escape(problem)):
+            override(recipe, [wrong])
+
+
+def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = type(by_name(f"{mine}:recipe").objectives["length"])
+    for home in ("marecg.overrides", "marecg.recipes"):
+        monkeypatch.setattr(f"{home}.installed", lambda: {"length": kind})
+    assert override(c1(), ["length.weight=0.5"]).objectives["length"] == kind(weight=0.5)
+    assert "length" not in registry.installed()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("def recipe(: pass", "can't be run (SyntaxError"),
+        ("def recipe():\n    raise KeyError('x')", "fails (KeyError"),
+        ("recipe = 3", "is no recipe"),
+        ("def recipe():\n    return 3", "returns int, not a Config"),
+        (None, "can't be run (FileNotFoundError"),
+    ],
+)
+def test_a_file_that_gives_no_recipe_is_one_clear_error(
+    text: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.py"
+    if text is not None:
+        path.write_text(text)
+    assert code("train", "--recipe", f"{path}:recipe", "--data", "none", "--out", "run") == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert "Traceback" not in said
+
+
+def test_two_losses_of_one_name_are_refused(mine: Path) -> None:
+    length = by_name(f"{mine}:recipe").objectives["length"]
+    with pytest.raises(ValueError, match="a loss named 'length'"):
+        c1().derived(one=length, other=length)
+
+
+def test_a_run_of_an_objective_that_is_not_installed_can_still_be_read(mine: Path) -> None:
+    told = by_name(f"{mine}:recipe").model_dump(mode="json")
+    with pytest.raises(ValueError, match="no objective named 'length'"):
+        Config.model_validate(told)
+    assert Config.model_validate(told, context={"elsewhere": True}).model_dump(mode="json") == told
+
+
+def test_a_recipe_kept_before_masking_was_a_group_of_its_own_can_still_be_read() -> None:
+    told = c1().model_dump(mode="json")
+    del told["masking"]
+    told["ar"]["mask_ratio"] = 0.75
+    assert Config.model_validate(told, context={"elsewhere": True}).masking.ratio == 0.75
