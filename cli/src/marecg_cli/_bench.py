@@ -52,7 +52,7 @@ def rows_(
     """
     import json
 
-    from ecg_ontology.files import replacing
+    from ecg_ontology import replacing
     from marecg.bench.ratio import FULL, QUICK
     from marecg.bench.table import as_json, as_markdown, as_text, choose, machine, measure
 
@@ -110,7 +110,7 @@ def gpu(
 
     import torch
 
-    from ecg_ontology.files import replacing
+    from ecg_ontology import replacing
     from marecg.bench.gpu import RECIPES, VARIANTS, pretraining
 
     say = result if format_ is Format.text else message

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ecg_ontology.errors import UsageError
+from ecg_ontology import UsageError
 from marecg_cli._output import be_as_loud_as
 
 Stages = Mapping[str, Sequence[str]]

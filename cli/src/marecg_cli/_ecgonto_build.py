@@ -1,7 +1,7 @@
 """Commands that turn an ontology into other forms."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -72,7 +72,7 @@ def perturb(
     ] = None,
     flat: Annotated[bool, typer.Option("--flat", help="Leave every leaf its family alone.")] = False,
     drop: Annotated[
-        list[ecg_ontology.Kind] | None,
+        list[Literal["subtypeOf", "manifestationOf", "sibling", "ring"]] | None,
         typer.Option(help="Drop the edges of a kind, such as sibling; may be repeated.", show_default=False),
     ] = None,
     ontology: Source = None,
@@ -94,7 +94,8 @@ def perturb(
     if shuffle is not None:
         control = ecg_ontology.perturb.shuffled(real, shuffle)
     else:
-        control = ecg_ontology.perturb.flat(real) if flat else ecg_ontology.perturb.without(real, drop or ())
+        kinds = [ecg_ontology.Kind(kind) for kind in drop or ()]
+        control = ecg_ontology.perturb.flat(real) if flat else ecg_ontology.perturb.without(real, kinds)
     result(str(ecg_ontology.export(control, where)))
     message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from ecg_ontology.errors import EcgError, UsageError
+from ecg_ontology import EcgError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from ecg_ontology.errors import EcgError, InputError, OutputError, UsageError
+from ecg_ontology import EcgError, InputError, OutputError, UsageError
 
 __all__ = [
     "CheckpointError",

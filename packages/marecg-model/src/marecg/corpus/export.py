@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_ontology.files import refuse_others, replacing
+from ecg_ontology import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.corpus import index
 from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, read_about

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecg_ontology import Ontology
-from ecg_ontology.files import replacing
+from ecg_ontology import Ontology, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus, open_shard

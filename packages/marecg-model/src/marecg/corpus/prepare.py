@@ -20,8 +20,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
-from ecg_ontology import Ontology
-from ecg_ontology.files import replacing
+from ecg_ontology import Ontology, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import report

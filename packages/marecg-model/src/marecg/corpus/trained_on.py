@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.corpus import index
 from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
 from marecg.corpus.prepared import Corpus

@@ -8,9 +8,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import Kind, Ontology
-from ecg_ontology.draw import COLOURS
-from ecg_ontology.layout import Places, by_family, families, places
+from ecg_ontology import Kind, Ontology, family_colours, node_positions
 from marecg.drawing.svg import element, picture, words
 
 WIDTH, HEIGHT = 900.0, 560.0
@@ -36,17 +34,13 @@ SMALLEST, LARGEST = 3.0, 20.0
 """Radii of a node without any probability and of the most probable one."""
 
 
-def family_colours(onto: Ontology) -> list[str]:
-    """The colour of each concept's family."""
-    return [COLOURS[onto.roots.index(root) % len(COLOURS)] for root in families(onto)]
-
-
 def concept_graph(
     onto: Ontology, q_N: NDArray[np.float32], coded: Collection[int], label: str = "Concept graph"
 ) -> str:
     """The graph with q on it; `coded` are the concepts that the record's own codes name."""
     where = {
-        index: (WIDTH / 2 + 212 * x, HEIGHT / 2 - 20 - 235 * y) for index, (x, y) in places(onto).items()
+        index: (WIDTH / 2 + 212 * x, HEIGHT / 2 - 20 - 235 * y)
+        for index, (x, y) in node_positions(onto).items()
     }
     radius_N = SMALLEST + (LARGEST - SMALLEST) * np.sqrt(q_N / max(float(q_N.max()), 1e-12))
     return picture(
@@ -59,7 +53,7 @@ def concept_graph(
     )
 
 
-def _edges(onto: Ontology, where: Places) -> list[str]:
+def _edges(onto: Ontology, where: dict[int, tuple[float, float]]) -> list[str]:
     drawn = []
     for edge in onto.relations:
         (x, y), (to_x, to_y) = where[edge.source], where[edge.target]
@@ -74,14 +68,14 @@ def _edges(onto: Ontology, where: Places) -> list[str]:
 
 def _nodes(
     onto: Ontology,
-    where: Places,
+    where: dict[int, tuple[float, float]],
     q_N: NDArray[np.float32],
     radius_N: NDArray[np.floating],
     coded: Collection[int],
 ) -> list[str]:
     colours, most = family_colours(onto), max(float(q_N.max()), 1e-12)
     drawn, names = [], []
-    for index in by_family(onto):
+    for index in onto.by_family:
         node, (x, y), radius = onto.nodes[index], where[index], float(radius_N[index])
         shade = 0.35 + 0.65 * float(q_N[index]) / most
         circle = {"cx": x, "cy": y}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.encoder import encoder, random_control

@@ -17,8 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import ecg_ontology
-from ecg_ontology import Ontology
-from ecg_ontology.files import refuse_others, replacing
+from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.config import LEADS, ModelConfig, Settings
 from marecg.errors import CheckpointError, EcgError, UsageError
 from marecg.model import installed

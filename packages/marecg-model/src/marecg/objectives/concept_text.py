@@ -15,8 +15,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ecg_ontology import Ontology
-from ecg_ontology.files import replacing
+from ecg_ontology import Ontology, replacing
 from marecg.errors import CheckpointError, UsageError
 
 SHIPPED = Path(__file__).with_name("concept_text.safetensors")

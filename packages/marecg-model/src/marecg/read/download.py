@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.errors import InputError, OutputError
 from marecg.read.published import Dataset
 from marecg.read.record import inside

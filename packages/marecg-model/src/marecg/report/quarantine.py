@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.corpus.plan import read_json
 from marecg.corpus.prepared import read_about
 from marecg.drawing.page import Figure, Section, page

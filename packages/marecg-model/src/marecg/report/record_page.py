@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology, label_in, load
-from ecg_ontology.files import replacing
+from ecg_ontology import Concept, Ontology, label_in, load, replacing
 from marecg.config import LEADS
 from marecg.corpus import trained_on
 from marecg.corpus.prepare_record import signal_hash

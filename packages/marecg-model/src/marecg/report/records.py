@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology
-from ecg_ontology.layout import families
 from marecg.config import LEADS
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
@@ -90,7 +89,7 @@ def _date(header: Path) -> str:
 
 def from_corpus(corpus: Corpus, ontology: Ontology, trained: TrainedOn | None) -> list[Shown]:
     """A few records of a corpus, each of another family; those that were not trained on come first."""
-    family = np.array(families(ontology))
+    family = np.array(ontology.families)
     labelled = np.flatnonzero(corpus.primary >= 0)
     _, first = np.unique(family[corpus.primary[labelled]], return_index=True)
     shown = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.drawing.page import Section, page

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ecg_ontology.files import refuse_others, replacing
+from ecg_ontology import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.errors import UsageError
 from marecg.synth import challenge, findings

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.errors import OutputError
 from marecg.train.lightning_module import Pretraining

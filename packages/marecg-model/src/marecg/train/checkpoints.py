@@ -13,7 +13,7 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Checkpoint
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.corpus.batches import Batch
 from marecg.errors import CheckpointError
 from marecg.train.callbacks import AfterStep

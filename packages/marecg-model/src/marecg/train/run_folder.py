@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.config import LEADS
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus

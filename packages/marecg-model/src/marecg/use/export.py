@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.config import LEADS
 from marecg.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.errors import UsageError
 from marecg.model.readout import wide_width
 from marecg.use.embed import Readout, WideEmbeddings

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.errors import InputError, RecordError
 from marecg.evaluate.probe.linear import Choose
 from marecg.evaluate.tasks.task import Recordings

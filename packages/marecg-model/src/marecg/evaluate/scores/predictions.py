@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.files import replacing
+from ecg_ontology import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
 from marecg.evaluate.scores.metrics import Floats, macro_auc, resampled_macro_auc
