@@ -1,7 +1,8 @@
 """Commands that turn an ontology into other forms."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -9,6 +10,16 @@ import ecg_ontology
 from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, message, result
+
+
+class Edges(StrEnum):
+    """Kinds of edges that a control can do without; the ontology's own enumeration would load pydantic."""
+
+    subtype_of = "subtypeOf"
+    manifestation_of = "manifestationOf"
+    sibling = "sibling"
+    ring = "ring"
+
 
 OWN_SOURCES = Path("ontology")
 """From the root of the repository, the only sources whose bundle the package carries."""
@@ -72,7 +83,7 @@ def perturb(
     ] = None,
     flat: Annotated[bool, typer.Option("--flat", help="Leave every leaf its family alone.")] = False,
     drop: Annotated[
-        list[Literal["subtypeOf", "manifestationOf", "sibling", "ring"]] | None,
+        list[Edges] | None,
         typer.Option(help="Drop the edges of a kind, such as sibling; may be repeated.", show_default=False),
     ] = None,
     ontology: Source = None,
