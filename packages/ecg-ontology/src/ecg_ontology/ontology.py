@@ -94,6 +94,24 @@ class Ontology(Vocabulary):
 
         return cls(draft_from_networkx(graph, iri, **about), where=iri)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each family with its findings, whose labels a pointer tells."""
+        from html import escape
+
+        from ecg_ontology.layout import families
+
+        rows = [
+            f"<tr><th>{escape(self.nodes[root].label)}</th><td>"
+            + ", ".join(
+                f'<span title="{escape(node.label)}">{escape(node.abbr)}</span>'
+                for node, family in zip(self.nodes, families(self), strict=True)
+                if family == root and not node.root
+            )
+            + "</td></tr>"
+            for root in self.roots
+        ]
+        return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
+
     def save(self, path: str | Path) -> None:
         """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.
 

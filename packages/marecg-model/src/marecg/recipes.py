@@ -1,6 +1,11 @@
 """A recipe, everything that defines a run, and those that have a name (Table component-ablation).
 
 Each named one is derived from the one before it.
+
+Example:
+    >>> from marecg import recipes
+    >>> list(recipes.c3().objectives)
+    ['ar', 'jepa', 'view', 'gscl', 'msps', 'mpct']
 """
 
 from collections.abc import Callable

@@ -4,6 +4,7 @@ Shapes: B batch, C leads, L samples, M records, N concepts.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,12 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
+from marecg.drawing.page import table
 from marecg.errors import CorpusError
 
 CONCEPTS = 40
+SHOWN = 10
+"""Rows of each table in a notebook."""
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
 
@@ -107,6 +111,17 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: records by collection, and the most frequent leaves."""
+        collections = Counter(self.sources).most_common()
+        names = [node.abbr for node in self.ontology().nodes]
+        counts = dict(zip(names, self.y.sum(0).tolist(), strict=True))
+        leaves = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: -pair[1])
+        return f"<p>{len(self):,} records</p>" + "".join(
+            table((what, "records"), [(name, f"{count:,}") for name, count in pairs[:SHOWN]], numeric=(1,))
+            for what, pairs in (("collection", collections), ("leaf", leaves))
+        )
 
     def ontology(self) -> Ontology:
         """The installed ontology in the profile of the labels. Raises as `labelling_ontology` does."""

@@ -35,6 +35,12 @@ class MarEcg(Pretrained):
     Args:
         config: the shape of everything; `marecg.recipes.c3().model` is the paper's.
         ontology: whose enumeration the prototypes follow; the packaged one if None.
+
+    Example:
+        >>> from marecg import recipes
+        >>> model = MarEcg(recipes.tiny().model)
+        >>> model.config.width, tuple(model.prototypes.shape)
+        (64, (40, 32))
     """
 
     def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:

@@ -4,7 +4,7 @@ Shapes: B records, K leads given, L samples, T patches, D width, W wide readout.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args, overload
@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from marecg.config import LEADS
+from marecg.drawing.page import table
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, WindowFeatures, join, recording, stacked, windows
 from marecg.errors import CheckpointError, UsageError
@@ -27,21 +28,45 @@ BATCH = 32
 
 
 class Embeddings(NamedTuple):
-    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t."""
+    """h_rhythm [B, D] and H̄ [B, T, D] as float32 arrays; patch i of H̄ begins at sample i·S_t.
+
+    Example:
+        >>> Embeddings(np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)).rhythm.shape
+        (2, 64)
+    """
 
     rhythm: NDArray[np.float32]
     patch: NDArray[np.float32]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the arrays by name, with their shapes."""
+        return _shapes(self._asdict())
 
 
 class WideEmbeddings(NamedTuple):
     """`Embeddings`, and the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
 
     `encode` gives them for one record: [D], [T, D] and [W].
+
+    Example:
+        >>> h_BD, h_BTD = np.zeros((2, 64), np.float32), np.zeros((2, 139, 64), np.float32)
+        >>> WideEmbeddings(h_BD, h_BTD, np.zeros((2, 300), np.float32)).wide.shape
+        (2, 300)
     """
 
     rhythm: NDArray[np.float32]
     patch: NDArray[np.float32]
     wide: NDArray[np.float32]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the arrays by name, with their shapes."""
+        return _shapes(self._asdict())
+
+
+def _shapes(arrays: Mapping[str, NDArray[np.float32]]) -> str:
+    """A table of arrays, without their numbers."""
+    rows = [(name, " × ".join(map(str, array.shape)), str(array.dtype)) for name, array in arrays.items()]
+    return table(("array", "shape", "type"), rows)
 
 
 Readout = Literal["rhythm", "wide"]
@@ -103,6 +128,13 @@ def embed(
             or named twice, the rate can't be, a value is masked, not finite or too large to compute with, or
             a record is shorter than a patch.
         CheckpointError: the model can't be loaded, or gives values that aren't finite.
+
+    Example:
+        >>> import marecg
+        >>> model = marecg.MarEcg(marecg.recipes.tiny().model)
+        >>> x_BKL = np.random.default_rng(0).normal(size=(1, 2, 2500))
+        >>> marecg.embed(model, x_BKL, fs=250, leads=["I", "II"]).rhythm.shape
+        (1, 64)
     """
     check_readout(readout)
     model = loaded(model)

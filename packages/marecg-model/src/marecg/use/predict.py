@@ -26,11 +26,21 @@ def predict(
 ) -> NDArray[np.float32]:
     """Return q over the N concepts of each record (eq. gscl-pred), float32 [B, N], without any probe.
 
-    Args: as for `embed`.
+    Args:
+        model: a model, or the name of one: a run, a model folder, an installed model, owner/name on the hub.
+        signals: [B, K, L] in mV.
+        fs: their sampling rate in Hz.
+        leads: the names of the K leads, in any order and of any case.
+        batch_size: windows per forward pass.
 
     Raises:
         UsageError: as for `embed`, or the model was trained without GSCL or without a label.
         CheckpointError: as for `embed`.
+
+    Example:
+        >>> q_BN = predict("marecg-small", x_BKL, fs=500, leads=["I", "II", "V1"])  # doctest: +SKIP
+        >>> q_BN.sum(1)  # doctest: +SKIP
+        array([1., 1.], dtype=float32)
     """
     model = loaded(model)
     return concepts(model, embed(model, signals, fs=fs, leads=leads, batch_size=batch_size).rhythm)

@@ -1,0 +1,64 @@
+"""The door of the package: what `dir` shows, what a notebook shows, and examples that run."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.marecg.report.test_page import Checked
+
+import ecg_ontology
+import marecg
+import marecg_cli
+from marecg.corpus.prepared import Corpus
+
+HOMES = sorted({*marecg._HOMES.values(), "marecg", "marecg.recipes", "marecg.overrides", "marecg.config"})
+
+
+def test_dir_shows_the_public_names_and_each_is_there() -> None:
+    assert dir(marecg) == sorted([*marecg.__all__, "__version__"])
+    assert all(getattr(marecg, name) is not None for name in dir(marecg))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = marecg.nothing
+
+
+def test_the_three_packages_tell_one_version() -> None:
+    assert marecg.__version__ == ecg_ontology.__version__ == marecg_cli.__version__
+    assert "__version__" in dir(ecg_ontology)
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_the_examples_of_the_public_names_run(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", marecg.__all__)
+def test_every_public_name_has_an_example(name: str) -> None:
+    assert ">>> " in (getattr(marecg, name).__doc__ or ""), name
+
+
+@pytest.mark.parametrize(("package", "command"), [("marecg", "marecg"), ("ecg_ontology", "ecgonto")])
+def test_a_package_runs_as_its_command(package: str, command: str) -> None:
+    argv = [sys.executable, "-m", package, "--version"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("marecg-cli ")
+    assert command
+
+
+def test_a_notebook_shows_arrays_by_shape_a_corpus_by_counts_and_an_ontology_by_family(
+    corpus_folder: Path,
+) -> None:
+    h_BD, h_BTD = np.zeros((2, 8), np.float32), np.zeros((2, 5, 8), np.float32)
+    shown = Checked(marecg.Embeddings(h_BD, h_BTD)._repr_html_()).text
+    assert "rhythm2 × 8float32patch2 × 5 × 8float32" in shown
+    corpus = Corpus.open(corpus_folder)
+    shown = Checked(corpus._repr_html_()).text
+    assert shown.startswith("10 recordscollectionrecords")
+    assert str(int(corpus.y.sum(0).max())) in shown
+    shown = Checked(ecg_ontology.load()._repr_html_()).text
+    assert "Rhythm" in shown
+    assert shown.count("AntMI") == 1
