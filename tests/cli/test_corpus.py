@@ -127,3 +127,17 @@ def test_arrays_are_prepared_with_what_the_options_say_of_them(
         assert ended.value.code == 2, wrong
         assert capsys.readouterr().err.count("\n") == 1
         assert not (tmp_path / "other").exists()
+
+
+def test_a_file_name_gives_the_terminal_no_orders(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "\x1b[2Jred"
+    folder.mkdir()
+    (folder / "a\x1b]0;b.hea").write_text("no header")
+    with pytest.raises(SystemExit):
+        main(["prepare", str(tmp_path), "--out", str(tmp_path / "out"), "--jobs", "1"])
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out + err
+    assert "\\x1b[2Jred" in out
+    assert "a\\x1b]0;b.hea" in err

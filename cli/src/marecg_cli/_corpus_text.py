@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from marecg_cli._output import console, message, result
+from marecg_cli._output import console, message, printable, result
 
 NAMED = 20
 """Records named one by one; of the others, how many there are."""
@@ -103,7 +103,8 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
         words = number == 0 or any(c.isalpha() for values in rows.values() for c in str(values[number - 1]))
         table.add_column(heading, justify="left" if words else "right")
     for name, values in rows.items():
-        table.add_row(name, *(f"{value:,}" if isinstance(value, int) else str(value) for value in values))
+        cells = (f"{value:,}" if isinstance(value, int) else str(value) for value in values)
+        table.add_row(*map(printable, (name, *cells)))
     console().print(title, table, sep="\n")
 
 

@@ -9,6 +9,7 @@ A message is a log record, as the warnings of the packages are, so -q and -v rul
 import json
 import logging
 import os
+import re
 import signal
 import sys
 from enum import StrEnum
@@ -32,6 +33,9 @@ OURS = ("marecg_cli", "marecg", "ecg_ontology")
 """Whose log records the commands print."""
 
 logger = logging.getLogger(__name__)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Format(StrEnum):
@@ -60,12 +64,17 @@ def result_json(value: Any) -> None:
 
 def message(text: str) -> None:
     """Print a message to stderr, where it does not disturb a pipe; -q leaves it out."""
-    logger.info("%s", text)
+    logger.info("%s", printable(text))
 
 
 def problem(text: str) -> None:
     """Print to stderr, -q or not, what could not be done."""
-    logger.error("%s", text)
+    logger.error("%s", printable(text))
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal would obey: a file can have any name."""
+    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def quiet() -> bool:
