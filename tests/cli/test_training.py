@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from marecg.corpus.prepare import prepare
+from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 
 
@@ -76,3 +78,18 @@ def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(
 def test_every_command_has_a_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(command, "--help") == 0
     assert f"Example: marecg {command}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_log_of_a_training_has_lines_and_no_bar(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_corpus(tmp_path / "wfdb", 6, 0)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    monkeypatch.setattr("marecg_cli._progress.PAUSE", 0.0)
+    given = [f"--set={each}" for each in ("train.max_steps=2", "train.batch_size=2")]
+    assert run("train", "--data", str(tmp_path / "corpus"), "--out", str(tmp_path / "run"), *given) == 0
+    lines = capsys.readouterr().err.splitlines()
+    steps = [line for line in lines if line.startswith("steps: ")]
+    assert [line.split(",")[0] for line in steps] == ["steps: 1 of 2 (50 %)", "steps: 2 of 2 (100 %)"]
+    assert all("records/s " in line and "loss " in line for line in steps)
+    assert "\r" not in "".join(lines)

@@ -12,6 +12,7 @@ import typer
 
 from marecg_cli._commands import one_of, the_one
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._progress import progress
 
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
@@ -55,7 +56,9 @@ def train(
     from marecg.recipes import by_name
     from marecg.train.run import train
 
-    run = train(override(by_name(recipe), set_ or []), data, out, resume=resume)
+    config = override(by_name(recipe), set_ or [])
+    with progress("steps") as tell:
+        run = train(config, data, out, resume=resume, watch=tell)
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 

@@ -98,13 +98,11 @@ class Ontology(Vocabulary):
         """What a notebook shows: each family with its findings, whose labels a pointer tells."""
         from html import escape
 
-        from ecg_ontology.layout import families
-
         rows = [
             f"<tr><th>{escape(self.nodes[root].label)}</th><td>"
             + ", ".join(
                 f'<span title="{escape(node.label)}">{escape(node.abbr)}</span>'
-                for node, family in zip(self.nodes, families(self), strict=True)
+                for node, family in zip(self.nodes, self.families, strict=True)
                 if family == root and not node.root
             )
             + "</td></tr>"

@@ -4,7 +4,7 @@ import csv
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from ecg_ontology import replacing
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.errors import OutputError
 from marecg.train.lightning_module import Pretraining
+
+Watch = Callable[[int, int, str], None]
+"""Is told the step, of how many, and what there is to say of it."""
 
 
 class AfterStep(lightning.Callback):
@@ -123,10 +126,15 @@ class Progress(AfterStep):
 
     `records/s` is over all ranks since this process began to train, `data` the share of the time in which
     rank 0 fetched batches.
+
+    Args:
+        metrics: what shows the row.
+        watch: is told the same in place of the bar.
     """
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, watch: Watch | None = None) -> None:
         self.metrics = metrics
+        self.watch = watch
         self.bar: tqdm[Any] | None = None
         self._began = 0.0
         self._records = 0
@@ -135,14 +143,14 @@ class Progress(AfterStep):
         """Begin at the step that the run is at."""
         assert isinstance(pl_module, Pretraining)
         self._began = time.perf_counter()
-        if trainer.is_global_zero:
+        if trainer.is_global_zero and self.watch is None:
             self.bar = tqdm(
                 total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
             )
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Advance; name the losses, and the skipped steps if there are any."""
-        if self.bar is None:
+        if not trainer.is_global_zero:
             return
         seconds, stream = time.perf_counter() - self._began, trainer.train_dataloader
         assert isinstance(stream, BatchStream)
@@ -153,8 +161,12 @@ class Progress(AfterStep):
         }
         if module.skipped_steps:
             shown["skipped"] = str(module.skipped_steps)
-        self.bar.set_postfix(shown, refresh=False)
-        self.bar.update()
+        if self.watch is not None:
+            note = ", ".join(f"{name} {value}" for name, value in shown.items())
+            self.watch(trainer.global_step, module.total_steps, note)
+        elif self.bar is not None:
+            self.bar.set_postfix(shown, refresh=False)
+            self.bar.update()
 
     def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
         """Leave the bar as it is, finished or not."""

@@ -27,7 +27,7 @@ from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision, labels
 from marecg.errors import CorpusError, StoppedError
 from marecg.recipes import Config
-from marecg.train.callbacks import Metrics, Monitors, Progress
+from marecg.train.callbacks import Metrics, Monitors, Progress, Watch
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
@@ -79,7 +79,14 @@ class CorpusData(lightning.LightningDataModule):
         return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
-def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | None = None) -> Run:
+def train(
+    config: Config,
+    data: str | Path,
+    out: str | Path,
+    *,
+    resume: bool | None = None,
+    watch: Watch | None = None,
+) -> Run:
     """Pretrain by a recipe on a prepared corpus; called again, go on from the newest whole checkpoint.
 
     Every step after a checkpoint draws what the unbroken run would have drawn. SIGTERM, SIGUSR1 and SIGINT
@@ -90,6 +97,7 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
         data: a folder that `marecg prepare` wrote.
         out: the run folder, new or begun by the same call.
         resume: True: refuse a folder without a run; False: refuse one with a run.
+        watch: is told of every step, with speed and losses; by default a bar on stderr is.
 
     Raises:
         CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
@@ -120,15 +128,20 @@ def train(config: Config, data: str | Path, out: str | Path, *, resume: bool | N
             claim(folder, config, corpus, ontology, resume=resume)
             _warn_of_leaks(corpus)
         stack.enter_context(stopping.listening())
-        return _run(config, folder, corpus, ontology, stopping)
+        return _run(config, folder, corpus, ontology, stopping, watch)
 
 
 def _run(
-    config: Config, folder: Path, corpus: Corpus, ontology: ecg_ontology.Ontology, stopping: Stopping
+    config: Config,
+    folder: Path,
+    corpus: Corpus,
+    ontology: ecg_ontology.Ontology,
+    stopping: Stopping,
+    watch: Watch | None,
 ) -> Run:
     """Train in a folder that is ours."""
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    trainer = _trainer(config, folder, metrics, stopping)
+    trainer = _trainer(config, folder, metrics, Progress(metrics, watch), stopping)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module = Pretraining(config, _network(config, ontology), steps)
     checkpoint = newest(folder)
@@ -201,7 +214,9 @@ def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
     return network
 
 
-def _trainer(config: Config, folder: Path, metrics: Metrics, stopping: Stopping) -> lightning.Trainer:
+def _trainer(
+    config: Config, folder: Path, metrics: Metrics, progress: Progress, stopping: Stopping
+) -> lightning.Trainer:
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     automatic: Literal["bf16-mixed", "32-true"] = "bf16-mixed" if bf16 else "32-true"
@@ -216,7 +231,7 @@ def _trainer(config: Config, folder: Path, metrics: Metrics, stopping: Stopping)
         callbacks=[
             metrics,
             Monitors(folder / "monitors.csv", train.monitor_every),
-            Progress(metrics),
+            progress,
             Checkpoints(folder, train.checkpoint_every, stopping),
         ],
         logger=False,
