@@ -82,7 +82,7 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
 
 def prototypes(model: MarEcg, sigma: float) -> Section:
     """The prototypes' cosines beside exp(−D/σ), the closeness that the graph asks for (eq. gscl-target)."""
-    order = model.ontology.by_family
+    order = list(model.ontology.by_family)
     names = [model.ontology.nodes[index].abbr for index in order]
     prototypes_NK = model.prototypes.cpu().numpy()[order]
     closeness_NN = np.exp(-model.ontology.distances[np.ix_(order, order)] / sigma)
