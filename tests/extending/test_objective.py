@@ -82,7 +82,7 @@ def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:
 
 def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(by_name(f"{mine}:recipe").objectives["length"])
-    for home in ("marecg.overrides", "marecg.recipes"):
+    for home in ("marecg.overrides", "marecg.recipe"):
         monkeypatch.setattr(f"{home}.installed", lambda: {"length": kind})
     assert override(c1(), ["length.weight=0.5"]).objectives["length"] == kind(weight=0.5)
     assert "length" not in registry.installed()

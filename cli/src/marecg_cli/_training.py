@@ -74,21 +74,28 @@ def recipes(
     Example: marecg recipes c3
     """
     from marecg.config import sources
-    from marecg.recipes import RECIPES, Config, by_name
+    from marecg.objectives.registry import installed
+    from marecg.recipes import COMPARISON, RECIPES, Config, by_name
     from marecg_cli._recipes_text import print_recipe, print_recipes
 
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
+    known = dict(sources(Config))
+    for prefix, kind in installed().items():
+        known |= dict(sources(kind, f"{prefix}."))
     built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
     if format_ is Format.json:
-        result_json({"recipes": built, "sources": dict(sources(Config))})
+        result_json({"recipes": built, "sources": known})
         return
     base = next(iter(RECIPES))
     if recipe:
         whole = by_name(base).model_dump(mode="json")
-        print_recipe(built[recipe], base, whole, dict(sources(Config)))
+        print_recipe(built[recipe], base, whole, known)
         message("The sources are those of the full-size values; what differs in tiny… fits two CPU cores.")
         return
-    print_recipes(built, {name: _about(make) for name, make in RECIPES.items()})
+    others = [name for name in COMPARISON if name.startswith(("tiny-", "small-"))]
+    shown = [name for name in RECIPES if name not in others]
+    print_recipes({name: built[name] for name in shown}, {name: _about(RECIPES[name]) for name in shown})
+    message(f"Other methods and controls have smaller sizes too: {', '.join(others)}.")
     message("marecg recipes NAME shows one as a whole, each value with its source.")
 
 
@@ -187,6 +194,12 @@ def texts(
 
 def _about(make: Callable[..., object]) -> str:
     """The first line of what builds a recipe; of one at another size, which one that is."""
+    from marecg.objectives.comparators import COMPARATORS
+
+    if isinstance(make, partial) and make.args[-1] in COMPARATORS:
+        return (COMPARATORS[make.args[-1]].__doc__ or "").partition("\n")[0]
+    if isinstance(make, partial) and make.func.__name__.startswith("_"):
+        return (make.func.__doc__ or "").partition("\n")[0]
     if isinstance(make, partial):
         return f"{make.args[0].__name__} at a size for two CPU cores."
     return (make.__doc__ or "").partition("\n")[0]

@@ -5,7 +5,7 @@ import math
 import torch
 from torch.nn.functional import normalize
 
-from marecg.objectives.view import nt_xent
+from marecg.objectives.contrast import nt_xent
 
 
 def test_the_loss_by_hand() -> None:

@@ -159,6 +159,11 @@ class SamplingConfig(Settings):
     balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
     shares: dict[str, float] = chosen({}, "share of the draws by source, such as of synthetic records")
     without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
+    codes_permuted: int | None = chosen(
+        None,
+        "a control: the seed by which records exchange their codes, so that no code fits its signal",
+        ge=0,
+    )
 
 
 class RegulariserConfig(Settings):

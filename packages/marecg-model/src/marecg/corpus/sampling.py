@@ -26,7 +26,7 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     """
     if not sampling.balance and not sampling.shares:
         return None
-    weight_M = _balanced(labels(corpus, sampling.without_codes), sampling.balance)
+    weight_M = _balanced(labels(corpus, sampling.without_codes, sampling.codes_permuted), sampling.balance)
     sources_M = np.array(corpus.sources)
     shares = dict(sampling.shares)
     missing = sorted(shares.keys() - set(corpus.sources))

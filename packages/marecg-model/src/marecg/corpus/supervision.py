@@ -56,6 +56,7 @@ class Supervision(NamedTuple):
         limits: RhythmThresholds | None = None,
         *,
         without_codes: Collection[str] = (),
+        codes_permuted: int | None = None,
         standardised: bool = False,
     ) -> Self:
         """Make it for a whole corpus, as the encoder's patches, σ and the thresholds of a run want it.
@@ -64,11 +65,11 @@ class Supervision(NamedTuple):
             corpus, ontology: the records, and what their codes mean.
             model: the patches, as many as its context has.
             soft, limits: of GSCL and MSPS.
-            without_codes: sources whose codes are not read: their records have no leaf.
+            without_codes, codes_permuted: see `labels`.
             standardised: mean RR and RR-CV as z-scores over the corpus.
         """
         soft, limits = soft or SoftTargets(), limits or RhythmThresholds()
-        y_MN = labels(corpus, without_codes)
+        y_MN = labels(corpus, without_codes, codes_permuted)
         targets = ontology.soft_targets(y_MN, sigma=soft.sigma, rule=soft.rule)
         rhythm = physiology(corpus.rpeaks, model, limits)
         known_M = rhythm.rate_M != Rate.NONE
@@ -118,7 +119,19 @@ class Supervision(NamedTuple):
         return self.rate_B != Rate.NONE
 
 
-def labels(corpus: Corpus, without_codes: Collection[str] = ()) -> NDArray[np.uint8]:
-    """The active leaves uint8 [M, N], none for records of the sources whose codes are not read."""
+def labels(
+    corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
+) -> NDArray[np.uint8]:
+    """The active leaves, uint8 [M, N].
+
+    Args:
+        corpus: the records.
+        without_codes: sources whose codes are not read: their records have no leaf.
+        codes_permuted: a seed; the records whose codes are read exchange them among each other.
+    """
     read_M = ~np.isin(corpus.sources, list(without_codes))
-    return corpus.y * read_M[:, None].astype(np.uint8)
+    y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)
+    if codes_permuted is not None:
+        rows = np.flatnonzero(read_M)
+        y_MN[rows] = y_MN[np.random.default_rng(codes_permuted).permutation(rows)]
+    return y_MN

@@ -1,7 +1,9 @@
-"""The small heads that only pretraining has: MSPS's MLPs, the view's projector, JEPA's predictor.
+"""The heads that only pretraining has: MLPs, projectors with batch norm, transformers from H to targets.
 
 Shapes: B batch, T patches, C leads, D width.
 """
+
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -18,8 +20,33 @@ class MLP(nn.Sequential):
         self.apply(init_linear)
 
 
+class BatchNormMLP(nn.Sequential):
+    """Linear maps of these widths with batch norm and ReLU between them, as projectors have them.
+
+    Statistics are always the batch's, so the head needs at least two records and keeps no running mean.
+    With `closing` the last map is normalised too, without a gain of its own.
+    """
+
+    def __init__(self, *widths: int, closing: bool = False) -> None:
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(widths[:-1]):
+            layers += [nn.Linear(inputs, outputs, bias=False), _batch_norm(outputs), nn.ReLU(inplace=True)]
+        layers.append(nn.Linear(widths[-2], widths[-1], bias=not closing))
+        if closing:
+            layers.append(_batch_norm(widths[-1], gain=False))
+        super().__init__(*layers)
+        self.apply(init_linear)
+
+
+def _batch_norm(width: int, *, gain: bool = True) -> nn.BatchNorm1d:
+    return nn.BatchNorm1d(width, affine=gain, track_running_stats=False)
+
+
 class Predictor(nn.Module):
-    """JEPA's predictor: a narrow factorised transformer from the online H to the EMA encoder's tokens."""
+    """A narrow factorised transformer from H to something at every token: for JEPA, the EMA encoder's tokens.
+
+    `outputs` is the width of what it says, the encoder's where None.
+    """
 
     def __init__(
         self,
@@ -30,19 +57,20 @@ class Predictor(nn.Module):
         depth: int,
         heads: int,
         mlp_ratio: int,
+        outputs: int | None = None,
     ) -> None:
         super().__init__()
         self.narrow = nn.Linear(encoder_width, width)
         self.lead = nn.Parameter(torch.empty(leads, width))
         self.position = nn.Parameter(torch.empty(positions, width))
         self.encoder = Encoder(width, depth, heads, mlp_ratio)
-        self.widen = nn.Linear(width, encoder_width)
+        self.widen = nn.Linear(width, outputs or encoder_width)
         for linear in (self.narrow, self.widen):
             init_linear(linear)
         for embedding in (self.lead, self.position):
             nn.init.trunc_normal_(embedding, std=0.02)
 
     def forward(self, h_BTCD: Tensor) -> Tensor:
-        """[B, T, C, D] → [B, T, C, D]."""
+        """[B, T, C, D] → [B, T, C, outputs]."""
         z_BTCW = self.narrow(h_BTCD) + (self.position[: h_BTCD.shape[1], None] + self.lead)
         return self.widen(self.encoder(z_BTCW))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Objectives from other packages, by the name that a recipe has for each."""
+"""The objectives that are no field of a recipe, by name: comparators, and those of other packages."""
 
 from functools import cache
 from importlib.metadata import entry_points
@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from pydantic import ConfigDict
 
 from marecg.errors import ConfigError
+from marecg.objectives.comparators import COMPARATORS
 from marecg.objectives.objective import ObjectiveConfig
 
 GROUP = "marecg.objectives"
@@ -20,12 +21,12 @@ class Elsewhere(ObjectiveConfig):
 
 @cache
 def installed() -> dict[str, type[ObjectiveConfig]]:
-    """The values of every objective that an installed package announces.
+    """The values of the comparators, and of every objective that an installed package announces.
 
     Raises:
-        ConfigError: one can't be loaded, or is no `ObjectiveConfig`.
+        ConfigError: one can't be loaded, is no `ObjectiveConfig`, or has the name of one of ours.
     """
-    found: dict[str, type[ObjectiveConfig]] = {}
+    found = dict(COMPARATORS)
     for entry in entry_points(group=GROUP):
         try:
             kind = entry.load()
@@ -33,5 +34,11 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
             raise ConfigError(f"can't be loaded ({error})", where=f"{GROUP}: {entry.name}") from error
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
             raise ConfigError(f"{entry.value} is no ObjectiveConfig", where=f"{GROUP}: {entry.name}")
+        if entry.name in COMPARATORS:
+            raise ConfigError(
+                "has the name of an objective of ours",
+                where=f"{GROUP}: {entry.name}",
+                remedy="Announce it under another name",
+            )
         found[entry.name] = kind
     return found

@@ -6,13 +6,12 @@ Shapes: B batch, K projection width (d_view).
 from collections.abc import Mapping
 from typing import ClassVar
 
-import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
 
 from marecg.config import Augmentation, ModelConfig, paper
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
+from marecg.objectives.contrast import nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Views
 
@@ -55,18 +54,3 @@ class View(Objective):
         second_BD = views.clean(self.settings.augmentation).rhythm_BD
         projected = (views.all_ranks(self.head(first_BD)), views.all_ranks(self.head(second_BD)))
         return {"view": nt_xent(*projected, self.settings.tau)}
-
-
-def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
-    """Each view finds its record's other view among all other views of the batch.
-
-    Args:
-        first_BK, second_BK: projections of h_rhythm, in the same record order; over all ranks, if there
-            are several, so that every record's negatives are the whole batch.
-        tau: τ_view.
-    """
-    views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
-    similarity = views_2BK @ views_2BK.T / tau
-    itself = torch.eye(len(views_2BK), dtype=torch.bool, device=views_2BK.device)
-    partner = torch.arange(len(views_2BK), device=views_2BK.device).roll(len(first_BK))
-    return cross_entropy(similarity.masked_fill(itself, -torch.inf), partner)

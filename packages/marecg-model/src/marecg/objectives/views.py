@@ -49,6 +49,7 @@ class Pass:
         self, model: MarEcg, signal: Signal, masked_BTC: Tensor, h_BTCD: Tensor, supervision: Supervision
     ) -> None:
         self._model = model
+        self._signal = signal
         self.x_BSCP, self.real_BS, _ = signal
         self.masked_BTC = masked_BTC
         self.h_BTCD = h_BTCD
@@ -63,8 +64,7 @@ class Pass:
     @cached_property
     def rhythm_BD(self) -> Tensor:
         """h_rhythm (eq. rhythm-pool)."""
-        self.reached.add("pool")
-        return self._model.pool(self.h_BTCD, self.real_BT)  # type: ignore[no-any-return]
+        return self.pooled(self.h_BTCD, self.real_BT)
 
     @cached_property
     def h_bar_BTD(self) -> Tensor:
@@ -77,6 +77,22 @@ class Pass:
         rhythm_BD = self.rhythm_BD
         self.reached.add("to_concepts")
         return self._model.to_concepts(rhythm_BD)  # type: ignore[no-any-return]
+
+    def pooled(self, h_BTCD: Tensor, real_BT: Tensor) -> Tensor:
+        """h_rhythm of some other H of the record, [B, D]."""
+        self.reached.add("pool")
+        return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
+
+    def part(self, start: int, stop: int) -> Tensor:
+        """H of the patches `start` to `stop`, encoded as a record of their own, [B, stop − start, C, D]."""
+        x_BSCP, real_BS, scale = self._signal
+        part = Signal(x_BSCP[:, start:stop], real_BS[:, start:stop], scale)
+        return _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
+
+    @torch.no_grad()
+    def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
+        """H of the same signal by other tokens and another encoder, [B, T, C, D]: only padding is hidden."""
+        return _clean_h(self._signal, self.h_BTCD.shape[1], tokens, encoder)
 
 
 class Views:
@@ -113,7 +129,7 @@ class Views:
         self.generator = generator
         self.all_ranks = all_ranks
         self.logits_BN: Tensor | None = None
-        self._clean: dict[Augmentation | None, Pass] = {}
+        self._clean: dict[tuple[Augmentation | None, int], Pass] = {}
 
     @cached_property
     def masked(self) -> Pass:
@@ -133,18 +149,26 @@ class Views:
         """The pass that codes and physiology supervise: the masked one, unless `clean.supervised`."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
-    def clean(self, augmentation: Augmentation | None = None) -> Pass:
-        """A pass with nothing masked, over the records as they are or augmented; one per kind and batch."""
-        if augmentation not in self._clean:
-            self._clean[augmentation] = self._cleanly(augmentation)
-        return self._clean[augmentation]
+    def clean(self, augmentation: Augmentation | None = None, number: int = 0) -> Pass:
+        """A pass with nothing masked, over the records as they are or augmented.
+
+        It is made once per augmentation and number: another number is another draw of crop and augmentation.
+        """
+        if (augmentation, number) not in self._clean:
+            self._clean[augmentation, number] = self._cleanly(augmentation)
+        return self._clean[augmentation, number]
+
+    @property
+    def first(self) -> Pass:
+        """The pass that the monitors look at: the masked one, or else the first that was made."""
+        if "masked" in self.__dict__ or not self._clean:
+            return self.masked
+        return next(iter(self._clean.values()))
 
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
         """H of the context [B, T, C, D] by other tokens and another encoder: only padding is hidden."""
-        x_BTCP = self._signal.x_BSCP[:, : self.model.config.context_patches]
-        padding_BTC = ~self._signal.real_BS[:, : x_BTCP.shape[1], None].expand(x_BTCP.shape[:3])
-        return encoder(tokens(x_BTCP, padding_BTC, self._signal.scale))  # type: ignore[no-any-return]
+        return _clean_h(self._signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def reached(self) -> set[str]:
@@ -205,6 +229,13 @@ class Views:
         normalised_BCL, scale = self.model.revin(x_BCL, n_valid_B)
         x_BSCP = patchify(normalised_BCL, shape.patch, shape.stride)
         return Signal(x_BSCP, full_patches(n_valid_B, x_BSCP.shape[1], shape.patch, shape.stride), scale)
+
+
+def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module) -> Tensor:
+    """H of a signal's first patches, by these tokens and this encoder, with padding alone hidden."""
+    x_BTCP = signal.x_BSCP[:, :patches]
+    padding_BTC = ~signal.real_BS[:, :patches, None].expand(x_BTCP.shape[:3])
+    return encoder(tokens(x_BTCP, padding_BTC, signal.scale))  # type: ignore[no-any-return]
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:

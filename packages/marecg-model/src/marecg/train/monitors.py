@@ -20,12 +20,12 @@ def monitor(outcome: Outcome) -> dict[str, float]:
     """
     views = outcome.views
     with torch.no_grad():
-        rhythm_BD = views.masked.rhythm_BD.detach().float()
+        rhythm_BD = views.first.rhythm_BD.detach().float()
     found = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
     if views.logits_BN is not None:
         found["entropy"] = entropy(views.logits_BN.detach().float())
     for name, loss in outcome.named.items():
-        (gradient,) = torch.autograd.grad(loss, views.masked.h_BTCD, retain_graph=True, allow_unused=True)
+        (gradient,) = torch.autograd.grad(loss, views.first.h_BTCD, retain_graph=True, allow_unused=True)
         found[f"grad_{name}"] = 0.0 if gradient is None else float(gradient.norm())
     return found
 

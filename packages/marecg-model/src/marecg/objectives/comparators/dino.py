@@ -1,0 +1,100 @@
+"""DINO: Caron et al., Emerging Properties in Self-Supervised Vision Transformers, ICCV 2021.
+
+Shapes: B batch, K prototypes.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, normalize
+
+from marecg.config import chosen
+from marecg.nn.attention import init_linear
+from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
+from marecg.objectives.objective import Part, Parts
+from marecg.objectives.views import Views
+
+
+class DinoConfig(MomentumConfig):
+    """Self-distillation from a slow network whose answers are centred and sharpened (arXiv:2104.14294).
+
+    Plain: two global views without small crops, one teacher temperature, prototypes trained from the start.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {"dino": "the slow network's assignment of the other view"}
+
+    tau: float = chosen(0.1, "DINO: the student's temperature", gt=0)
+    tau_slow: float = chosen(0.04, "DINO: the teacher's, where its warm-up begins", gt=0)
+    centring: float = chosen(0.9, "DINO: momentum of the centre", ge=0, lt=1)
+    hidden: int = chosen(2048, "DINO's head", gt=0)
+    outputs: int = chosen(256, "DINO: the bottleneck before the prototypes", gt=0)
+    prototypes: int = chosen(4096, "DINO has 65536 for a thousand classes and 1.3 M images", gt=0)
+
+    def build(self, parts: Parts) -> "Dino":
+        """The head, the slow network and the centre of its answers."""
+        return Dino(self, parts)
+
+
+class Dino(Momentum):
+    """The student's distribution of one view over prototypes follows the teacher's of the other."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    settings: DinoConfig
+    centre_K: Tensor
+
+    def __init__(self, settings: DinoConfig, parts: Parts) -> None:
+        super().__init__(settings, parts, _Head(parts.shape.width, settings))
+        self.register_buffer("centre_K", torch.zeros(settings.prototypes))
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`dino`; the centre moves with each micro-batch, alike on all ranks."""
+        first, second = self.settings.looks(views)
+        slow = [self.slowly_projected(views, seen).float() for seen in (first, second)]
+        pairs = ((first, slow[1]), (second, slow[0]))
+        terms = [
+            dino_loss(
+                self.projected(views, seen),
+                slow_BK - self.centre_K,
+                self.settings.tau,
+                self.settings.tau_slow,
+            )
+            for seen, slow_BK in pairs
+        ]
+        with torch.no_grad():
+            self.centre_K.lerp_(torch.cat(slow).mean(0), 1 - self.settings.centring)
+        return {"dino": (terms[0] + terms[1]) / 2}
+
+
+def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
+    """Cross-entropy of the student's distribution against the teacher's, which takes no gradient.
+
+    Args:
+        student_BK: logits; teacher_BK: centred logits, of another view of the same records.
+        tau, tau_slow: temperatures of either.
+    """
+    target_BK = (teacher_BK.detach() / tau_slow).softmax(-1)
+    return -(target_BK * (student_BK / tau).log_softmax(-1)).sum(-1).mean()
+
+
+class _Head(nn.Module):
+    """An MLP to a bottleneck on the sphere, and the cosine to every prototype."""
+
+    def __init__(self, width: int, settings: DinoConfig) -> None:
+        super().__init__()
+        hidden, outputs = settings.hidden, settings.outputs
+        self.bottleneck = nn.Sequential(
+            nn.Linear(width, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, hidden),
+            nn.GELU(),
+            nn.Linear(hidden, outputs),
+        )
+        self.apply(init_linear)
+        self.prototypes = nn.Parameter(torch.empty(settings.prototypes, outputs))
+        nn.init.trunc_normal_(self.prototypes, std=0.02)
+
+    def forward(self, h_BD: Tensor) -> Tensor:
+        """Logits over the prototypes, [B, K]."""
+        return linear(normalize(self.bottleneck(h_BD), dim=-1), normalize(self.prototypes, dim=-1))

@@ -1,0 +1,52 @@
+"""A control: codes as labels that know nothing of each other, in place of the graph.
+
+Shapes: B batch, N concepts, D width.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from marecg.config import chosen
+from marecg.nn.attention import init_linear
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Views
+
+
+class LabelsConfig(ObjectiveConfig):
+    """Active leaves as independent binary labels: what GSCL is without graph, prototypes and soft targets."""
+
+    captions: ClassVar[Mapping[str, str]] = {"labels": "cross-entropy of the leaves as independent labels"}
+
+    weight: float = chosen(0.5, "that of GSCL, in whose place it stands", ge=0)
+
+    def build(self, parts: Parts) -> "Labels":
+        """A linear map from h_rhythm to the leaves."""
+        return Labels(self, parts)
+
+
+class Labels(Objective):
+    """A linear map from h_rhythm; the pass is the one that codes supervise."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+
+    def __init__(self, settings: LabelsConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        self.leaves = [node.index for node in parts.ontology.nodes if not node.root]
+        self.to_leaves = nn.Linear(parts.shape.width, len(self.leaves))
+        init_linear(self.to_leaves)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`labels`."""
+        seen = views.supervised
+        y_BN = seen.supervision.y_BN[:, self.leaves]
+        return {"labels": labels_loss(self.to_leaves(seen.rhythm_BD), y_BN)}
+
+
+def labels_loss(logits_BN: Tensor, y_BN: Tensor) -> Tensor:
+    """Binary cross-entropy summed over the leaves, averaged over the records that have one."""
+    entropy_BN = binary_cross_entropy_with_logits(logits_BN, y_BN.to(logits_BN.dtype), reduction="none")
+    labelled_B = y_BN.any(-1)
+    return (entropy_BN.sum(-1) * labelled_B).sum() / labelled_B.sum().clamp(min=1)

@@ -1,0 +1,55 @@
+"""SimSiam: Chen & He, Exploring Simple Siamese Representation Learning, CVPR 2021.
+
+Shapes: B batch, K projection width.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from marecg.config import chosen
+from marecg.nn.heads import BatchNormMLP
+from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
+from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.views import Views
+
+
+class SimsiamConfig(TwoViewsConfig):
+    """Prediction of the other view's projection, which takes no gradient (arXiv:2011.10566)."""
+
+    captions: ClassVar[Mapping[str, str]] = {"simsiam": "prediction of the other view's projection"}
+
+    outputs: int = chosen(2048, "SimSiam: the projection, as wide as its encoder", gt=0)
+    hidden: int = chosen(512, "SimSiam: the predictor's bottleneck, a quarter of the projection", gt=0)
+
+    def build(self, parts: Parts) -> "Simsiam":
+        """Projector and predictor."""
+        return Simsiam(self, parts)
+
+
+class Simsiam(Objective):
+    """A predictor from one view's projection to the other's, both ways; the target stands still."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    settings: SimsiamConfig
+
+    def __init__(self, settings: SimsiamConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        outputs = settings.outputs
+        self.projector = BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True)
+        self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`simsiam`."""
+        first_BK, second_BK = (
+            self.projector(over_batch(views, seen.rhythm_BD)) for seen in self.settings.looks(views)
+        )
+        there = simsiam_loss(self.predictor(first_BK), second_BK)
+        return {"simsiam": (there + simsiam_loss(self.predictor(second_BK), first_BK)) / 2}
+
+
+def simsiam_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
+    """−cos between prediction and target (SimSiam eq. 1); no gradient goes into the target."""
+    return -cosine_similarity(predicted_BK, target_BK.detach(), dim=-1).mean()

@@ -1,0 +1,107 @@
+"""TS-TCC: Eldele et al., IJCAI 2021.
+
+Time-Series Representation Learning via Temporal and Contextual Contrasting.
+
+Shapes: B batch, D width, H horizons, N records that a record is told from.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from marecg.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.attention import init_linear
+from marecg.nn.heads import MLP
+from marecg.nn.pooling import lead_mean
+from marecg.objectives.contrast import nt_xent
+from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.views import Views
+
+
+class TstccConfig(ObjectiveConfig):
+    """Temporal and contextual contrasting between a weak and a strong view (arXiv:2106.14112).
+
+    Weak is the rhythm-safe augmentation and strong the unconstrained one, for jitter-and-scale and
+    permutation-and-jitter. The past is encoded alone: our encoder, unlike theirs, sees both ways, and would
+    tell what it is asked for. The context is what the pool reads in the past, not a network of its own.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {
+        "temporal": "the other view's future from this one's past",
+        "contextual": "contrast of the two views' contexts",
+    }
+
+    lambda_temporal: float = chosen(1.0, "TS-TCC: λ_1", ge=0)
+    lambda_contextual: float = chosen(0.7, "TS-TCC: λ_2", ge=0)
+    tau: float = chosen(0.2, "TS-TCC: of the contextual contrast", gt=0)
+    reach: float = chosen(0.4, "share of the context that is predicted, as TS-TCC finds best", gt=0, lt=1)
+    outputs: int = chosen(128, "the projection of the contextual contrast", gt=0)
+
+    def build(self, parts: Parts) -> "Tstcc":
+        """A bilinear map for each horizon, and the projector."""
+        return Tstcc(self, parts)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The second view, and at most both again for their pasts."""
+        return Flops(3 * encoder_flops(shape), 0)
+
+
+class Tstcc(Objective):
+    """Each view's past finds its record's future in the other view; the pasts' contexts find each other."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    settings: TstccConfig
+
+    def __init__(self, settings: TstccConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        width, patches = parts.shape.width, parts.shape.context_patches
+        self.horizons = max(1, int(settings.reach * patches))
+        self.predictors = nn.ModuleList(nn.Linear(width, width) for _ in range(self.horizons))
+        self.predictors.apply(init_linear)
+        self.projector = MLP(width, width, settings.outputs)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`temporal` and `contextual`, from one moment that is drawn for the batch."""
+        weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
+        latest = weak.h_BTCD.shape[1] - self.horizons
+        draw = torch.rand((), generator=views.generator, device=views.generator.device)
+        now = 1 + int(draw * (latest - 1)) if latest > 1 else 1
+        contexts = [seen.pooled(seen.part(0, now), seen.real_BT[:, :now]) for seen in (weak, strong)]
+        futures = [lead_mean(seen.h_BTCD)[:, now : now + self.horizons] for seen in (strong, weak)]
+        temporal = []
+        for context_BD, future_BHD in zip(contexts, futures, strict=True):
+            predicted_BHD = torch.stack([predict(context_BD) for predict in self.predictors], 1)
+            temporal.append(temporal_loss(_gathered(views, predicted_BHD), _gathered(views, future_BHD)))
+        first_BK, second_BK = (views.all_ranks(self.projector(context_BD)) for context_BD in contexts)
+        return {
+            "temporal": (temporal[0] + temporal[1]) / 2,
+            "contextual": nt_xent(first_BK, second_BK, self.settings.tau),
+        }
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """λ_1 temporal + λ_2 contextual."""
+        return (
+            self.settings.lambda_temporal * named["temporal"]
+            + self.settings.lambda_contextual * named["contextual"]
+        )
+
+
+def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
+    """At each horizon a record's prediction finds its own future among the batch's.
+
+    Args:
+        predicted_BHD: W_k c_t for each horizon k.
+        future_BHD: z_{t+k} of the other view, in the same record order.
+    """
+    logits_HBB = torch.einsum("bhd,nhd->hbn", predicted_BHD, future_BHD)
+    own_HB = torch.arange(len(predicted_BHD), device=logits_HBB.device).expand(logits_HBB.shape[:2])
+    return cross_entropy(logits_HBB.flatten(0, 1), own_HB.flatten())
+
+
+def _gathered(views: Views, z_BHD: Tensor) -> Tensor:
+    """The rows of all ranks; what gathers takes one axis beside them."""
+    return views.all_ranks(z_BHD.flatten(1)).view(-1, *z_BHD.shape[1:])

@@ -1,0 +1,34 @@
+"""The two contrastive losses: among all views of a batch, and from queries to keys.
+
+Shapes: B batch, K projection width.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
+
+
+def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
+    """Each view finds its record's other view among all other views of the batch.
+
+    Args:
+        first_BK, second_BK: projections of h_rhythm, in the same record order; over all ranks, if there
+            are several, so that every record's negatives are the whole batch.
+        tau: the temperature.
+    """
+    views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
+    similarity = views_2BK @ views_2BK.T / tau
+    itself = torch.eye(len(views_2BK), dtype=torch.bool, device=views_2BK.device)
+    partner = torch.arange(len(views_2BK), device=views_2BK.device).roll(len(first_BK))
+    return cross_entropy(similarity.masked_fill(itself, -torch.inf), partner)
+
+
+def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
+    """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4).
+
+    Args:
+        query_BK, key_BK: in the same record order; only their directions count.
+        tau: the temperature.
+    """
+    similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
+    return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))

@@ -1,0 +1,137 @@
+"""The losses of other methods, each against loops over records that do what the paper says."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from marecg.nn.heads import BatchNormMLP
+from marecg.objectives.comparators.barlow import barlow_loss
+from marecg.objectives.comparators.byol import byol_loss
+from marecg.objectives.comparators.clocs import clocs_loss
+from marecg.objectives.comparators.dino import dino_loss
+from marecg.objectives.comparators.labels import labels_loss
+from marecg.objectives.comparators.masked_patches import masked_patch_loss
+from marecg.objectives.comparators.moco import moco_loss
+from marecg.objectives.comparators.simsiam import simsiam_loss
+from marecg.objectives.comparators.tstcc import temporal_loss
+
+
+@pytest.fixture
+def pair() -> tuple[Tensor, Tensor]:
+    drawn = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    return drawn[0], drawn[1]
+
+
+def cosine(one: Tensor, other: Tensor) -> float:
+    return float(one @ other / one.norm() / other.norm())
+
+
+def loop_info_nce(query: Tensor, key: Tensor, tau: float) -> float:
+    total = 0.0
+    for record in range(len(query)):
+        weights = [math.exp(cosine(query[record], one) / tau) for one in key]
+        total -= math.log(weights[record] / sum(weights))
+    return total / len(query)
+
+
+def test_moco_is_info_nce_over_the_keys_times_two_tau(pair: tuple[Tensor, Tensor]) -> None:
+    assert float(moco_loss(*pair, 0.2)) == pytest.approx(0.4 * loop_info_nce(*pair, 0.2))
+
+
+def test_clocs_goes_from_either_half_to_the_other(pair: tuple[Tensor, Tensor]) -> None:
+    there, back = loop_info_nce(*pair, 0.1), loop_info_nce(pair[1], pair[0], 0.1)
+    assert there != pytest.approx(back)
+    assert float(clocs_loss(*pair, 0.1)) == pytest.approx((there + back) / 2)
+
+
+def test_byol_is_the_squared_distance_of_directions(pair: tuple[Tensor, Tensor]) -> None:
+    first, second = (normalize(one, dim=-1) for one in pair)
+    expected = sum(float((first[i] - second[i]).square().sum()) for i in range(5)) / 5
+    assert float(byol_loss(*pair)) == pytest.approx(expected)
+
+
+def test_simsiam_is_minus_the_mean_cosine(pair: tuple[Tensor, Tensor]) -> None:
+    expected = -sum(cosine(one, other) for one, other in zip(*pair, strict=True)) / 5
+    assert float(simsiam_loss(*pair)) == pytest.approx(expected)
+
+
+def test_barlow_sums_over_every_entry_of_the_correlation() -> None:
+    first, second = torch.randn(2, 40, 3, generator=torch.Generator().manual_seed(1))
+    expected = 0.0
+    for i in range(3):
+        for j in range(3):
+            one, other = first[:, i], second[:, j]
+            spread = one.std(correction=0) * other.std(correction=0)
+            c = float(((one - one.mean()) * (other - other.mean())).mean() / spread)
+            expected += (1 - c) ** 2 if i == j else 0.01 * c**2
+    assert float(barlow_loss(first, second, 0.01)) == pytest.approx(expected, rel=1e-3)
+
+
+def test_barlow_is_least_where_views_agree_and_outputs_do_not() -> None:
+    alike = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    assert float(barlow_loss(alike, 3 * alike + 2, 1.0)) == pytest.approx(0, abs=1e-6)
+
+
+def test_dino_is_the_cross_entropy_of_sharpened_answers(pair: tuple[Tensor, Tensor]) -> None:
+    student, teacher = pair
+    expected = 0.0
+    for row in range(5):
+        sharp = [math.exp(float(value) / 0.04) for value in teacher[row]]
+        soft = [math.exp(float(value) / 0.1) for value in student[row]]
+        for one, other in zip(sharp, soft, strict=True):
+            expected -= one / sum(sharp) * math.log(other / sum(soft)) / 5
+    assert float(dino_loss(student, teacher, 0.1, 0.04)) == pytest.approx(expected)
+
+
+def test_the_temporal_contrast_asks_each_horizon_of_each_record() -> None:
+    predicted, future = torch.randn(2, 3, 2, 4, generator=torch.Generator().manual_seed(0))
+    expected = 0.0
+    for horizon in range(2):
+        for record in range(3):
+            weights = [math.exp(float(predicted[record, horizon] @ one)) for one in future[:, horizon]]
+            expected -= math.log(weights[record] / sum(weights)) / 6
+    assert float(temporal_loss(predicted, future)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real() -> None:
+    generator = torch.Generator().manual_seed(2)
+    predicted, x = torch.randn(2, 2, 3, 4, 6, generator=generator)
+    masked = torch.rand(2, 3, 4, generator=generator) < 0.5
+    real = torch.tensor([[True, True, True], [True, True, False]])
+    errors = []
+    for b, t, c in torch.cartesian_prod(torch.arange(2), torch.arange(3), torch.arange(4)).tolist():
+        if masked[b, t, c] and real[b, t]:
+            patch = x[b, t, c]
+            target = (patch - patch.mean()) / patch.std()
+            errors.append(float((predicted[b, t, c] - target).square().mean()))
+    assert float(masked_patch_loss(predicted, x, masked, real)) == pytest.approx(
+        sum(errors) / len(errors), rel=1e-4
+    )
+    assert float(masked_patch_loss(predicted, x, torch.zeros_like(masked), real)) == 0
+
+
+def test_labels_are_independent_and_records_without_any_count_for_nothing() -> None:
+    logits = torch.tensor([[0.0, 2.0], [5.0, 5.0]])
+    y = torch.tensor([[True, False], [False, False]])
+    expected = -math.log(0.5) - math.log(1 - 1 / (1 + math.exp(-2)))
+    assert float(labels_loss(logits, y)) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", [byol_loss, simsiam_loss, lambda q, k: moco_loss(q, k, 0.2)])
+def test_no_gradient_goes_into_a_target(loss, pair: tuple[Tensor, Tensor]) -> None:  # type: ignore[no-untyped-def]
+    first, second = (one.requires_grad_() for one in pair)
+    loss(first, second).backward()
+    assert first.grad is not None
+    assert second.grad is None
+
+
+def test_a_projector_uses_the_batch_and_remembers_none() -> None:
+    head = BatchNormMLP(4, 8, 3, closing=True)
+    x = torch.randn(16, 4)
+    torch.testing.assert_close(head(x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)
+    torch.testing.assert_close(head.train()(x), head.eval()(x))
+    assert not list(head.buffers())
+    assert [type(one) for one in head] == [nn.Linear, nn.BatchNorm1d, nn.ReLU, nn.Linear, nn.BatchNorm1d]
