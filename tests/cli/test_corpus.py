@@ -8,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from marecg.config import LEADS
+from marecg.errors import UsageError
+from marecg_cli.ecgonto import app as ecgonto
 from marecg_cli.marecg import app, main
 
 
@@ -141,3 +143,24 @@ def test_a_file_name_gives_the_terminal_no_orders(
     assert "\x1b" not in out + err
     assert "\\x1b[2Jred" in out
     assert "a\\x1b]0;b.hea" in err
+
+
+def test_a_table_of_codes_labels_records_and_coverage_counts_it(source: Path, tmp_path: Path) -> None:
+    table = tmp_path / "icd.csv"
+    table.write_text("ecg;dx\nE00001;I48.0\nE00001;Z99\nE00009;I48.0\n")
+    why = "subject_id\tpredicate_id\tobject_id\tmapping_justification\n"
+    mapping = tmp_path / "icd10.sssom.tsv"
+    mapping.write_text(f"{why}icd10:I48.0\tskos:broadMatch\tsnomedct:164889003\tsemapv:LexicalMatching\n")
+    options = ("--id-column", "ecg", "--code-column", "dx", "--vocabulary", "icd10", "--mapping", mapping)
+    code, _, err = run("prepare", source, "--out", tmp_path / "c", "--jobs", 1, "--codes", table, *options)
+    assert code == 0
+    assert "1 records with codes, 1 without a row, 1 ids without a record, 1 codes that reach no node" in err
+    assert "no such record: E00009" in err
+    assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
+    found = CliRunner().invoke(ecgonto, ["coverage", str(table), *map(str, options), "--format", "json"])
+    assert json.loads(found.stdout)["leaves"]["AF"] == 2
+
+
+def test_options_of_a_table_without_one_are_a_slip(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="of a table of codes"):
+        run("prepare", source, "--out", tmp_path / "c", "--vocabulary", "scp")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
+from marecg_cli._codes import CodeColumn, Codes, Concepts, IdColumn, Mapping, PatientColumn, code_table
 from marecg_cli._commands import one_of, the_one
 from marecg_cli._corpus_text import (
     print_accounts,
@@ -18,6 +19,7 @@ from marecg_cli._corpus_text import (
     print_comparison,
     print_statistics,
     print_table,
+    tell_codes,
     tell_quarantined,
 )
 from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
@@ -126,6 +128,15 @@ def prepare(
     units: Units = "mV",
     gain: Gain = None,
     key: Key = "",
+    codes: Annotated[
+        Path | None, typer.Option(help="A table with the records' codes, .csv, .tsv or .parquet.")
+    ] = None,
+    id_column: IdColumn = "",
+    code_column: CodeColumn = "",
+    patient_column: PatientColumn = "",
+    vocabulary: Codes = "snomed",
+    mapping: Mapping = None,
+    concepts: Concepts = None,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
@@ -134,7 +145,8 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ.
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ. With
+    --codes, a row per record and code, any source has labels: the table's take the place of the files' own.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
@@ -144,6 +156,7 @@ def prepare(
 
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
+    table = code_table(codes, id_column, code_column, patient_column, vocabulary, mapping, concepts)
     only = COLLECTIONS if corpus is Selection.paper else ()
     with progress("records") as tell:
         account = prepare(
@@ -156,6 +169,7 @@ def prepare(
             cluster=cluster,
             watch=lambda found, kept, bad: tell(kept + bad, found, f"{kept} kept, {bad} quarantined"),
             layout=layout,
+            codes=table,
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:
@@ -164,6 +178,7 @@ def prepare(
     print_accounts(account)
     print_comparison(compared)
     tell_quarantined(account["records"], out / "report.json")
+    tell_codes(account.get("codes"), out / "report.json")
 
 
 def stats(

@@ -48,6 +48,22 @@ def tell_quarantined(records: Sequence[Mapping[str, str]], report: Path) -> None
     _tell("quarantined", lines, f"in {report}")
 
 
+def tell_codes(account: Mapping[str, Any] | None, report: Path) -> None:
+    """How a table of codes met the records, if there was one: what is on one side only, what has no node."""
+    if account is None:
+        return
+    alone, rowless = account["ids_without_record"], account["records_without_row"]
+    nowhere = account["reaching_nothing"]
+    message(
+        f"code table: {account['records_with_codes']} records with codes, {len(rowless)} without a row, "
+        f"{len(alone)} ids without a record, {len(nowhere)} codes that reach no node"
+    )
+    _tell("without a row", rowless, f"in {report}")
+    _tell("no such record", alone, f"in {report}")
+    lines = [f"{each['code']} ({each['status']}), {each['records']} records" for each in nowhere]
+    _tell("reaches nothing", lines, f"in {report}")
+
+
 def print_statistics(found: Mapping[str, Any]) -> None:
     """The tables of `statistics.statistics`."""
     print_accounts(found)

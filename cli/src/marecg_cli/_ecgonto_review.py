@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ecg_ontology
+from marecg_cli._codes import CodeColumn, Concepts, IdColumn, Mapping, code_table
+from marecg_cli._codes import Codes as CodeVocabulary
 from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown
 from marecg_cli._output import Format, result, result_json
@@ -51,6 +53,11 @@ def coverage(
     sources: Annotated[
         list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
     ] = None,
+    id_column: IdColumn = "",
+    code_column: CodeColumn = "",
+    vocabulary: CodeVocabulary = "snomed",
+    mapping: Mapping = None,
+    concepts: Concepts = None,
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
@@ -58,10 +65,16 @@ def coverage(
 ) -> None:
     """Show what the codes of a corpus hit and miss.
 
+    With --id-column it is a table of a row per record and code, as `marecg prepare --codes` takes it.
+
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
     onto = ecg_ontology.load(ontology, profile)
-    found = ecg_ontology.coverage_of(onto, _read_corpus(corpus, sources or ()), rule)
+    table = code_table(
+        corpus if id_column else None, id_column, code_column, "", vocabulary, mapping, concepts
+    )
+    records = ecg_ontology.corpus_of(table) if table else _read_corpus(corpus, sources or ())
+    found = ecg_ontology.coverage_of(onto, records, rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return

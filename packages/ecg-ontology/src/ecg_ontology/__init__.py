@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ecg_ontology import listings, owl, perturb, reports
     from ecg_ontology.browse import write_page
     from ecg_ontology.building import built_files, stale_files, write_files
+    from ecg_ontology.code_tables import CodeTable, read_code_table
     from ecg_ontology.coded import CodedRecords
     from ecg_ontology.concepts import (
         Concept,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         Status,
         Tier,
     )
-    from ecg_ontology.corpora import Corpus, read_corpus
+    from ecg_ontology.corpora import Corpus, corpus_of, read_corpus
     from ecg_ontology.coverage import Coverage, coverage_of
     from ecg_ontology.diff import Difference, compare
     from ecg_ontology.diff_text import difference_text
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "building": ("built_files", "stale_files", "write_files"),
+    "code_tables": ("CodeTable", "read_code_table"),
     "coded": ("CodedRecords",),
     "concepts": (
         "Concept",
@@ -73,7 +75,7 @@ _HOMES = {
         "Status",
         "Tier",
     ),
-    "corpora": ("Corpus", "read_corpus"),
+    "corpora": ("Corpus", "corpus_of", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
     "drafts": ("Draft", "DraftConcept", "DraftRelation", "Erratum", "Header", "RoutingRow"),
@@ -105,6 +107,7 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "Branch",
     "Candidate",
+    "CodeTable",
     "CodedRecords",
     "Concept",
     "ConceptGraph",
@@ -143,6 +146,7 @@ __all__ = [
     "built_files",
     "candidate_rows",
     "compare",
+    "corpus_of",
     "coverage_of",
     "decision_counts",
     "difference_text",
@@ -164,6 +168,7 @@ __all__ = [
     "node_positions",
     "owl",
     "perturb",
+    "read_code_table",
     "read_corpus",
     "read_decisions",
     "read_new_codes",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from ecg_ontology.code_tables import CodeTable
 from ecg_ontology.concepts import Frozen
 from ecg_ontology.errors import InputError, UsageError
 
@@ -78,13 +79,25 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
     return _from_records(path, _headers(path))
 
 
+def corpus_of(table: CodeTable) -> Corpus:
+    """The codes of a user's table, as a corpus. Raises `InputError` where it names none.
+
+    Example:
+        >>> import ecg_ontology
+        >>> table = ecg_ontology.CodeTable(Path("t.csv"), {"a": ("164889003",), "b": ()}, {}, {})
+        >>> ecg_ontology.corpus_of(table).counts
+        {'164889003': 1}
+    """
+    return _from_records(table.path, tuple(table.codes.values()))
+
+
 def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> Corpus:
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
         raise InputError(
             f"names no code in any of its {len(records)} records",
             where=path,
-            remedy="Headers name theirs in a comment, #Dx: 164889003,426783006",
+            remedy="Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column",
         )
     return Corpus(name=str(path), counts=dict(counts), records=records)
 

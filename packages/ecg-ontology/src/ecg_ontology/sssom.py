@@ -31,6 +31,8 @@ COLUMNS = (
 REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
 """What SSSOM requires of every mapping."""
 SNOMED_PREFIXES = {SNOMED, "SNOMEDCT", "SCTID", "sctid", "SNOMED", "snomed"}
+TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
+"""Predicates by which a code may be replaced by the other."""
 SNOMED_IRIS = ("http://snomed.info/id/", "http://snomed.info/sct/", "https://snomed.info/id/")
 BUILT_IN = {
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -90,6 +92,26 @@ def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) ->
         )
         for row, place, code, node in read
     )
+
+
+def code_pairs(path: Path) -> list[tuple[str, str]]:
+    """The rows of a mapping between two vocabularies of codes: (subject, SNOMED CT identifier).
+
+    Only rows whose object means the same, or is broader, and is of SNOMED CT; a narrower one would say more
+    than the code does, and a denied one the opposite.
+
+    Raises:
+        SourceError: it can't be read or is no SSSOM table.
+    """
+    head, rows = _table(path)
+    prefixes = {**BUILT_IN, **curie_map(head)}
+    pairs = []
+    for row, _ in rows:
+        target = _code(row["object_id"], prefixes)
+        broad_enough = row["predicate_id"] in TRANSLATING and not row.get("predicate_modifier")
+        if broad_enough and target.isdecimal():
+            pairs.append((row["subject_id"], target))
+    return pairs
 
 
 def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:

@@ -59,8 +59,9 @@ class Plan:
         config: CorpusConfig,
         ontology: Ontology,
         layout: Layout | None = None,
+        codes: dict[str, Any] | None = None,
     ) -> "Plan":
-        """Plan a corpus; `layout` is what its arrays were said to be."""
+        """Plan a corpus; `layout` is what its arrays were said to be, `codes` which table gave codes."""
         about = {
             "format": index.FORMAT,
             "config": config.model_dump(mode="json"),
@@ -72,6 +73,7 @@ class Plan:
             "sources": sorted({candidate.root_name for candidate in candidates}),
             "records_sha256": sources_sha256(candidates),
             "arrays": layout.as_dict() if layout else None,
+            "codes": codes,
         }
         return cls(out, candidates, config, about)
 
@@ -170,6 +172,7 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
         "sources": "sources",
         "records_sha256": "records",
         "arrays": "array layout",
+        "codes": "code table",
     }
     return [
         word for key, word in words.items() if not isinstance(found, dict) or found.get(key) != planned[key]

@@ -20,10 +20,11 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import CodeTable, Ontology, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import report
+from marecg.corpus.codes import with_codes
 from marecg.corpus.plan import Plan, locked, read_json, write_json
 from marecg.corpus.prepare_record import Block, prepare_block
 from marecg.corpus.workers import workers
@@ -50,6 +51,7 @@ def prepare(
     cluster: str | None = None,
     watch: Watch | None = None,
     layout: Layout | None = None,
+    codes: CodeTable | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus; called again after an interruption, go on.
 
@@ -65,6 +67,7 @@ def prepare(
             under the same paths.
         watch: called whenever some more records are done.
         layout: what arrays among the sources are; without it, those in folders are passed over.
+        codes: a table that gives records their codes, whatever their files say (`codes.with_codes`).
 
     Returns:
         The report, as in `report.json` (`account.report`).
@@ -84,14 +87,18 @@ def prepare(
     layout = layout and layout.twelve()
     roots = [Path(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
-    plan = Plan.of(Path(out), candidates, config, ontology, layout)
+    account = None
+    if codes is not None:
+        beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table is no array
+        candidates, account = with_codes(beside, codes, ontology)
+    plan = Plan.of(Path(out), candidates, config, ontology, layout, codes.about if codes else None)
     with locked(plan.out):
         if plan.begin():
             logger.warning("%s is complete already: nothing was done", plan.out)
         else:
             with workers(len(candidates), jobs, cluster):
                 _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
-            _complete(plan)
+            _complete(plan, {} if account is None else {"codes": account})
         shutil.rmtree(plan.building, ignore_errors=True)
         result: dict[str, Any] = read_json(plan.out / "report.json")
         return result
@@ -164,8 +171,13 @@ def _head(file: BinaryIO, records: int, window: int) -> None:
     numpy.write_array_header_1_0(file, described)
 
 
-def _complete(plan: Plan) -> None:
-    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete."""
+def _complete(plan: Plan, further: dict[str, Any]) -> None:
+    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
+
+    Args:
+        plan: whose shards are all written.
+        further: what the report says beside the account of the records.
+    """
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
     quarantined = [entry for number in numbers for entry in read_json(plan.quarantine_file(number))]
@@ -181,7 +193,7 @@ def _complete(plan: Plan) -> None:
     )
     with replacing(plan.out / "index.parquet") as temporary:
         index.write(rows, temporary)
-    write_json(account, plan.out / "report.json")
+    write_json(account | further, plan.out / "report.json")
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
     write_json(plan.about | {"shards": shards}, plan.out / "corpus.json")

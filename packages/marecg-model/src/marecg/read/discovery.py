@@ -123,7 +123,8 @@ def sources_sha256(candidates: Sequence[Candidate]) -> str:
     digest = hashlib.sha256()
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
     for each in candidates:
-        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}\n".encode())
+        said = "" if each.stated is None else f" {tuple(each.stated)!r}"
+        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}{said}\n".encode())
     return digest.hexdigest()
 
 

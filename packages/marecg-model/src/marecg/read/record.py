@@ -8,7 +8,7 @@ Shapes: K leads as found, C all twelve (rows in `config.LEADS` order), L samples
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from marecg.config import LEADS
 from marecg.ecg.signal import order_leads
 from marecg.errors import Reason, RecordError
+from marecg.read.dx import NO_DIAGNOSIS
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,24 @@ class Record:
             raise RecordError(error.reason, error.problem, where=self.path) from error
 
 
+class Stated(NamedTuple):
+    """What a table of the user's says of a record, in place of what its file says.
+
+    Attributes:
+        codes: its codes, none where the table names it without any.
+        patient: its patient; None leaves the file's.
+    """
+
+    codes: tuple[str, ...]
+    patient: str | None = None
+
+    def on(self, record: Record) -> Record:
+        """The record with these codes."""
+        notes = tuple(note for note in record.notes if note != NO_DIAGNOSIS)
+        notes = notes if self.codes else (*notes, NO_DIAGNOSIS)
+        return replace(record, codes=self.codes, patient=self.patient or record.patient, notes=notes)
+
+
 class Unusable(NamedTuple):
     """Why a candidate can't be read, as its reader knew when it found it."""
 
@@ -84,6 +103,7 @@ class Candidate:
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.
+        stated: the codes and the patient that a table of the user's gives it.
     """
 
     root: Path
@@ -95,6 +115,7 @@ class Candidate:
     row: int = -1
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
+    stated: Stated | None = None
 
     def read(self, seconds: float | None = None) -> Record:
         """Read the record, or its first seconds. Raises `RecordError` when it can't be used."""
@@ -102,7 +123,8 @@ class Candidate:
             raise RecordError(*self.about, where=self.place)
         if not is_text(self._file):
             raise RecordError(Reason.path, "has a name that is not UTF-8", where=self.place)
-        return self.reader.read(self, seconds)
+        record = self.reader.read(self, seconds)
+        return record if self.stated is None else self.stated.on(record)
 
     @property
     def path(self) -> str:

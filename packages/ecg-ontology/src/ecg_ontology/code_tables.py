@@ -1,0 +1,230 @@
+"""A user's table of codes, one row per record and code, or one per record with a list of them.
+
+Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what the user brings: a mapping in
+SSSOM, or OMOP's CONCEPT table.
+"""
+
+import csv
+import hashlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from ecg_ontology.errors import InputError, UsageError
+from ecg_ontology.sssom import code_pairs
+
+CodeVocabulary = Literal["snomed", "icd10", "omop", "scp"]
+VOCABULARIES: tuple[str, ...] = get_args(CodeVocabulary)
+ID_COLUMN = "id"
+CODE_COLUMNS = ("code", "codes")
+"""What the column of codes is called where nobody says."""
+_SNOMED_OF_OMOP = {"SNOMED"}
+_LONGEST = 1 << 20
+"""Characters of a cell; the csv module's own limit is lower."""
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    r"""Codes and patients by record id.
+
+    Attributes:
+        path: the table.
+        codes: the codes of each record, in the order of the rows, each once; a record may have none.
+        patients: those that are named.
+        about: what makes it this table: hashes of the files, columns, vocabulary.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> table = Path(tempfile.mkdtemp()) / "codes.csv"
+        >>> _ = table.write_text("ecg,code\na,164889003\na,426783006\nb,\n")
+        >>> ecg_ontology.read_code_table(table, "ecg").codes
+        {'a': ('164889003', '426783006'), 'b': ()}
+    """
+
+    path: Path
+    codes: dict[str, tuple[str, ...]]
+    patients: dict[str, str]
+    about: dict[str, Any]
+
+
+def read_code_table(
+    path: str | Path,
+    id_column: str = ID_COLUMN,
+    code_column: str = "",
+    patient_column: str = "",
+    vocabulary: str = "snomed",
+    mapping: str | Path | None = None,
+    concepts: str | Path | None = None,
+) -> CodeTable:
+    r"""Read a table of codes, `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
+
+    Args:
+        path: the table.
+        id_column: names the record.
+        code_column: one code a row, or in Parquet a list of them; without it `code` or `codes`.
+        patient_column: names the patient; without it no patient is known from the table.
+        vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
+        mapping: a `.sssom.tsv` from these codes to SNOMED CT.
+        concepts: OMOP's CONCEPT table, for concept ids.
+
+    Raises:
+        InputError: a file can't be read, a row names no record, or a record has two patients.
+        UsageError: there is no such column or vocabulary.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> table = Path(tempfile.mkdtemp()) / "statements.csv"
+        >>> _ = table.write_text("id;code\n00001;NORM\n")
+        >>> ecg_ontology.read_code_table(table, vocabulary="scp").codes
+        {'00001': ('scp:NORM',)}
+    """
+    path = Path(path)
+    if vocabulary not in VOCABULARIES:
+        remedy = f"Choose one of {', '.join(VOCABULARIES)}"
+        raise UsageError(f"no vocabulary is called {vocabulary!r}", where="--vocabulary", remedy=remedy)
+    if concepts is not None and vocabulary != "omop":
+        remedy = "Add --vocabulary omop"
+        raise UsageError("a CONCEPT table is for OMOP's concept ids", where="--concepts", remedy=remedy)
+    names = _column_names(path)
+    code_column = code_column or next((name for name in CODE_COLUMNS if name in names), CODE_COLUMNS[0])
+    wanted = [name for name in (id_column, code_column, patient_column) if name]
+    if missing := [name for name in wanted if name not in names]:
+        problem = f"has no column {', '.join(missing)}"
+        raise UsageError(problem, where=path, remedy=f"It has {', '.join(map(str, names[:20]))}")
+    translate = _translation(vocabulary, mapping, concepts)
+    codes: dict[str, dict[str, None]] = {}
+    patients: dict[str, str] = {}
+    for place, (record, found, *patient) in _rows(path, wanted):
+        name = _text(record)
+        if not name:
+            raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
+        mine = codes.setdefault(name, {})
+        for code in found if isinstance(found, list) else [found]:
+            if text := _text(code):
+                mine.update(dict.fromkeys(translate(text)))
+        if patient and (whose := _text(patient[0])) and patients.setdefault(name, whose) != whose:
+            problem = f"record {name} has a second patient"
+            raise InputError(problem, where=f"{path}, {place}", remedy="Give each record one patient")
+    files = {"table": path, "mapping": mapping, "concepts": concepts}
+    about = {
+        "sha256": {what: _sha256(Path(file)) for what, file in files.items() if file is not None},
+        "columns": wanted,
+        "vocabulary": vocabulary,
+    }
+    return CodeTable(path, {name: tuple(found) for name, found in codes.items()}, patients, about)
+
+
+def _text(cell: object) -> str:
+    """A cell as text; of pandas' column of whole numbers with gaps, the whole number."""
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)
+    return "" if cell is None else str(cell).strip()
+
+
+# --- what a code of another vocabulary means
+
+
+def _translation(
+    vocabulary: str, mapping: str | Path | None, concepts: str | Path | None
+) -> Callable[[str], tuple[str, ...]]:
+    """A function from a code of the table to codes that an ontology can be asked for."""
+    names = _concepts(Path(concepts)) if concepts is not None else {}
+    known = frozenset(names.values())
+    pairs: dict[str, tuple[str, ...]] = {}
+    for subject, target in code_pairs(Path(mapping)) if mapping is not None else ():
+        key = _bare(subject)
+        pairs[key] = (*pairs.get(key, ()), target)
+
+    def translate(code: str) -> tuple[str, ...]:
+        code = names.get(code, code)
+        mapped = pairs.get(_bare(code))
+        if mapped is not None:
+            return mapped
+        whole = vocabulary == "snomed" or ":" in code or code in known
+        return (code if whole else f"{vocabulary}:{code}",)
+
+    return translate
+
+
+def _bare(code: str) -> str:
+    """A code without its vocabulary's name and without dots: hospitals write I48.0 and I480."""
+    return code.rpartition(":")[2].replace(".", "").upper()
+
+
+def _concepts(path: Path) -> dict[str, str]:
+    """OMOP concept id → SNOMED CT identifier, or a CURIE by the name of another vocabulary."""
+    columns = ["concept_id", "vocabulary_id", "concept_code"]
+    names = _column_names(path)
+    if missing := [name for name in columns if name not in names]:
+        raise InputError(f"is no CONCEPT table: it has no column {', '.join(missing)}", where=path)
+    found = {}
+    for _, (concept, vocabulary, code) in _rows(path, columns):
+        name = _text(vocabulary)
+        found[_text(concept)] = _text(code) if name in _SNOMED_OF_OMOP else f"{name.lower()}:{_text(code)}"
+    return found
+
+
+# --- rows
+
+
+def _column_names(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return [str(name) for name in _parquet(path).schema_arrow.names]
+    _, names = next(_lines(path), (1, []))
+    return names
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
+    """Each row's place in words and its cells in these columns."""
+    if path.suffix == ".parquet":
+        row = 0
+        for batch in _parquet(path).iter_batches(columns=sorted(set(columns))):
+            for cells in batch.to_pylist():
+                row += 1
+                yield f"row {row}", [cells[name] for name in columns]
+        return
+    lines = _lines(path)
+    _, names = next(lines)
+    places = [names.index(name) for name in columns]
+    for number, cells in lines:
+        if len(cells) != len(names):
+            problem = f"has {len(cells)} cells, and its header {len(names)}"
+            raise InputError(problem, where=f"{path}, line {number}")
+        yield f"line {number}", [cells[place] for place in places]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each line's number and cells; the header's first separator is the table's."""
+    if not path.is_file():
+        raise InputError("is no file" if path.exists() else "is not there", where=path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            head = file.readline(_LONGEST)
+            file.seek(0)
+            between = max("\t;,", key=head.count)
+            reader = csv.reader(file, delimiter=between)
+            for cells in reader:
+                if cells:
+                    yield reader.line_num, cells
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"can't be read as a table of codes ({error})", where=path) from error
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise UsageError("reading .parquet needs pyarrow", remedy="pip install pyarrow") from error
+    if not path.is_file():
+        raise InputError("is no file" if path.exists() else "is not there", where=path)
+    try:
+        return parquet.ParquetFile(path)
+    except (ArrowException, OSError) as error:
+        raise InputError(f"is no Parquet table ({str(error).splitlines()[0][:200]})", where=path) from error
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

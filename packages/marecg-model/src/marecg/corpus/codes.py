@@ -1,0 +1,99 @@
+"""A user's table of codes laid beside the records found: which row is whose, and what is left over.
+
+A record is called by its path below the folder that was given (`2024/a.dcm`), by the path without its ending,
+by its file's name with or without ending, or, in a file of many, by any of these with `/` and its row; where
+one file of many is all there is, by the row alone.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from ecg_ontology import CodeTable, Ontology
+from marecg.errors import CorpusError
+from marecg.read.record import Candidate, Stated, without_ending
+
+FEW = 3
+"""Records that an error names."""
+
+
+def with_codes(
+    candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
+) -> tuple[list[Candidate], dict[str, Any]]:
+    """Give each record what the table says of it.
+
+    Returns:
+        The candidates in their order, and the account: `records_with_codes` (how many the table gives one),
+        `records_without_row`, `ids_without_record`, and `reaching_nothing`, one entry (code, status, records)
+        per code of these records that has no node.
+
+    Raises:
+        CorpusError: an id of the table is the name of several records, or a record has two ids, or none of
+            the ids is a record.
+    """
+    owner = _owners(candidates, table)
+    if not owner:
+        ids, names = list(table.codes)[:FEW], [each.path for each in candidates[:FEW]]
+        problem = f"names no record that was found: it says {', '.join(ids) or 'nothing'}"
+        raise CorpusError(problem, where=table.path, remedy=f"Name records as {', '.join(names)}")
+    stated = []
+    for place, candidate in enumerate(candidates):
+        name = owner.get(place)
+        said = None if name is None else Stated(table.codes[name], table.patients.get(name))
+        stated.append(candidate if said is None else replace(candidate, stated=said))
+    carried = Counter(code for name in owner.values() for code in table.codes[name])
+    routes = {code: ontology.route(code) for code in sorted(carried)}
+    owned = set(owner.values())
+    account = {
+        "records_with_codes": sum(bool(table.codes[name]) for name in owned),
+        "records_without_row": [
+            f"{each.root_name}/{each.path}" for place, each in enumerate(candidates) if place not in owner
+        ],
+        "ids_without_record": [name for name in table.codes if name not in owned],
+        "reaching_nothing": [
+            {"code": code, "status": str(route.status), "records": carried[code]}
+            for code, route in routes.items()
+            if not route.nodes
+        ],
+    }
+    return stated, account
+
+
+def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]:
+    """The id of the table that each candidate goes by, by the candidate's place."""
+    paths: defaultdict[str, set[int]] = defaultdict(set)
+    names: defaultdict[str, set[int]] = defaultdict(set)
+    alone = len({each.file for each in candidates}) == 1
+    for place, candidate in enumerate(candidates):
+        for known, of_candidate in ((paths, _paths(candidate)), (names, _names(candidate, alone))):
+            for name in of_candidate & table.codes.keys():
+                known[name].add(place)
+    owner: dict[int, str] = {}
+    for name in table.codes:
+        mine = sorted(paths[name] or names[name])
+        if len(mine) > 1:
+            alike = ", ".join(candidates[place].path for place in mine[:FEW])
+            problem = f"{name} is the name of {len(mine)} records ({alike})"
+            raise CorpusError(problem, where=table.path, remedy="Name them by their paths, endings too")
+        for place in mine:
+            if place in owner:
+                problem = f"names {candidates[place].path} twice, as {owner[place]} and as {name}"
+                raise CorpusError(problem, where=table.path, remedy="Name each record one way")
+            owner[place] = name
+    return owner
+
+
+def _paths(candidate: Candidate) -> set[str]:
+    """A record's path, with and without its root."""
+    return {candidate.path, f"{candidate.root_name}/{candidate.path}"}
+
+
+def _names(candidate: Candidate, alone: bool) -> set[str]:
+    """What else a record can be called; another may be called the same."""
+    path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
+    file = path.rpartition("#")[0] if row else path
+    name = PurePosixPath(file).name
+    found = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
+    return found | {str(candidate.row)} if row and alone else found

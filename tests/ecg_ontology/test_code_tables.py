@@ -1,0 +1,109 @@
+"""A user's table of codes: a row per record and code, in any of four vocabularies."""
+
+import math
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import ecg_ontology
+from ecg_ontology import InputError, UsageError, read_code_table
+
+AF, SINUS = "164889003", "426783006"
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_rows_become_each_records_codes_in_order_and_once(tmp_path, between):
+    rows = ["ecg,who,dx", f"a,p1,{AF}", f"b,p2,{SINUS}", f"a,p1,{SINUS}", f"a,p1,{AF}", "c,,"]
+    table = write(tmp_path / "t.csv", "\n".join(rows).replace(",", between) + "\n")
+    found = read_code_table(table, "ecg", "dx", "who")
+    assert found.codes == {"a": (AF, SINUS), "b": (SINUS,), "c": ()}
+    assert found.patients == {"a": "p1", "b": "p2"}
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.float64()])
+def test_parquet_gives_codes_as_text_or_as_numbers(tmp_path, kind):
+    values = [None if math.isnan(float(code)) else code for code in (AF, SINUS, "nan")]
+    codes = pa.array(values) if kind == pa.string() else pa.array([v and int(v) for v in values], kind)
+    parquet.write_table(pa.table({"id": [7, 8, 9], "code": codes}), tmp_path / "t.parquet")
+    assert read_code_table(tmp_path / "t.parquet").codes == {"7": (AF,), "8": (SINUS,), "9": ()}
+
+
+def test_a_parquet_cell_may_hold_a_list(tmp_path):
+    table = pa.table({"id": ["a", "b", "c"], "codes": [[AF, SINUS], [], None]})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    assert read_code_table(tmp_path / "t.parquet").codes == {"a": (AF, SINUS), "b": (), "c": ()}
+
+
+def test_other_vocabularies_become_curies_unless_they_are_already(tmp_path):
+    table = write(tmp_path / "t.csv", "id,code\na,NORM\na,scp:IMI\n")
+    assert read_code_table(table, vocabulary="scp").codes == {"a": ("scp:NORM", "scp:IMI")}
+    assert read_code_table(table, vocabulary="icd10").codes == {"a": ("icd10:NORM", "scp:IMI")}
+
+
+HEAD = "subject_id\tpredicate_id\tpredicate_modifier\tobject_id\tmapping_justification\n"
+WHY = "semapv:ManualMappingCuration"
+
+
+def test_icd_10_is_mapped_by_the_users_sssom_with_or_without_dots(tmp_path):
+    rows = (
+        f"ICD10:I48.0\tskos:broadMatch\t\tSNOMEDCT:{AF}\t{WHY}\n",
+        f"ICD10:I47.1\tskos:narrowMatch\t\tSNOMEDCT:{SINUS}\t{WHY}\n",
+        f"ICD10:I47.2\tskos:exactMatch\tNot\tSNOMEDCT:{SINUS}\t{WHY}\n",
+    )
+    mapping = write(tmp_path / "icd10.sssom.tsv", HEAD + "".join(rows))
+    table = write(tmp_path / "t.csv", "id,code\na,I48.0\nb,I480\nc,I47.1\nd,I47.2\n")
+    found = read_code_table(table, vocabulary="icd10", mapping=mapping)
+    unmapped = {"c": ("icd10:I47.1",), "d": ("icd10:I47.2",)}
+    assert found.codes == {"a": (AF,), "b": (AF,)} | unmapped, "no narrower and no denied meaning"
+    assert set(found.about["sha256"]) == {"table", "mapping"}
+
+
+def test_omop_is_read_through_the_users_concept_table(tmp_path):
+    concept = write(
+        tmp_path / "CONCEPT.csv",
+        "concept_id\tconcept_name\tvocabulary_id\tconcept_code\n"
+        f'313217\tAtrial "fibrillation"\tSNOMED\t{AF}\n'
+        "45576876\tAF\tICD10CM\tI48.91\n",
+    )
+    header = "condition_occurrence_id,person_id,condition_concept_id,visit_occurrence_id"
+    table = write(tmp_path / "t.csv", f"{header}\n1,9,313217,v1\n2,9,45576876,v1\n3,8,77,v2\n")
+    columns = ("visit_occurrence_id", "condition_concept_id", "person_id", "omop")
+    found = read_code_table(table, *columns, concepts=concept)
+    assert found.codes == {"v1": (AF, "icd10cm:I48.91"), "v2": ("omop:77",)}
+    assert found.patients == {"v1": "9", "v2": "8"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("id,dx\na,1\n", UsageError, "no column code"),
+        ("id,code\n,1\n", InputError, "names no record"),
+        ("id,code\na,1,2\n", InputError, "3 cells"),
+        ("id,code,patient\na,1,p\na,2,q\n", InputError, "second patient"),
+        ("", UsageError, "no column"),
+    ],
+)
+def test_a_table_that_cannot_be_meant_is_refused(tmp_path, text, error, words):
+    patient = "patient" if "patient" in text else ""
+    with pytest.raises(error, match=words):
+        read_code_table(write(tmp_path / "t.csv", text), patient_column=patient)
+
+
+def test_what_is_no_table_is_refused(tmp_path):
+    for name, content in (("t.csv", b"\xff\xfe\x00"), ("t.parquet", b"no"), ("none.csv", None)):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError):
+            read_code_table(tmp_path / name)
+
+
+def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):
+    table = write(tmp_path / "t.csv", f"id,code\na,{AF}\na,{SINUS}\nb,\n")
+    found = ecg_ontology.coverage_of(onto, ecg_ontology.corpus_of(read_code_table(table)))
+    assert (found.leaves["AF"], found.records.records, found.records.without_leaf) == (1, 2, 1)
