@@ -3,6 +3,8 @@
 Shapes: B batch, N concepts, K concept width (d_c).
 """
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -16,5 +18,7 @@ def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
         prototypes_NK: P, rows on the unit sphere.
         tau: τ > 0.
     """
-    with torch.autocast(h_BK.device.type, enabled=False):  # 1/τ blows bf16's rounding up
+    device = h_BK.device.type
+    autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
+    with torch.autocast(device, enabled=False) if autocast else nullcontext():  # 1/τ blows bf16's rounding up
         return normalize(h_BK.float(), dim=-1) @ prototypes_NK.float().T / tau
