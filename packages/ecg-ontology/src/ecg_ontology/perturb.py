@@ -2,6 +2,15 @@
 
 Each is an ontology of its own: another IRI, concepts below it, so another sha256, and a title that says so.
 Concepts keep their indices, abbreviations, labels and texts, and codes their leaves; only edges change.
+
+Example:
+    >>> import ecg_ontology
+    >>> real = ecg_ontology.load()
+    >>> wrong = ecg_ontology.perturb.flat(real)
+    >>> [node.abbr for node in wrong.nodes] == [node.abbr for node in real.nodes]
+    True
+    >>> len(wrong.draft.relations) < len(real.draft.relations)
+    True
 """
 
 import random
