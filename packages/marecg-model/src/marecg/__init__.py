@@ -6,7 +6,7 @@ Load an encoder, embed any ECG, ask for its concepts; recipes and training are b
 Example:
     >>> import marecg
     >>> dir(marecg)
-    ['EcgEmbedder', 'Embeddings', 'MarEcg', 'WideEmbeddings', '__version__', 'embed', 'predict', 'recipes']
+    ['EcgClassifier', 'EcgEmbedder', 'Embeddings', 'MarEcg', 'WideEmbeddings', ..., 'predict', 'recipes']
 """
 
 from importlib import import_module
@@ -15,15 +15,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marecg import recipes
     from marecg.model.mar_ecg import MarEcg
+    from marecg.use.classifier import EcgClassifier
     from marecg.use.embed import Embeddings, WideEmbeddings, embed
     from marecg.use.predict import predict
     from marecg.use.sklearn import EcgEmbedder
 
     __version__: str
 
-__all__ = ["EcgEmbedder", "Embeddings", "MarEcg", "WideEmbeddings", "embed", "predict", "recipes"]
+__all__ = [
+    "EcgClassifier",
+    "EcgEmbedder",
+    "Embeddings",
+    "MarEcg",
+    "WideEmbeddings",
+    "embed",
+    "predict",
+    "recipes",
+]
 
 _HOMES = {
+    "EcgClassifier": "marecg.use.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
     "Embeddings": "marecg.use.embed",
     "MarEcg": "marecg.model.mar_ecg",

@@ -138,7 +138,7 @@ def embed(
     """
     check_readout(readout)
     model = loaded(model)
-    x_BKL = _records(signals, lead_places(leads))
+    x_BKL = records(signals, lead_places(leads))
     doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
@@ -202,8 +202,8 @@ def best_device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def _records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
-    """The array [B, K, L], if it is one."""
+def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
+    """The array [B, K, L] in float32, if it is one. Raises `UsageError` as `embed` does."""
     if any(map(np.ma.is_masked, [signals, *(signals if isinstance(signals, list | tuple) else ())])):
         raise UsageError("signals hold masked values", remedy="Fill them, or leave out those records")
     try:
