@@ -39,8 +39,9 @@ def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -
     assert codes
     for code in codes:
         exec(code, names)  # noqa: S102 (our own page)
-    assert names["embeddings"].rhythm.shape == (RECORDS, 16)
-    assert names["embeddings"].patch.shape == (RECORDS, 70, 16)
+    shape = names["model"].config
+    assert names["embeddings"].rhythm.shape == (RECORDS, shape.width)
+    assert names["embeddings"].patch.shape == (RECORDS, shape.patches(3500), shape.width)
 
 
 def test_the_example_of_the_card_runs(names: dict[str, Any]) -> None:

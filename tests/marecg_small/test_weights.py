@@ -1,0 +1,60 @@
+"""The package of weights: whole, small, found by name, and better than nothing at what it is for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import marecg
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.model.installed import installed
+from marecg.model.mar_ecg import MarEcg
+from marecg.synth import write_corpus
+
+PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"
+FOLDERS = {"marecg-small": "without_ptbxl_codes"}
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def model(request: pytest.FixtureRequest) -> MarEcg:
+    return MarEcg.from_pretrained(request.param)
+
+
+@pytest.fixture(scope="module")
+def hearts(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """Sixty synthetic hearts that no training has seen."""
+    folder = tmp_path_factory.mktemp("hearts")
+    write_corpus(folder / "wfdb", 60, 77, diagnoses=["AF", "NSR", "LBBB"])
+    prepare([folder / "wfdb"], folder / "prepared", jobs=1)
+    return Corpus.open(folder / "prepared")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_each_encoder_is_found_by_its_name_without_a_network(name: str) -> None:
+    assert installed(name) == PACKAGE / FOLDERS[name]
+
+
+def test_the_package_is_under_twenty_megabytes() -> None:
+    assert sum(path.stat().st_size for path in PACKAGE.rglob("*") if path.is_file()) < 20 * MEGABYTE
+
+
+def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept(model: MarEcg) -> None:
+    provenance = model.provenance
+    assert provenance is not None
+    assert provenance.sources["ptbxl"] == 2677
+    assert provenance.support is not None
+    assert provenance.support["AF"] > 100
+
+
+def test_a_heart_it_has_never_seen_lies_nearer_to_its_own_rhythm(model: MarEcg, hearts: Corpus) -> None:
+    numbers = {node.abbr: node.index for node in model.ontology.nodes}
+    x_BCL = hearts.signals(np.arange(len(hearts)))
+    q_BN: NDArray[np.float32] = marecg.predict(model, x_BCL, fs=500)
+    for abbr in ("AF", "LBBB"):
+        has_B = hearts.y[:, numbers[abbr]] == 1
+        own_B = q_BN[:, numbers[abbr]]
+        assert has_B.sum() > 5
+        assert own_B[has_B].mean() > 3 * own_B[~has_B].mean()
