@@ -8,7 +8,7 @@ STAGES = {
     "start": ("demo", "synth", "data"),
     "corpus": ("prepare", "stats", "audit", "gallery"),
     "train": ("recipes", "train", "ablate"),
-    "evaluate": ("probe", "table", "compare"),
+    "evaluate": ("probe", "finetune", "table", "compare"),
     "use": ("embed", "predict", "export", "report"),
     "develop": ("bench", "texts"),
 }

@@ -78,8 +78,8 @@ def evaluate(
         trials[ZERO_SHOT] = [zero]
     for method in methods:
         method.verify()
-    report = _report(subject, usable, recordings, request, found, trials, run)
-    _keep(home, report, recordings, usable, trials)
+    report = report_on(subject, usable, recordings, request, found, trials, run)
+    keep(home, report, recordings, usable, trials)
     return report
 
 
@@ -164,7 +164,7 @@ def _zero_shot(subject: Subject, found: Mapping[str, Features], task: Task) -> T
     return zero_shot(model, found[ENCODER].x_RF[test], task, onto)
 
 
-def _report(
+def report_on(
     subject: Subject,
     task: Task,
     recordings: Recordings,
@@ -214,7 +214,7 @@ def _counts(task: Task, found: Collection[Features]) -> Counts:
     )
 
 
-def _keep(
+def keep(
     home: Path, report: Report, recordings: Recordings, task: Task, trials: Mapping[str, list[Trial]]
 ) -> None:
     """Keep the report, and what every row says of every test record."""

@@ -1,0 +1,53 @@
+"""Fine-tuning as a protocol: its rows, its draws, and a model that stays as it is."""
+
+from pathlib import Path
+
+import pytest
+
+from marecg.errors import UsageError
+from marecg.evaluate.finetune import finetune
+from marecg.evaluate.table import measured
+from marecg.use.tuning import Tuning
+from marecg_cli.marecg import main
+
+
+@pytest.fixture(scope="module")
+def before(run_folder: Path) -> bytes:
+    return (run_folder / "model" / "model.safetensors").read_bytes()
+
+
+def test_each_of_the_layers_has_a_row_in_report_and_table(
+    before: bytes, run_folder: Path, ptbxl_root: Path
+) -> None:
+    how = [Tuning(layers, epochs=2) for layers in ("head", "all")]
+    report = finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(0.5, 1.0), seeds=2)
+    assert report.protocol == "finetune"
+    cells = {(cell.method, cell.fraction): cell for cell in report.cells}
+    head, whole = "encoder, fine-tuned (head)", "encoder, fine-tuned (all)"
+    assert set(cells) == {(name, share) for name in (head, whole) for share in (0.5, 1.0)}
+    assert [cells[head, share].seeds for share in (0.5, 1.0)] == [2, 1]
+    assert cells[head, 0.5].records < cells[head, 1.0].records == report.records.train
+    assert all(1 <= epoch <= 2 for cell in report.cells for epoch in cell.chosen)
+    assert cells[whole, 1.0].versus_encoder is not None
+    assert cells[head, 1.0].dimension == 16
+    rows = measured([run_folder], "finetune")
+    assert {row.method for row in rows} == {head, whole}
+    assert (run_folder / "model" / "model.safetensors").read_bytes() == before
+
+
+def test_the_command_prints_its_rows(
+    run_folder: Path, ptbxl_root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"finetune {run_folder} --task ptbxl-super --root {ptbxl_root} --fraction 1 --epochs 1"
+    with pytest.raises(SystemExit) as end:
+        main([*words.split(), "--layers", "last:1"])
+    assert end.value.code == 0
+    assert "fine-tuned (last:1)" in capsys.readouterr().out
+
+
+def test_layers_that_are_not_there_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(UsageError, match="no layers 'tail'"):
+        Tuning("tail")
+    with pytest.raises(SystemExit) as end:
+        main(["finetune", "nowhere", "--root", "nowhere", "--layers", "tail"])
+    assert end.value.code == 2
