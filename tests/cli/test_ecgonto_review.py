@@ -138,6 +138,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("rules",),
         ("snomed", tmp_path / "gps.txt"),
         ("export", tmp_path / "graph.owl"),
+        ("perturb", "--flat", tmp_path / "flat.json"),
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
     ]
     named = (command.name or command.callback.__name__ for command in ecgonto.app.registered_commands)

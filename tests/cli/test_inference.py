@@ -255,7 +255,9 @@ def test_a_prediction_names_concepts_with_their_neighbours(
         shares = [neighbour["probability"] for neighbour in concept["neighbours"]]
         assert shares == sorted(shares, reverse=True)
     by_name = {concept["abbr"]: concept for concept in found}
-    assert set(by_name["AntMI"]) == {"index", "abbr", "label", "probability", "neighbours"}
+    assert set(by_name["AntMI"]) == {
+        "index", "abbr", "label", "probability", "neighbours", "support"
+    }  # fmt: skip
     beside = {each["abbr"]: each for each in by_name["AntMI"]["neighbours"]}
     assert beside["AMI"] == {
         "index": onto.node("AMI").index,

@@ -104,7 +104,7 @@ def test_the_name_of_a_run_can_not_smuggle_markup_in(checked: Checked) -> None:
 def test_the_page_says_what_the_run_was_trained_on(checked: Checked, run: Path) -> None:
     model = MarEcg.from_pretrained(run / "model")
     assert model.ontology.sha256 in checked.text
-    assert re.search(r"10: .* 10|10: synth", checked.text.replace(",", ""))
+    assert re.search(r"\d+: \d+ of no published collection", checked.text)
     assert re.search(r"0:00:\d\d, on 1 × cpu", checked.text)
     assert '"monitor_every": 2' in checked.text
 
