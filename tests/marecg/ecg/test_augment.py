@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from marecg.ecg.augment import AUGMENTATIONS, rhythm_safe, unconstrained
+from marecg.ecg.augment import AUGMENTATIONS, _places, _resized, rhythm_safe, unconstrained
 from marecg.ecg.rpeaks import detect
 from marecg.synth import record
 
@@ -14,6 +14,11 @@ FS = 500
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
+
+
+def whole(records: Tensor) -> Tensor:
+    """No record has padding."""
+    return torch.full((len(records),), records.shape[-1])
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +33,7 @@ def records() -> Tensor:
 
 def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
     for seed in range(3):
-        moved = rhythm_safe(records, FS, generator(seed))
+        moved = rhythm_safe(records, whole(records), FS, generator(seed))
         kept, beats = 0, 0
         for before, after in zip(records.numpy(), moved.numpy(), strict=True):
             peaks, peaks_after = detect(before[0], FS), detect(after[0], FS)
@@ -38,7 +43,7 @@ def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
 
 
 def test_the_unconstrained_set_does_move_them(records: Tensor) -> None:
-    moved = unconstrained(records, FS, generator())
+    moved = unconstrained(records, whole(records), FS, generator())
     near = [
         np.abs(detect(after[0], FS)[:, None] - detect(before[0], FS)).min(1) <= 2
         for before, after in zip(records.numpy(), moved.numpy(), strict=True)
@@ -51,7 +56,9 @@ def test_the_unconstrained_set_does_move_them(records: Tensor) -> None:
 def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(
     records: Tensor, name: str
 ) -> None:
-    first, same, other = (AUGMENTATIONS[name](records, FS, generator(seed)) for seed in (1, 1, 2))
+    first, same, other = (
+        AUGMENTATIONS[name](records, whole(records), FS, generator(seed)) for seed in (1, 1, 2)
+    )
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
     assert first.shape == records.shape
@@ -60,17 +67,43 @@ def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(
 
 def test_an_augmentation_leaves_its_input_as_it_was(records: Tensor) -> None:
     before = records.clone()
-    unconstrained(records, FS, generator())
+    unconstrained(records, whole(records), FS, generator())
     assert torch.equal(records, before)
 
 
 def test_the_gain_of_a_lead_is_drawn_between_a_half_and_two(records: Tensor) -> None:
     leads = records[:, :, :2000]
     ratio = torch.cat(
-        [(rhythm_safe(leads, FS, generator(seed)).std(-1) / leads.std(-1)).flatten() for seed in range(5)]
+        [
+            (rhythm_safe(leads, whole(leads), FS, generator(seed)).std(-1) / leads.std(-1)).flatten()
+            for seed in range(5)
+        ]
     )
     low, high = ratio.quantile(0.02), ratio.quantile(0.98)
     assert low < 0.7
     assert high > 1.7
     assert ratio.min() > 0.45
     assert ratio.max() < 2.6
+
+
+@pytest.mark.parametrize("name", AUGMENTATIONS)
+def test_what_is_padding_stays_padding_and_moves_nothing(records: Tensor, name: str) -> None:
+    n_valid = torch.full((len(records),), 2500)
+    n_valid[::2] = records.shape[-1]
+    noise = torch.randn(records.shape, generator=generator(9))
+    real = torch.arange(records.shape[-1]) < n_valid[:, None, None]
+    padded, dirty = (
+        AUGMENTATIONS[name](torch.where(real, records, rest), n_valid, FS, generator())
+        for rest in (torch.zeros(()), noise)
+    )
+    assert not padded[~real.expand_as(padded)].any()
+    torch.testing.assert_close(padded, dirty)
+
+
+def test_the_crop_of_a_short_record_lies_in_the_record() -> None:
+    ramp = torch.arange(4700.0).expand(8, 12, -1).clone()
+    n_valid = torch.full((8,), 2500)
+    cropped = _resized(ramp, n_valid, 0.2 + 0.5 * _places(ramp, n_valid))
+    torch.testing.assert_close(
+        cropped[0, 0, [0, 1000, 2499]], torch.tensor([0.2, 0.2 + 0.5 * 1000 / 2499, 0.7]) * 2499
+    )

@@ -8,6 +8,11 @@ from torch import Tensor
 from marecg.objectives.msps import RhythmTarget, patch_position_losses, patch_rhythm_losses
 
 
+def all_real(records: int, patches: int) -> torch.Tensor:
+    """No patch holds padding."""
+    return torch.ones(records, patches, dtype=torch.bool)
+
+
 def rhythm(known: list[bool], rr: list[float], rate: list[int] | None = None) -> RhythmTarget:
     count = len(known)
     return RhythmTarget(
@@ -20,7 +25,7 @@ def rhythm(known: list[bool], rr: list[float], rate: list[int] | None = None) ->
 
 
 def test_an_undecided_head_pays_log_2_for_alternation_and_log_4_for_the_rate() -> None:
-    losses = patch_rhythm_losses(torch.zeros(2, 3, 7), rhythm([True, True], [0.6, 1.0]))
+    losses = patch_rhythm_losses(torch.zeros(2, 3, 7), rhythm([True, True], [0.6, 1.0]), all_real(2, 3))
     assert math.isclose(losses["alt"].item(), math.log(2), rel_tol=1e-6)
     assert math.isclose(losses["rate"].item(), math.log(4), rel_tol=1e-6)
 
@@ -30,15 +35,24 @@ def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch() -> None:
     out_BTR[0, :, 5], out_BTR[1, :, 5] = -1, 1  # 0.6 and 1.0 s are one deviation either side of 0.8 s
     target = rhythm([True, True], [0.6, 1.0])
     torch.testing.assert_close(
-        patch_rhythm_losses(out_BTR, target)["mrr"], torch.tensor(0.0), atol=1e-9, rtol=0
+        patch_rhythm_losses(out_BTR, target, all_real(*out_BTR.shape[:2]))["mrr"],
+        torch.tensor(0.0),
+        atol=1e-9,
+        rtol=0,
     )
-    torch.testing.assert_close(patch_rhythm_losses(torch.zeros(2, 3, 7), target)["mrr"], torch.tensor(1.0))
+    torch.testing.assert_close(
+        patch_rhythm_losses(torch.zeros(2, 3, 7), target, all_real(2, 3))["mrr"], torch.tensor(1.0)
+    )
 
 
 def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:
     out_BTR = torch.randn(3, 4, 7)
-    some = patch_rhythm_losses(out_BTR, rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2]))
-    without = patch_rhythm_losses(out_BTR[[0, 2]], rhythm([True, True], [0.6, 1.0], [0, 2]))
+    some = patch_rhythm_losses(
+        out_BTR, rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2]), all_real(*out_BTR.shape[:2])
+    )
+    without = patch_rhythm_losses(
+        out_BTR[[0, 2]], rhythm([True, True], [0.6, 1.0], [0, 2]), all_real(2, out_BTR.shape[1])
+    )
     for name, value in some.items():
         torch.testing.assert_close(value, without[name])
 
@@ -46,7 +60,10 @@ def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:
 def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere() -> None:
     out_BTR = torch.randn(2, 4, 7, requires_grad=True)
     sum(
-        patch_rhythm_losses(out_BTR, rhythm([False, False], [0.0, 0.0], [3, 3])).values(), torch.zeros(())
+        patch_rhythm_losses(
+            out_BTR, rhythm([False, False], [0.0, 0.0], [3, 3]), all_real(*out_BTR.shape[:2])
+        ).values(),
+        torch.zeros(()),
     ).backward()
     assert isinstance(out_BTR.grad, Tensor)
     assert not out_BTR.grad.any()
@@ -57,7 +74,7 @@ def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t() -
         right_BTK = torch.full((1, patches, 12), -50.0)
         for i in range(1, patches + 1):
             right_BTK[0, i - 1, (i - 1) * 8 // patches] = 50.0
-        losses = patch_position_losses(right_BTK, torch.full((1, patches), -1))
+        losses = patch_position_losses(right_BTK, torch.full((1, patches), -1), all_real(1, patches))
         assert losses["seq"] < 1e-6
 
 
@@ -67,5 +84,28 @@ def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss() -> None:
     expected = (
         sum(-out_BTK[0, place, 8:].log_softmax(0)[phase].item() for place, phase in ((0, 0), (2, 3))) / 2
     )
-    assert math.isclose(patch_position_losses(out_BTK, phase_BT)["phase"].item(), expected, rel_tol=1e-5)
-    assert patch_position_losses(out_BTK, torch.full((1, 4), -1))["phase"] == 0
+    assert math.isclose(
+        patch_position_losses(out_BTK, phase_BT, all_real(*phase_BT.shape))["phase"].item(),
+        expected,
+        rel_tol=1e-5,
+    )
+    assert patch_position_losses(out_BTK, torch.full((1, 4), -1), all_real(1, 4))["phase"] == 0
+
+
+def test_a_short_record_gives_the_losses_of_what_there_is_of_it() -> None:
+    generator = torch.Generator().manual_seed(3)
+    out_BTR, out_BTK = (torch.randn(3, 8, size, generator=generator) for size in (7, 12))
+    phase_BT = torch.randint(-1, 4, (3, 8), generator=generator)
+    target = rhythm([True, True, True], [0.6, 1.0, 1.4])
+    real_BT = all_real(3, 8)
+    real_BT[:, 5:] = False
+
+    def losses(rhythm_BTR: torch.Tensor, position_BTK: torch.Tensor) -> dict[str, torch.Tensor]:
+        named = patch_rhythm_losses(rhythm_BTR, target, real_BT)
+        return named | patch_position_losses(position_BTK, phase_BT, real_BT)
+
+    noise = torch.where(real_BT[..., None], 0, 100)
+    torch.testing.assert_close(losses(out_BTR, out_BTK), losses(out_BTR + noise, out_BTK - noise))
+    short = patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5))
+    for name, loss in short.items():
+        torch.testing.assert_close(losses(out_BTR, out_BTK)[name], loss)

@@ -29,7 +29,7 @@ peers.PATIENCE = timedelta(seconds=30)
 """
 SAME_VIEW_EVERYWHERE = """
 from marecg.ecg.augment import AUGMENTATIONS
-AUGMENTATIONS["rhythm-safe"] = lambda x_BCL, fs, generator: 0.9 * x_BCL.roll(25, -1)
+AUGMENTATIONS["rhythm-safe"] = lambda x_BCL, n_valid_B, fs, generator: 0.9 * x_BCL.roll(25, -1)
 """
 
 

@@ -12,6 +12,7 @@ from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.errors import ConfigError
 from marecg.nn.revin import Scale
+from marecg.objectives import jepa
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
@@ -102,10 +103,35 @@ def test_the_same_draws_give_the_same_losses_and_others_others(batch: Batch) -> 
 def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
     net = network(small("tiny-c2p"))
     run(net, batch).named["jepa"].backward()
-    jepa = net.objectives["jepa"]
-    assert isinstance(jepa, Jepa)
-    assert all(parameter.grad is None for parameter in jepa.ema.parameters())
+    objective = net.objectives["jepa"]
+    assert isinstance(objective, Jepa)
+    assert all(parameter.grad is None for parameter in objective.ema.parameters())
     assert net.model.encoder.norm.weight.grad is not None
+
+
+def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Tensor] = []
+    loss = jepa.jepa_loss
+
+    def spy(predicted: Tensor, target: Tensor, asked_BTC: Tensor) -> Tensor:
+        asked.append(asked_BTC)
+        return loss(predicted, target, asked_BTC)
+
+    monkeypatch.setattr(jepa, "jepa_loss", spy)
+    short = batch._replace(n_valid_B=torch.tensor([2500, 4700, 3000, 2500]))
+    noisy = short.d_BCL.clone()
+    noisy[0, :, 2500:] = 900
+    noisy[2, :, 3000:] = -900
+    for name in ("tiny-c2", "tiny-c3"):
+        net = network(small(name))
+        before, after = run(net, short), run(net, short._replace(d_BCL=noisy))
+        for loss_name, value in before.named.items():
+            torch.testing.assert_close(value, after.named[loss_name], msg=f"{name} {loss_name}")
+        real_BT = before.views.masked.real_BT
+        assert asked.pop()[real_BT].any()
+        assert not asked.pop()[~real_BT].any()
 
 
 def test_the_lead_regulariser_hides_a_quarter_of_the_leads(

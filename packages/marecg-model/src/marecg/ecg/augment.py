@@ -1,7 +1,8 @@
 """Augmentations of a batch of signals for the second view (§subsec:auxiliary).
 
 `rhythm_safe` leaves every beat where it is; `unconstrained` also crops, stretches and blanks.
-Amplitudes are relative to each lead's standard deviation, so that a quiet lead stays readable.
+Amplitudes are relative to each lead's standard deviation, so that a quiet lead stays readable. A record ends
+where its padding begins: nothing is read from behind `n_valid`, and what comes back is zero there.
 
 Shapes: B batch, C leads, L samples.
 """
@@ -13,9 +14,10 @@ from torch import Tensor
 from torch.nn.functional import grid_sample
 
 
-def rhythm_safe(x_BCL: Tensor, fs: float, generator: torch.Generator) -> Tensor:
+def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
     """Mains hum, muscle and white noise, baseline wander and shift, and a gain per lead; no R-peak moves."""
-    std_BC1 = x_BCL.std(-1, keepdim=True)
+    real_B1L = _real(x_BCL, n_valid_B)
+    std_BC1 = _std(x_BCL, real_B1L)
     time_L = torch.arange(x_BCL.shape[-1], device=x_BCL.device) / fs
     draw = _Draw(x_BCL, generator)
     mains_B11 = torch.where(draw.record(0, 1) < 0.5, 50.0, 60.0)
@@ -25,19 +27,19 @@ def rhythm_safe(x_BCL: Tensor, fs: float, generator: torch.Generator) -> Tensor:
         + draw.lead(-0.25, 0.25)
         + draw.record(0, 0.05) * draw.noise()
     )
-    return draw.lead(0.5, 2) * (x_BCL + std_BC1 * disturbance_BCL)
+    return draw.lead(0.5, 2) * (x_BCL + std_BC1 * disturbance_BCL) * real_B1L
 
 
-def unconstrained(x_BCL: Tensor, fs: float, generator: torch.Generator) -> Tensor:
+def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
     """What `rhythm_safe` does, after a random resized crop and a blanked stretch of up to a fifth."""
     draw = _Draw(x_BCL, generator)
     share_B11 = draw.record(0.5, 1)
     start_B11 = draw.record(0, 1) * (1 - share_B11)
-    x_BCL = _resized(x_BCL, start_B11, share_B11)
-    place_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
+    place_B1L = _places(x_BCL, n_valid_B)
+    x_BCL = _resized(x_BCL, n_valid_B, start_B11 + share_B11 * place_B1L)
     blank_from_B11, blank_share_B11 = draw.record(0, 1), draw.record(0, 0.2)
-    blank_B1L = (place_L >= blank_from_B11) & (place_L < blank_from_B11 + blank_share_B11)
-    return rhythm_safe(x_BCL.masked_fill(blank_B1L, 0.0), fs, generator)
+    blank_B1L = (place_B1L >= blank_from_B11) & (place_B1L < blank_from_B11 + blank_share_B11)
+    return rhythm_safe(x_BCL.masked_fill(blank_B1L, 0.0), n_valid_B, fs, generator)
 
 
 AUGMENTATIONS = {"rhythm-safe": rhythm_safe, "unconstrained": unconstrained}
@@ -73,9 +75,28 @@ def _sine(frequency_B11: Tensor, phase_BC1: Tensor, time_L: Tensor) -> Tensor:
     return torch.sin(2 * math.pi * (frequency_B11 * time_L + phase_BC1))
 
 
-def _resized(x_BCL: Tensor, start_B11: Tensor, share_B11: Tensor) -> Tensor:
-    """Stretch the part [start, start + share) of each record to its whole length, by linear interpolation."""
-    place_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
-    along_B1L = 2 * (start_B11 + share_B11 * place_L) - 1
+def _real(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
+    """Where there is a record and no padding, bool [B, 1, L]."""
+    return torch.arange(x_BCL.shape[-1], device=x_BCL.device) < n_valid_B[:, None, None]
+
+
+def _std(x_BCL: Tensor, real_B1L: Tensor) -> Tensor:
+    """Each lead's standard deviation over the record, [B, C, 1]."""
+    count_B11 = real_B1L.sum(-1, keepdim=True)
+    mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / count_B11
+    diluted_BC1 = x_BCL.where(real_B1L, mean_BC1).std(-1, keepdim=True)  # the mean adds nothing to it
+    return diluted_BC1 * ((x_BCL.shape[-1] - 1) / (count_B11 - 1)).sqrt()
+
+
+def _places(x_BCL: Tensor, n_valid_B: Tensor) -> Tensor:
+    """How far along its record each sample stands, [B, 1, L]: 0 at the first, 1 at the last, then more."""
+    along_L = torch.linspace(0, 1, x_BCL.shape[-1], device=x_BCL.device)
+    return along_L * ((x_BCL.shape[-1] - 1) / (n_valid_B[:, None, None] - 1))
+
+
+def _resized(x_BCL: Tensor, n_valid_B: Tensor, place_B1L: Tensor) -> Tensor:
+    """Each record read at places between its first sample, 0, and its last, 1, by linear interpolation."""
+    last_B11 = (n_valid_B[:, None, None] - 1) / (x_BCL.shape[-1] - 1)
+    along_B1L = 2 * last_B11 * place_B1L.clamp(max=1) - 1
     grid_B1L2 = torch.stack([along_B1L, torch.zeros_like(along_B1L)], dim=-1)
     return grid_sample(x_BCL[:, :, None], grid_B1L2, align_corners=True, padding_mode="border")[:, :, 0]

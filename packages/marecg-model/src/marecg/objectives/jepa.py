@@ -61,10 +61,11 @@ class Jepa(Objective):
         )
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`jepa`, asked for at M."""
+        """`jepa`, asked for at M, where there is a record."""
         seen = views.masked
         target_BTCD = views.slow(*self._slow())
-        return {"jepa": jepa_loss(self.predictor(seen.h_BTCD), target_BTCD, seen.masked_BTC)}
+        asked_BTC = seen.masked_BTC & seen.real_BT[..., None]
+        return {"jepa": jepa_loss(self.predictor(seen.h_BTCD), target_BTCD, asked_BTC)}
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """The slow encoder follows."""
@@ -85,17 +86,17 @@ class Jepa(Objective):
         return slow[0], slow[1]
 
 
-def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, masked_BTC: Tensor) -> Tensor:
-    """Smooth-L1 between the prediction and the EMA encoder's tokens, LayerNormed, at the masked positions.
+def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) -> Tensor:
+    """Smooth-L1 between the prediction and the EMA encoder's tokens, LayerNormed, where it is asked for.
 
     Args:
         predicted_BTCD: the predictor's output.
         target_BTCD: the EMA encoder's H of the unmasked record; no gradient flows into it.
-        masked_BTC: bool; elsewhere nothing is asked.
+        asked_BTC: bool, the masked positions that hold no padding.
     """
     target_BTCD = layer_norm(target_BTCD.detach(), target_BTCD.shape[-1:])
     error_BTC = smooth_l1_loss(predicted_BTCD, target_BTCD, reduction="none").mean(-1)
-    return (error_BTC * masked_BTC).sum() / masked_BTC.sum().clamp(min=1)
+    return (error_BTC * asked_BTC).sum() / asked_BTC.sum().clamp(min=1)
 
 
 def _followed(model: MarEcg) -> nn.ModuleList:

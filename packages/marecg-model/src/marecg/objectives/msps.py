@@ -70,8 +70,10 @@ class Msps(Objective):
         known = seen.supervision
         target = RhythmTarget(known.alternates_B, known.rate_B, known.mean_rr_B, known.rr_cv_B, known.known_B)
         within_batch = self.settings.z_score == "batch"
-        named = patch_rhythm_losses(self.rhythm_head(seen.h_bar_BTD), target, z_score=within_batch)
-        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), known.phase_BT)
+        named = patch_rhythm_losses(
+            self.rhythm_head(seen.h_bar_BTD), target, seen.real_BT, z_score=within_batch
+        )
+        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), known.phase_BT, seen.real_BT)
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
         """L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. patch-rhythm-loss, eq. msps-loss)."""
@@ -96,17 +98,20 @@ class RhythmTarget(NamedTuple):
     known_B: Tensor
 
 
-def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget, *, z_score: bool = True) -> dict[str, Tensor]:
-    """L_alt, L_rate, L_mRR, L_cv: each record's statistics asked of every one of its patches.
+def patch_rhythm_losses(
+    out_BTR: Tensor, target: RhythmTarget, real_BT: Tensor, *, z_score: bool = True
+) -> dict[str, Tensor]:
+    """L_alt, L_rate, L_mRR, L_cv: each record's statistics asked of every one of its patches without padding.
 
     With `z_score` mean RR and RR-CV are standardised over the known records of the batch; else they are taken
     as they come. With none known, all are zero.
     """
     known_B = target.known_B
     count = known_B.sum().clamp(min=1)
+    patches_B = real_BT.sum(1).clamp(min=1)
 
     def over_known(loss_BT: Tensor) -> Tensor:
-        return (loss_BT.mean(1) * known_B).sum() / count
+        return ((loss_BT * real_BT).sum(1) / patches_B * known_B).sum() / count
 
     def squared(out_BT: Tensor, value_B: Tensor) -> Tensor:
         asked_B = _z_score(value_B, known_B) if z_score else value_B
@@ -123,22 +128,27 @@ def patch_rhythm_losses(out_BTR: Tensor, target: RhythmTarget, *, z_score: bool 
     }
 
 
-def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor) -> dict[str, Tensor]:
+def patch_position_losses(out_BTK: Tensor, phase_BT: Tensor, real_BT: Tensor) -> dict[str, Tensor]:
     """L_seq and L_phase: where in the sequence a patch stands, and where in its beat.
 
     Args:
         out_BTK: logits of K_p sequence buckets, then of K_φ phases.
         phase_BT: phases; −1 leaves the loss.
+        real_BT: bool; patches that hold padding leave both losses.
     """
-    batch, patches, classes = out_BTK.shape
+    _, patches, classes = out_BTK.shape
     buckets = classes - PHASES
     bucket_T = torch.arange(patches, device=out_BTK.device) * buckets // patches
-    seq = cross_entropy(out_BTK[..., :buckets].transpose(1, 2), bucket_T.expand(batch, patches))
-    usable_BT = phase_BT >= 0
+    asked_BT = bucket_T.where(real_BT, -1)
+    seq = cross_entropy(out_BTK[..., :buckets].transpose(1, 2), asked_BT, ignore_index=-1, reduction="sum")
+    usable_BT = (phase_BT >= 0) & real_BT
     phase_loss_BT = cross_entropy(
         out_BTK[..., buckets:].transpose(1, 2), phase_BT.long().clamp(min=0), reduction="none"
     )
-    return {"seq": seq, "phase": (phase_loss_BT * usable_BT).sum() / usable_BT.sum().clamp(min=1)}
+    return {
+        "seq": seq / real_BT.sum().clamp(min=1),
+        "phase": (phase_loss_BT * usable_BT).sum() / usable_BT.sum().clamp(min=1),
+    }
 
 
 def _z_score(value_B: Tensor, known_B: Tensor) -> Tensor:

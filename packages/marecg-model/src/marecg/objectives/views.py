@@ -192,7 +192,7 @@ class Views:
             n_valid_B = (n_valid_B - start_B * shape.stride).clamp(max=shape.context)
             supervision = supervision.later(start_B, shape)
         if augmentation is not None:
-            x_BCL = AUGMENTATIONS[augmentation](x_BCL, shape.fs, self.generator)
+            x_BCL = AUGMENTATIONS[augmentation](x_BCL, n_valid_B, shape.fs, self.generator)
         if self.cleaning.crop or augmentation is not None:
             signal = self._patches(x_BCL, n_valid_B)
         shape_BTC = (len(x_BCL), shape.context_patches, len(LEADS))
