@@ -37,6 +37,15 @@ def other_ontology(tmp_path: Path) -> ecg_ontology.Ontology:
     return ecg_ontology.load(tmp_path / "other.json")
 
 
+def relabel(bundle: Path) -> None:
+    """Another label, and no hash of its own that would tell."""
+    text = bundle.read_text(encoding="utf-8")
+    changed = json.loads(text.replace("trial fibrillation", "trial flickering"))
+    assert changed != json.loads(text)
+    del changed["bundle_sha256"]
+    bundle.write_text(json.dumps(changed), encoding="utf-8")
+
+
 def refuse_network(*_: object, **__: object) -> str:
     raise AssertionError("the network was asked")
 
@@ -64,6 +73,20 @@ def test_a_description_of_another_form_is_refused(saved: Path, change: dict[str,
     (saved / "config.json").write_text(json.dumps(description | change))
     with pytest.raises(CheckpointError, match=f"(?s)is no exported model.*{next(iter(change))}"):
         MarEcg.from_pretrained(saved)
+
+
+def test_a_label_that_was_changed_after_the_model_was_saved_is_refused(saved: Path) -> None:
+    relabel(saved / "ontology.json")
+    with pytest.raises(CheckpointError, match="was changed since the model was saved"):
+        MarEcg.from_pretrained(saved)
+
+
+def test_a_model_from_before_the_whole_bundle_was_hashed_still_loads(saved: Path) -> None:
+    description = json.loads((saved / "config.json").read_text())
+    assert description.pop("bundle") == ONTOLOGY.bundle_sha256
+    (saved / "config.json").write_text(json.dumps(description))
+    relabel(saved / "ontology.json")
+    assert MarEcg.from_pretrained(saved).ontology.sha256 == ONTOLOGY.sha256
 
 
 def test_whoever_may_read_the_folder_may_read_the_weights(saved: Path) -> None:

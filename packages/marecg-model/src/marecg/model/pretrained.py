@@ -36,11 +36,17 @@ _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
 
 
 class Description(Settings):
-    """What config.json says; `ontology` is the SHA-256 of the enumeration that the prototypes follow."""
+    """What config.json says.
+
+    Attributes:
+        ontology: SHA-256 of the enumeration that the prototypes follow.
+        bundle: SHA-256 of all that ontology.json says, labels and routing too; None in models of before.
+    """
 
     format: Literal[2] = 2
     leads: tuple[str, ...] = LEADS
     ontology: str
+    bundle: str | None = None
     model: ModelConfig
     provenance: Provenance | None = None
 
@@ -94,7 +100,10 @@ class Pretrained(nn.Module, ModelHubMixin):
 
     def _save_pretrained(self, save_directory: Path) -> None:
         description = Description(
-            ontology=self.ontology.sha256, model=self.config, provenance=self.provenance
+            ontology=self.ontology.sha256,
+            bundle=self.ontology.bundle_sha256,
+            model=self.config,
+            provenance=self.provenance,
         )
         config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
@@ -249,6 +258,12 @@ def _read(folder: Path) -> tuple[Description, Ontology]:
         raise CheckpointError(
             f"config.json names the enumeration {description.ontology}, ontology.json has {ontology.sha256}",
             where=folder,
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    if description.bundle not in (None, ontology.bundle_sha256):
+        raise CheckpointError(
+            "was changed since the model was saved: its labels, texts or routing are not config.json's",
+            where=folder / "ontology.json",
             remedy="Put back the ontology.json that it was saved with",
         )
     return description, ontology

@@ -47,6 +47,7 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
+    noted = {"bundle": ontology.bundle_sha256}  # no identity: another label makes no other run
     if not described.exists():
         if resume:
             raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
@@ -54,7 +55,7 @@ def claim(
             ontology.save(temporary)
         trained_on.write(corpus, folder)
         with replacing(described) as temporary:  # last: a folder that has it is a run
-            temporary.write_text(json.dumps(identity, indent=2), encoding="utf-8")
+            temporary.write_text(json.dumps(identity | noted, indent=2), encoding="utf-8")
         return
     if resume is False:
         raise UsageError(
@@ -69,9 +70,12 @@ def claim(
             where=folder,
             remedy="Go on with that version, or begin again in another folder",
         )
+    bundle = before.pop("bundle", None)
     if "corpus" not in before and _was_trained_on(folder, corpus):  # begun before the corpus was noted
         before["corpus"] = identity["corpus"]
     _compare(folder, before, identity, ontology)
+    if bundle is not None:  # runs of before noted none
+        _refuse_changed_bundle(folder, bundle)
     for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
         if _LEFT_OVER.fullmatch(path.name):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -118,6 +122,16 @@ def _begun_with(described: Path) -> dict[str, Any]:
             remedy="Put back a copy, or begin again in another folder",
         ) from error
     return before
+
+
+def _refuse_changed_bundle(folder: Path, noted: str) -> None:
+    """Refuse a run whose ontology.json isn't the one that it was begun with."""
+    if noted != ecg_ontology.load(folder / "ontology.json").bundle_sha256:
+        raise CheckpointError(
+            "was changed since the run was begun: its labels, texts or routing are not config.json's",
+            where=folder / "ontology.json",
+            remedy="Put back a copy, or begin again in another folder",
+        )
 
 
 def _compare(
