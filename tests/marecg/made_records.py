@@ -29,6 +29,21 @@ def make_ecg(seconds: float = 10, fs: float = 500, seed: int = 0) -> NDArray[np.
     return heights[:, None] * beat + noise
 
 
+def make_bigeminy(of_lead_i: float, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Twelve leads [12, 5000] in mV and their 13 beats: every second one early, wide and high in lead II.
+
+    Lead I has so much of a sinus beat, and nothing of the others.
+    """
+    beats = 0.4 + np.arange(13) // 2 * 1.6 + np.arange(13) % 2 * 0.55
+    away_KL = np.arange(5000) / 500 - beats[:, None]
+    sinus = np.exp(-((away_KL[::2] / 0.012) ** 2)).sum(0)
+    early = np.exp(-((away_KL[1::2] / 0.03) ** 2)).sum(0)
+    x_CL = np.random.default_rng(seed).normal(0, 0.01, (12, 5000))
+    x_CL[0] += of_lead_i * sinus
+    x_CL[1:] += np.linspace(1, 0.5, 11)[:, None] * (sinus + 1.8 * early)
+    return x_CL, np.rint(beats * 500).astype(np.int64)
+
+
 def make_record(
     folder: Path,
     name: str = "A0001",

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.marecg.made_records import make_bigeminy
 
 from marecg.config import CorpusConfig
 from marecg.corpus.plan import locked
@@ -254,6 +255,32 @@ def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Wri
     prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
     assert isinstance(row["rpeaks"], list)
+
+
+def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(
+    tmp_path: Path, write_record: Write
+) -> None:
+    x_CL, beats = make_bigeminy(0.5)
+    write_record(tmp_path / "in", x_CL=x_CL)
+    found = {}
+    for lead in ("I", "best"):
+        config = CorpusConfig.model_validate({"rpeaks_lead": lead})
+        prepare([tmp_path / "in"], tmp_path / lead, config, jobs=1)
+        found[lead] = pq.read_table(tmp_path / lead / "index.parquet").to_pylist()[0]["rpeaks"]
+    before_the_end = beats[beats < 4700]
+    np.testing.assert_allclose(found["best"], before_the_end, atol=4)
+    np.testing.assert_allclose(found["I"], before_the_end[::2], atol=4)
+
+
+def test_a_corpus_from_before_a_setting_is_one_with_its_default(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    described = tmp_path / "out" / "corpus.json"
+    about = json.loads(described.read_text())
+    del about["config"]["rpeaks_lead"]
+    described.write_text(json.dumps(about))
+    prepare([source], tmp_path / "out", jobs=1)
+    with pytest.raises(CorpusError, match="other settings"):
+        prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="best"), jobs=1)
 
 
 def test_bit_identical_signals_under_two_names_are_reported(tmp_path: Path, write_record: Write) -> None:

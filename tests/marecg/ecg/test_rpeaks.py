@@ -5,9 +5,11 @@ from collections.abc import Callable
 import neurokit2 as nk
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_bigeminy
 
 from marecg.ecg import rpeaks
-from marecg.ecg.rpeaks import detect, find_raw
+from marecg.ecg.physiology import alternates
+from marecg.ecg.rpeaks import detect, detect_best, find_raw
 
 Ecg = Callable[..., np.ndarray]
 
@@ -85,3 +87,25 @@ def test_noise_is_survived_and_answers_stay_in_order_and_in_range(seed: int) -> 
     found = detect(np.random.default_rng(seed).normal(0, 0.1, 4700), 500)
     assert (np.diff(found) > 0).all()
     assert ((found >= 0) & (found < 4700)).all()
+
+
+@pytest.mark.parametrize("of_lead_i", [0.0, 0.02, 0.5], ids=["flat", "tiny", "without the early beats"])
+def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i: float) -> None:
+    x_CL, beats = make_bigeminy(of_lead_i)
+    found = detect_best(x_CL, 500)
+    np.testing.assert_allclose(found, beats, atol=4)
+    assert alternates(np.diff(found), 0.15, 2)
+    in_lead_i = detect(x_CL[0], 500)
+    assert len(in_lead_i) != len(beats) or np.abs(in_lead_i - beats).max() > 4
+
+
+def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together(ecg: Ecg) -> None:
+    x_CL = ecg(9.6)
+    x_CL[:6] = np.random.default_rng(0).normal(0, 0.01, (6, x_CL.shape[1]))
+    np.testing.assert_allclose(detect_best(x_CL, 500), truth(), atol=3)
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, 3.3])
+def test_leads_without_beats_have_none_on_the_best_of_them(value: float) -> None:
+    for length in (0, 1, 5000):
+        assert len(detect_best(np.full((12, length), value), 500)) == 0

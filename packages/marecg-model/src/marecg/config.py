@@ -67,6 +67,9 @@ class CorpusConfig(Settings):
     rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
+    rpeaks_lead: Literal["I", "best"] = paper(
+        "I", "§Signal preprocessing; best: I, II or all leads together, where the beats stand out most"
+    )
     ptbxl_folds: tuple[int, ...] = chosen((), "all of PTB-XL; 1 to 8 leave out what it is probed on")
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)

@@ -174,9 +174,11 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
         "arrays": "array layout",
         "codes": "code table",
     }
-    return [
-        word for key, word in words.items() if not isinstance(found, dict) or found.get(key) != planned[key]
-    ]
+    if not isinstance(found, dict):
+        return list(words.values())
+    if isinstance(found.get("config"), dict):  # settings that came later have their defaults
+        found |= {"config": CorpusConfig().model_dump(mode="json") | found["config"]}
+    return [word for key, word in words.items() if found.get(key) != planned[key]]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
-from marecg.ecg.rpeaks import detect
+from marecg.ecg.rpeaks import detect, detect_best
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.errors import RecordError
 from marecg.read.record import Candidate, Record
@@ -64,9 +64,12 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
     d_CL, n_valid = windowed(record, config)
-    rpeaks = detect(
-        d_CL[0, :n_valid] / 1000, config.fs, config.rpeaks
-    )  # from the stored values: reproducible
+    stored_CL = d_CL[:, :n_valid] / 1000  # what is stored, so that anyone finds the same beats
+    rpeaks = (
+        detect(stored_CL[0], config.fs, config.rpeaks)
+        if config.rpeaks_lead == "I"
+        else detect_best(stored_CL, config.fs, config.rpeaks)
+    )
     row = {
         "id": record.id,
         "fs": record.fs,

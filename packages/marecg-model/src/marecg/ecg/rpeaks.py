@@ -1,10 +1,10 @@
-"""R-peaks on raw lead I: NeuroKit2's Pan–Tompkins, then the true extremum of the QRS complex.
+"""R-peaks on raw lead I, or where they stand out most: NeuroKit2's Pan–Tompkins, then the true extremum.
 
 Source: paper, §Pretraining Corpus, Signal preprocessing. NeuroKit2's `pantompkins1985` answers with the
 maximum of a trailing moving average, some 20–50 samples behind the R-peak at 500 Hz, and is deaf for its
 first 0.3 s. So it runs forwards and backwards, and each answer moves to the peak of its complex.
 
-Shapes: L samples, n beats.
+Shapes: C leads, L samples, n beats.
 """
 
 import warnings
@@ -54,6 +54,43 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
     return _extrema(x_L, _distinct(beats, energy_L, fs), fs)
 
 
+def detect_best(
+    raw_CL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
+) -> NDArray[np.int64]:
+    """Find the R-peaks on the best of lead I, lead II and the magnitude of all leads.
+
+    The best are those beside which the leads, all taken together, are quietest. So a beat that is too small
+    to be found in one lead counts against that lead, however clearly the others stand out there.
+
+    Args:
+        raw_CL: [C, L] in mV, before any normalisation; I and II first.
+        fs: samples per second.
+        method: as for `detect`.
+
+    Returns:
+        As `detect`; lead I's where nothing is better.
+    """
+    x_CL = np.asarray(raw_CL, np.float64)
+    if x_CL.shape[-1] < SHORTEST * fs or not np.isfinite(x_CL).all():
+        return np.zeros(0, np.int64)
+    magnitude_L = np.linalg.norm(x_CL - np.median(x_CL, axis=1, keepdims=True), axis=0)
+    found = [detect(lead_L, fs, method) for lead_L in (x_CL[0], x_CL[1], magnitude_L)]
+    energy_CL = _energy(x_CL, fs)
+    mean_C1 = energy_CL.mean(1, keepdims=True)
+    energy_L = np.divide(energy_CL, mean_C1, out=np.zeros_like(energy_CL), where=mean_C1 > 0).sum(0)
+    return max(found, key=lambda peaks: _contrast(energy_L, peaks, fs))
+
+
+def _contrast(energy_L: NDArray[np.float64], peaks: NDArray[np.int64], fs: float) -> float:
+    """How many times the mean energy at the beats is that between them; 0 without two beats."""
+    at_beats_L = np.zeros(len(energy_L), bool)
+    for peak in peaks:
+        at_beats_L[max(peak - round(REFRACTORY / 2 * fs), 0) : peak + round(REFRACTORY / 2 * fs) + 1] = True
+    if len(peaks) < 2 or at_beats_L.all():
+        return 0.0
+    return float(energy_L[at_beats_L].mean() / max(energy_L[~at_beats_L].mean(), np.finfo(np.float64).tiny))
+
+
 def find_raw(
     lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> NDArray[np.int64]:
@@ -91,7 +128,7 @@ def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np
 
 def _energy(x_L: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
     """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
-    slope_L = np.gradient(sosfiltfilt(_band(2, fs), x_L))
+    slope_L = np.gradient(sosfiltfilt(_band(2, fs), x_L), axis=-1)
     return np.asarray(uniform_filter1d(slope_L**2, round(2 * HALF_QRS * fs)), np.float64)
 
 
