@@ -3,7 +3,7 @@
 import resource
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +111,21 @@ def test_a_folder_that_holds_anything_else_is_never_replaced(
         with pytest.raises(SystemExit) as ended:
             main(["data", "export", str(corpus), "--out", str(tmp_path / "new")])
         assert ended.value.code == 0
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_full_disk_behind_a_redirection_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stream: str
+) -> None:
+    argv = ["recipes"] if stream == "stdout" else ["stats", str(tmp_path)]
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
+        monkeypatch.setattr(f"sys.{stream}", full)
+        with pytest.raises(SystemExit) as ended:
+            main(argv)
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
+    assert ended.value.code == 3
+    captured = capsys.readouterr()
+    said = "error: the output cannot be written (No space left on device)\n" if stream == "stdout" else ""
+    assert captured.out + captured.err == said

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -122,6 +123,10 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
         logger.debug("where it happened", exc_info=True)
         problem(f"error: {error}")
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)
+    except OSError as error:  # of a file it would be an EcgError: this is stdout, say on a full disk
+        logger.debug("where it happened", exc_info=True)
+        problem(f"error: the output cannot be written ({error.strerror or error})")
+        sys.exit(EXIT_UNREADABLE)
     sys.exit(0)
 
 
@@ -132,4 +137,5 @@ class _OnStderr(logging.Handler):
         """Print one."""
         told = self.format(record)
         own = record.name.startswith(OURS[0])
-        typer.echo(told if own else f"{record.levelname.lower()}: {told}", err=True)
+        with suppress(OSError):  # nowhere is left to say that stderr can't be written
+            typer.echo(told if own else f"{record.levelname.lower()}: {told}", err=True)

@@ -142,7 +142,7 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
         for rank in range(2)
     ]
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 400  # a busy machine takes minutes to import torch twice
         while not (tmp_path / "run/checkpoints").is_dir():
             assert time.monotonic() < deadline
             assert all(rank.poll() is None for rank in ranks), ranks[0].communicate()[1]

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,40 @@ def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
     (tmp_path / "config.json").write_text(json.dumps(described))
     with pytest.raises(CheckpointError, match="AFlut"):
         train(micro, corpus_folder, tmp_path, resume=True)
+
+
+def test_a_run_whose_labels_were_changed_is_not_resumed_and_one_that_noted_none_is(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    bundle = json.loads((run / "ontology.json").read_text().replace("trial fibrillation", "trial flickering"))
+    del bundle["bundle_sha256"]
+    (run / "ontology.json").write_text(json.dumps(bundle))
+    with pytest.raises(CheckpointError, match="was changed since the run was begun"):
+        train(micro, corpus_folder, run, resume=True)
+    described = json.loads((run / "config.json").read_text())
+    del described["bundle"]
+    (run / "config.json").write_text(json.dumps(described))
+    train(micro, corpus_folder, run, resume=True)
+
+
+def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
+    corpus_folder: Path,
+    micro: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
+        monkeypatch.setattr("marecg.train.callbacks.sys.stderr", full)
+        train(micro, corpus_folder, tmp_path / "run")
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
+    assert [message for message in caplog.messages if "progress bar" in message] == [
+        "the progress bar ends: stderr can't be written (No space left on device)"
+    ]
+    assert len(rows(tmp_path / "run")) == 6
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")

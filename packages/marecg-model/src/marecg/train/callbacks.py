@@ -1,10 +1,12 @@
 """What a run shows while it goes on: metrics.csv, monitors.csv and a progress bar."""
 
 import csv
+import logging
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from ecg_ontology import replacing
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.errors import OutputError
 from marecg.train.lightning_module import Pretraining
+
+logger = logging.getLogger(__name__)
 
 Watch = Callable[[int, int, str], None]
 """Is told the step, of how many, and what there is to say of it."""
@@ -124,6 +128,8 @@ class Monitors(Rows):
 class Progress(AfterStep):
     """A bar on stderr that counts optimiser steps and shows the speed and the latest row of metrics.csv.
 
+    Where stderr can't be written, as on a full disk, the bar ends with one warning and the training goes on.
+
     `records/s` is over all ranks since this process began to train, `data` the share of the time in which
     rank 0 fetched batches.
 
@@ -135,7 +141,7 @@ class Progress(AfterStep):
     def __init__(self, metrics: Metrics, watch: Watch | None = None) -> None:
         self.metrics = metrics
         self.watch = watch
-        self.bar: tqdm[Any] | None = None
+        self.bar: _Bar | None = None
         self._began = 0.0
         self._records = 0
 
@@ -144,7 +150,7 @@ class Progress(AfterStep):
         assert isinstance(pl_module, Pretraining)
         self._began = time.perf_counter()
         if trainer.is_global_zero and self.watch is None:
-            self.bar = tqdm(
+            self.bar = _Bar(
                 total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
             )
 
@@ -172,6 +178,28 @@ class Progress(AfterStep):
         """Leave the bar as it is, finished or not."""
         if self.bar is not None:
             self.bar.close()
+
+
+class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs alone
+    """A bar that ends where it can't be written."""
+
+    def display(self, msg: str | None = None, pos: int | None = None) -> None:
+        """Draw."""
+        with self._while_writable():
+            super().display(msg, pos)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        with self._while_writable():
+            super().close()
+
+    @contextmanager
+    def _while_writable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.disable = True
+            logger.warning("the progress bar ends: stderr can't be written (%s)", error.strerror)
 
 
 def _append(path: Path, row: Mapping[str, float]) -> None:
