@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from scipy.io import savemat
+from tests.marecg import clinical_files
 
 from marecg.config import LEADS
 from marecg.read.array_layout import Layout
@@ -106,10 +107,27 @@ def parquet_columns(folder: Path) -> None:
     pq.write_table(pa.table(dict(zip(LEADS, X_BCL[0], strict=True))), folder / "a.parquet")
 
 
+def dicom(folder: Path) -> None:
+    clinical_files.dicom(folder / "a.dcm", X_BCL[0])
+
+
+def aecg(folder: Path) -> None:
+    clinical_files.aecg(folder / "a.xml", X_BCL[0])
+
+
+def muse(folder: Path) -> None:
+    clinical_files.muse(folder / "a.xml", X_BCL[0])
+
+
+def edf(folder: Path) -> None:
+    clinical_files.edf(folder / "a.edf", X_BCL[0])
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     write.__name__: write
     for write in (
         wfdb, ptbxl, mimic, code15, cpsc2018, npy, npz, npz_compressed, hdf5, hdf5_chunked,
         mat_level_4, mat_level_5, mat_compressed, mat_level_7_3, parquet, parquet_columns,
+        dicom, aecg, muse, edf,
     )
 }  # fmt: skip

@@ -29,6 +29,7 @@ SCHEMA = pa.schema(
         ("age", pa.float64()),
         ("sex", pa.string()),
         ("patient", pa.string()),
+        ("acquired", pa.string()),  # ISO 8601, local time, where a clinical format says it
         ("amplitude_mv", pa.float32()),  # the measures of quality.py, worst lead
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),

@@ -80,6 +80,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "age": record.age,
         "sex": record.sex,
         "patient": record.patient,
+        "acquired": record.acquired,
         "signal_hash": signal_hash(d_CL),
         "notes": [*record.notes, *notes(measures, config)],
     }

@@ -13,7 +13,7 @@ from marecg.read.array_layout import Layout
 from marecg.read.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import find, names_apart, with_root_names
-from marecg.read.readers import HEADERS
+from marecg.read.readers import HEADERS, format_of
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 
 
@@ -56,7 +56,7 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
-    if given.is_dir() or is_array(given):
+    if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
         return find([given], layout=layout)
     return HEADERS.records(given.parent, [_header_of(given)])
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from marecg.errors import CorpusError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
-from marecg.read.datasets.cinc2021 import is_header
+from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
-from marecg.read.readers import HEADERS, readers
+from marecg.read.readers import HEADERS, format_of, readers
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.wfdb_header import MOST_BYTES
 
@@ -32,10 +32,11 @@ def find(
     """Find every record of the given folders and array files, each once, ordered by folder name and path.
 
     What one of `readers` knows, at any depth, is read by it; every other header, also below such a folder,
-    is read in the style of the CinC Challenges, and arrays by the layout.
+    is read in the style of the CinC Challenges, files of clinical formats by what they are, and arrays by the
+    layout.
 
     Args:
-        roots: folders, or array files.
+        roots: folders, array files, or files of a clinical format.
         only: the sources wanted, such as `georgia`; without them all are.
         folds: the folds wanted of PTB-XL; without them all are.
         layout: what arrays are; without it, those in folders are passed over.
@@ -43,7 +44,8 @@ def find(
 
     Raises:
         CorpusError: a folder is missing or can't be listed, or no record is found.
-        UsageError: an array file is given without a layout, or does not have it.
+        UsageError: an array file is given without a layout, or does not have it; a clinical format needs a
+            library that is not installed.
         InputError: an array file can't be read.
     """
     found: dict[tuple[str, int], Candidate] = {}
@@ -55,7 +57,7 @@ def find(
                 found.setdefault((place(candidate.file), candidate.row), candidate)
     if not found:
         what = f" of {', '.join(only)}" if only else ""
-        missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea)"
+        missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
         raise CorpusError(
             f"no {missing}{what} in it",
             where=", ".join(map(str, roots)),
@@ -69,7 +71,7 @@ def sources_below(root: Path) -> Counter[str]:
     return Counter(candidate.source for candidate in _in_folder(root, None, readers()))
 
 
-_REMEDY = "Give a folder of WFDB records, PTB-XL, or an array file"
+_REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array file"
 
 
 def _places() -> Callable[[Path], str]:
@@ -140,8 +142,12 @@ def _content_sha256(file: Path) -> str:
 
 
 def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
+    clinical = _clinical(file.parent, [file])
+    if clinical:
+        return iter(clinical)
     if not is_array(file):
-        raise CorpusError("is not a folder, and no array by its ending", where=file, remedy=_REMEDY)
+        problem = "is not a folder, and no array by its ending, nor a clinical format"
+        raise CorpusError(problem, where=file, remedy=_REMEDY)
     if layout is None:
         remedy = "Add --fs, and --leads and --units where they are not the twelve leads in mV"
         raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
@@ -171,9 +177,18 @@ def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> It
                     yield candidate
         free = [each for each in files if os.path.join(name, each) not in claimed]  # noqa: PTH118 — as `claimed`
         yield from HEADERS.records(root, (folder / each for each in free if is_header(each)))
+        yield from _clinical(root, (folder / each for each in free))
         if arrays is not None:
             for file in filter(is_array, (folder / each for each in free)):
                 yield from arrays.in_folder(root, file)
+
+
+def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
+    """Those of some files below `root` that have a clinical format, counted as headers beside them are."""
+    found = [(file, known) for file in files if (known := format_of(file)) is not None]
+    for file, known in found:
+        known.require(file)
+    return [Candidate(root, file, collection(file, root), known) for file, known in found]
 
 
 def _marked(reader: Reader, names: Collection[str]) -> bool:

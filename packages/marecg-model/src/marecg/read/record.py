@@ -38,6 +38,7 @@ class Record:
         notes: what had to be mended or passed over.
         length: samples per lead in the file.
         leads: names out of `config.LEADS`.
+        acquired: when it was recorded, as its file says: ISO 8601, local time.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Record:
     notes: tuple[str, ...]
     length: int
     leads: tuple[str, ...] = LEADS
+    acquired: str | None = None
 
     @property
     def x_CL(self) -> NDArray[np.float32]:

@@ -1,0 +1,78 @@
+"""HL7 annotated ECG (aECG, ANSI/HL7 V3 ECG R1): sequences of digits with origin and scale.
+
+The rhythm is read, not the representative beat, which is a derived series.
+"""
+
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.errors import Reason, RecordError
+from marecg.read.clinical.waveform import Waveform, finite_gain, is_lead, moment, per_mv, stacked
+from marecg.read.record import sex_letter
+
+ROOT = "AnnotatedECG"
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def waveform(root: Element) -> Waveform:
+    """Read a document. Raises `RecordError`."""
+    sets = root.findall("{*}component/{*}series/{*}component/{*}sequenceSet")
+    if not sets:
+        raise RecordError(Reason.signal_format, "holds no sequences: is it a report without its waveform?")
+    best = max(sets, key=lambda each: sum(map(is_lead, _codes(each))))
+    rates, names, rows = set(), [], []
+    for code, sequence in zip(_codes(best), best.findall("{*}component/{*}sequence"), strict=True):
+        value = sequence.find("{*}value")
+        if value is None:
+            continue
+        if code.startswith("TIME_"):
+            rates.add(_rate(value))
+        elif is_lead(code):
+            names.append(code)
+            rows.append(_millivolts(value))
+    if len(rates) != 1:
+        said = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
+        raise RecordError(Reason.sampling_rate, f"says {said} Hz for one set of leads")
+    person = root.find(".//{*}subjectDemographicPerson")
+    birth = None if person is None else person.find("{*}birthTime")
+    gender = None if person is None else person.find("{*}administrativeGenderCode")
+    subject = root.find(".//{*}trialSubject/{*}id")
+    start = root.find("{*}component/{*}series/{*}effectiveTime/{*}low")
+    start = start if start is not None else root.find("{*}effectiveTime/{*}low")
+    return Waveform(
+        names=names,
+        x_KL=stacked(rows),
+        fs=rates.pop(),
+        patient=_said(subject, "extension") or _said(subject, "root"),
+        born=moment(_said(birth, "value")),
+        acquired=moment(_said(start, "value")),
+        sex=sex_letter(_said(gender, "code")),
+        notes=("several recordings in one file: the first with most leads",) if len(sets) > 1 else (),
+    )
+
+
+def _said(element: Element | None, attribute: str) -> str | None:
+    return None if element is None else element.get(attribute)
+
+
+def _codes(sequences: Element) -> list[str]:
+    found = (each.find("{*}code") for each in sequences.findall("{*}component/{*}sequence"))
+    return [_said(code, "code") or "" for code in found]
+
+
+def _rate(value: Element) -> float:
+    increment = value.find("{*}increment")
+    step = finite_gain(_said(increment, "value")) * _SECONDS.get(_said(increment, "unit") or "s", np.nan)
+    if not step > 0:
+        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+    return round(1 / step, 6)
+
+
+def _millivolts(value: Element) -> NDArray[np.float64]:
+    origin, scale = value.find("{*}origin"), value.find("{*}scale")
+    step = finite_gain(_said(scale, "value")) / per_mv(_said(scale, "unit"))
+    start = float(_said(origin, "value") or 0)
+    start = start / per_mv(_said(origin, "unit")) if start else 0.0
+    return np.array((value.findtext("{*}digits") or "").split(), np.float64) * step + start

@@ -1,0 +1,141 @@
+"""DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
+
+Of several multiplex groups the one that is original and has most leads is read; a median beat is derived.
+"""
+
+import re
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.errors import Reason, RecordError
+from marecg.read.clinical.waveform import (
+    Format,
+    Waveform,
+    finite_gain,
+    is_lead,
+    lead_name,
+    moment,
+    per_mv,
+    stacked,
+)
+from marecg.read.record import age_in_years, sex_letter
+
+PREAMBLE = 128
+_DEFLATED = "1.2.840.10008.1.2.1.99"
+_BY_NUMBER = {
+    **{1: "I", 2: "II", 61: "III", 62: "aVR", 63: "aVL", 64: "aVF"},
+    **{number + 2: f"V{number}" for number in range(1, 7)},
+}
+"""The leads' numbers, the same in SCP-ECG (5.6.3-9-1) and in ISO/IEEE 11073-10101 (2:1)."""
+_CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
+
+
+def begins(file: Path) -> bool:
+    """Whether a file has DICOM's four letters where they belong."""
+    try:
+        with file.open("rb") as content:
+            return content.read(PREAMBLE + 4)[PREAMBLE:] == b"DICM"
+    except OSError:
+        return False
+
+
+def waveform(file: Path) -> Waveform:
+    """Read one file. Raises `RecordError`, or what pydicom raises."""
+    from pydicom import dcmread  # noqa: PLC0415 — of an extra, and slow to load
+
+    content = file.read_bytes()
+    if content[PREAMBLE : PREAMBLE + 4] != b"DICM":
+        raise RecordError(Reason.signal_format, "is no DICOM file, whatever its name says")
+    if _DEFLATED.encode() + b"\0" in content[:1024]:  # a small file could unpack to a large one
+        raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
+    data: Any = dcmread(BytesIO(content), stop_before_pixels=True)
+    if "WaveformSequence" not in data:
+        document = "MIMETypeOfEncapsulatedDocument" in data
+        what = "a picture and " if "Rows" in data else "a document and " if document else ""
+        raise RecordError(Reason.signal_format, f"holds {what}no waveform")
+    if not data.original_encoding[1]:
+        raise RecordError(Reason.signal_format, "is big-endian: convert it to Explicit VR Little Endian")
+    groups = list(data.WaveformSequence)
+    original = [group for group in groups if group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL"]
+    if not original:
+        raise RecordError(Reason.signal_format, "holds derived waveforms only, such as a median beat")
+    group = max(original, key=lambda each: sum(map(is_lead, _leads(each))))
+    notes = ("several recordings in one file: the first with most leads",) if len(original) > 1 else ()
+    names = _leads(group)
+    wanted = [place for place, name in enumerate(names) if is_lead(name)]
+    age = str(data.get("PatientAge") or "")
+    return Waveform(
+        names=[names[place] for place in wanted],
+        x_KL=_millivolts(group, wanted),
+        fs=float(group.SamplingFrequency),
+        patient=str(data.get("PatientID") or ""),
+        born=moment(str(data.get("PatientBirthDate") or "")),
+        acquired=moment(_acquired(data)),
+        age=age_in_years(age[:-1]) if age.endswith("Y") else None,
+        sex=sex_letter(str(data.get("PatientSex") or "")),
+        notes=notes,
+    )
+
+
+def _acquired(data: Any) -> str:
+    """Date and time in one element, or in two of content or study."""
+    if data.get("AcquisitionDateTime"):
+        return str(data.AcquisitionDateTime)
+    for what in ("Acquisition", "Content", "Study"):
+        if data.get(f"{what}Date"):
+            return f"{data[f'{what}Date'].value}{data.get(f'{what}Time') or ''}"
+    return ""
+
+
+def _leads(group: Any) -> list[str]:
+    return [_lead(channel) for channel in group.ChannelDefinitionSequence]
+
+
+def _lead(channel: Any) -> str:
+    """A channel's lead by its code, by what the code means, or by the channel's label."""
+    sources = channel.get("ChannelSourceSequence") or [{}]
+    code = _CODE.fullmatch(str(sources[0].get("CodeValue", "")))
+    if code and int(code[1]) in _BY_NUMBER:
+        return _BY_NUMBER[int(code[1])]
+    texts = [str(sources[0].get(what, "")) for what in ("CodeValue", "CodeMeaning")]
+    texts.append(str(channel.get("ChannelLabel", "")))
+    return next((lead_name(text) for text in texts if is_lead(text)), "")
+
+
+def _millivolts(group: Any, wanted: Sequence[int]) -> NDArray[np.float64]:
+    from pydicom.waveforms.numpy_handler import WAVEFORM_DTYPES  # noqa: PLC0415 — as above
+
+    kind = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
+    if kind not in WAVEFORM_DTYPES:
+        raise RecordError(Reason.signal_format, f"has samples of the kind {kind[0]}-bit {kind[1]}")
+    dtype: np.dtype[Any] = np.dtype(WAVEFORM_DTYPES[kind])
+    channels, samples = int(group.NumberOfWaveformChannels), int(group.NumberOfWaveformSamples)
+    if channels != len(group.ChannelDefinitionSequence):
+        problem = f"has {channels} channels and describes {len(group.ChannelDefinitionSequence)}"
+        raise RecordError(Reason.header, problem)
+    content = bytes(group.WaveformData)
+    there = len(content) // (channels * dtype.itemsize) if channels else 0
+    if there < samples:
+        raise RecordError(Reason.truncated, f"has {there} of {samples} samples")
+    d_LK = np.frombuffer(content, dtype, channels * samples).reshape(samples, channels)
+    padding = group.get("WaveformPaddingValue")
+    filler = np.frombuffer(padding, dtype, 1)[0] if isinstance(padding, bytes) and padding else None
+    rows = []
+    for place in wanted:
+        channel = group.ChannelDefinitionSequence[place]
+        units = channel.get("ChannelSensitivityUnitsSequence") or [{}]
+        step = finite_gain(channel.get("ChannelSensitivity"))
+        step *= finite_gain(channel.get("ChannelSensitivityCorrectionFactor", 1))
+        x_L = d_LK[:, place] * step + float(channel.get("ChannelBaseline") or 0)
+        if filler is not None:
+            x_L[d_LK[:, place] == filler] = np.nan
+        rows.append(x_L / per_mv(str(units[0].get("CodeValue", ""))))
+    return stacked(rows)
+
+
+DICOM = Format("DICOM", ("*.dcm", "*.dicom"), "pydicom", waveform, begins)

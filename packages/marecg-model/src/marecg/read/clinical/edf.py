@@ -1,0 +1,73 @@
+"""EDF and EDF+: signals in data records, each with a physical and a digital range.
+
+Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7; Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from marecg.errors import Reason, RecordError
+from marecg.read.clinical.waveform import Format, Waveform, finite_gain, is_lead, per_mv, stacked
+
+RECORDS = slice(236, 244)
+"""Where the header says how many data records there are; −1 while they are still being written."""
+_HEADER = 256
+
+
+def waveform(file: Path) -> Waveform:
+    """Read one file. Raises `RecordError`, or what edfio raises."""
+    from edfio import read_edf  # noqa: PLC0415 — of an extra
+
+    with file.open("rb") as content:
+        head = content.read(_HEADER)
+    if not head.startswith(b"0       "):
+        raise RecordError(Reason.signal_format, "is no EDF file, whatever its name says")
+    said = int(head[RECORDS])
+    data: Any = read_edf(file, lazy_load_data=True)
+    if not data.is_continuous:
+        raise RecordError(Reason.multi_segment, "has gaps (EDF+D): convert it to one without")
+    if data.num_data_records < said:
+        raise RecordError(Reason.truncated, f"has {data.num_data_records} of {said} data records")
+    leads = [signal for signal in data.signals if is_lead(signal.label)]
+    rates = sorted({float(signal.sampling_frequency) for signal in leads})
+    if len(rates) > 1:
+        problem = f"has leads at {' and '.join(f'{rate:g}' for rate in rates)} Hz"
+        raise RecordError(Reason.sampling_rate, problem)
+    rows = []
+    for signal in leads:
+        finite_gain(signal.digital_max - signal.digital_min)
+        finite_gain(signal.physical_max - signal.physical_min)
+        rows.append(signal.data / per_mv(signal.physical_dimension))
+    return Waveform(
+        names=[signal.label for signal in leads],
+        x_KL=stacked(rows),
+        fs=rates[0] if rates else 0.0,
+        patient=_patient(data),
+        **_about(data),
+    )
+
+
+def _patient(data: Any) -> str | None:
+    """The hospital's number, the first word of the identification; X stands for none."""
+    first = data.local_patient_identification.split(" ")[0] if data.reserved.startswith("EDF+") else ""
+    return None if first in {"", "X"} else first
+
+
+def _about(data: Any) -> dict[str, Any]:
+    """Sex, birth and time of acquisition; plain EDF has no fields for the first two."""
+    found: dict[str, Any] = {}
+    try:
+        found["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
+    except ValueError:  # edfio's AnonymizedDateError is one
+        found["acquired"] = None
+    if data.reserved.startswith("EDF+"):
+        words = data.local_patient_identification.split(" ")
+        found["sex"] = words[1] if len(words) > 1 and words[1] in {"F", "M"} else None
+        try:
+            found["born"] = data.patient.birthdate.isoformat()
+        except (ValueError, AttributeError, IndexError):
+            found["born"] = None
+    return found
+
+
+EDF = Format("EDF", ("*.edf",), "edfio", waveform)

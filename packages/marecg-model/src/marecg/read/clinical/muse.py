@@ -1,0 +1,75 @@
+"""GE MUSE XML: `RestingECG`, a base64 text of 16-bit samples per lead.
+
+MUSE stores I, II and V1 to V6; the other four leads follow from them.
+"""
+
+import base64
+import datetime
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.errors import Reason, RecordError
+from marecg.read.clinical.waveform import Waveform, finite_gain, is_lead, per_mv, stacked
+from marecg.read.record import age_in_years, sex_letter
+
+ROOT = "RestingECG"
+SAMPLE_BYTES = "2"
+_UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
+
+
+def waveform(root: Element) -> Waveform:
+    """Read a document. Raises `RecordError`."""
+    found = [each for each in root.findall("Waveform") if _text(each, "WaveformType") == "Rhythm"]
+    if not found:
+        raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")
+    best = max(found, key=lambda each: len(_leads(each)))
+    leads = _leads(best)
+    if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
+        raise RecordError(Reason.shape, "has leads that begin at different times")
+    try:
+        fs = float(_text(best, "SampleBase")) * 10 ** float(_text(best, "SampleExponent") or 0)
+    except (ValueError, OverflowError) as error:
+        raise RecordError(Reason.sampling_rate, "does not say its sampling rate") from error
+    years = _text(root, "PatientDemographics/AgeUnits").upper() in {"", "YEARS"}
+    return Waveform(
+        names=[_text(lead, "LeadID") for lead in leads],
+        x_KL=stacked([_millivolts(lead) for lead in leads]),
+        fs=fs,
+        patient=_text(root, "PatientDemographics/PatientID"),
+        acquired=_acquired(root),
+        age=age_in_years(_text(root, "PatientDemographics/PatientAge")) if years else None,
+        sex=sex_letter(_text(root, "PatientDemographics/Gender")),
+    )
+
+
+def _text(element: Element, path: str) -> str:
+    return (element.findtext(path) or "").strip()
+
+
+def _leads(found: Element) -> list[Element]:
+    return [lead for lead in found.findall("LeadData") if is_lead(_text(lead, "LeadID"))]
+
+
+def _acquired(root: Element) -> str | None:
+    """MUSE writes the month first."""
+    day, time = (_text(root, f"TestDemographics/Acquisition{what}") for what in ("Date", "Time"))
+    try:
+        return datetime.datetime.strptime(f"{day} {time}", "%m-%d-%Y %H:%M:%S").isoformat()
+    except ValueError:
+        return None
+
+
+def _millivolts(lead: Element) -> NDArray[np.float64]:
+    name = _text(lead, "LeadID")
+    if (_text(lead, "LeadSampleSize") or SAMPLE_BYTES) != SAMPLE_BYTES:
+        raise RecordError(Reason.signal_format, f"has no 16-bit samples in lead {name}")
+    unit = _text(lead, "LeadAmplitudeUnits").upper()
+    step = finite_gain(_text(lead, "LeadAmplitudeUnitsPerBit")) / per_mv(_UNITS.get(unit, unit))
+    content = base64.b64decode("".join(_text(lead, "WaveFormData").split()), validate=True)
+    d_L = np.frombuffer(content, "<i2", len(content) // 2)
+    said = _text(lead, "LeadSampleCountTotal")
+    if said and said != str(len(d_L)):
+        raise RecordError(Reason.truncated, f"has {len(d_L)} of {said[:20]} samples in lead {name}")
+    return d_L * step

@@ -1,0 +1,255 @@
+"""What every clinical format gives, and how it becomes a `Record`: leads by their names, mV, a pseudonym.
+
+Shapes: K leads as found, L samples.
+"""
+
+import datetime
+import hashlib
+import logging
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import LEADS
+from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
+from marecg.errors import Reason, RecordError, UsageError
+from marecg.read.dx import NO_DIAGNOSIS
+from marecg.read.record import Candidate, Record, inside, is_regular
+
+_LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
+_CANONICAL = {lead.upper(): lead for lead in LEADS}
+_MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?")
+
+
+class Waveform(NamedTuple):
+    """One recording as its file has it.
+
+    Attributes:
+        names: K lead names; one that is none of the twelve stays as it is.
+        x_KL: float64, mV.
+        fs: samples per second.
+        patient: the number by which the file knows the patient, still as it is.
+        born, acquired: ISO 8601, local time.
+        age: years, if the file says it itself.
+        sex: "F" or "M".
+        notes: what was passed over.
+    """
+
+    names: Sequence[str]
+    x_KL: NDArray[np.float64]
+    fs: float
+    patient: str | None = None
+    born: str | None = None
+    acquired: str | None = None
+    age: float | None = None
+    sex: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Format:
+    """Reads the files of one format, wherever they lie.
+
+    Attributes:
+        source: the format's name, in messages too.
+        marks: patterns of file names.
+        module: what has to be installed.
+        waveform: reads one file; it may raise whatever its library raises.
+        begins: whether a file without a telling name is one; None: names always tell.
+    """
+
+    source: str
+    marks: tuple[str, ...]
+    module: str
+    waveform: Callable[[Path], Waveform]
+    begins: Callable[[Path], bool] | None = None
+
+    def knows(self, file: Path) -> bool:
+        """Whether a file is of this format, by its ending, or by its first bytes where it has none."""
+        ending = file.suffix.lower()
+        if f"*{ending}" in self.marks:
+            return True
+        unnamed = not ending or ending[1:].isdigit()  # as DICOM's files are, or called by their numbers
+        return self.begins is not None and unnamed and is_regular(file) and self.begins(file)
+
+    def is_root(self, folder: Path) -> bool:
+        """Whether any file in the folder is of this format."""
+        return any(map(self.knows, folder.iterdir()))
+
+    def candidates(self, root: Path) -> Iterator[Candidate]:
+        """Every file of this format below a folder. Raises `UsageError` where its library is missing."""
+        for file in sorted(root.rglob("*")):
+            if self.knows(file):
+                self.require(file)
+                yield Candidate(root, file, self.source, self)
+
+    def require(self, file: Path) -> None:
+        """Raise `UsageError` unless what reads the file is installed."""
+        if find_spec(self.module) is None:
+            remedy = "pip install 'marecg-model[clinical]', or take it out of the folder"
+            raise UsageError(
+                f"is {self.source}, and {self.module} is not installed", where=file, remedy=remedy
+            )
+
+    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+        """Read one record. Raises `RecordError` where it can't be used."""
+        file = candidate.file
+        if not inside(file, candidate.root):
+            raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
+        if not is_regular(file):
+            raise RecordError(Reason.unreadable, "is no regular file", where=file)
+        try:
+            with _quiet():
+                found = self.waveform(file)
+            return _record(candidate, found, seconds)
+        except RecordError as error:
+            raise RecordError(error.reason, error.problem, where=file) from error
+        except Exception as error:  # what a library says of a damaged file may quote the patient's name
+            problem = f"can't be read as {self.source} ({type(error).__name__})"
+            raise RecordError(Reason.unreadable, problem, where=file) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep libraries from saying what stands in a file: it may be a name."""
+    log = logging.getLogger("pydicom")
+    before = log.disabled
+    log.disabled = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.disabled = before
+
+
+def _record(candidate: Candidate, found: Waveform, seconds: float | None) -> Record:
+    if not SLOWEST <= found.fs <= FASTEST:
+        problem = f"{found.fs:g} Hz is no sampling rate of an ECG"
+        raise RecordError(Reason.sampling_rate, problem)
+    length = found.x_KL.shape[1]
+    if not length:
+        raise RecordError(Reason.truncated, "has no samples")
+    names = [lead_name(name) for name in found.names]
+    leads = known_leads(names)
+    samples = None if seconds is None else math.ceil(seconds * found.fs)
+    x_KL = found.x_KL[lead_rows(names, leads), :samples]
+    leads, x_KL, notes = _with_derived(leads, x_KL)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is found by the quality rules
+        mv_KL = np.ascontiguousarray(x_KL, np.float32)
+    return Record(
+        id=candidate.file.stem,
+        source=candidate.source,
+        path=candidate.file,
+        x_KL=mv_KL,
+        fs=found.fs,
+        codes=(),
+        age=found.age if found.age is not None else _years(found.born, found.acquired),
+        sex=found.sex,
+        patient=pseudonym(found.patient),
+        notes=(*notes, *found.notes, NO_DIAGNOSIS),
+        length=length,
+        leads=leads,
+        acquired=found.acquired,
+    )
+
+
+def _with_derived(
+    leads: tuple[str, ...], x_KL: NDArray[np.float64]
+) -> tuple[tuple[str, ...], NDArray[np.float64], tuple[str, ...]]:
+    """The limb leads that follow from I and II (Einthoven, Goldberger), where they are not there."""
+    missing = [lead for lead in LEADS[2:6] if lead not in leads]
+    if not missing or not {"I", "II"} <= set(leads):
+        return leads, x_KL, ()
+    rows = dict(zip(leads, x_KL, strict=True))
+    i, ii = rows["I"], rows["II"]
+    follow = {"III": ii - i, "aVR": -(i + ii) / 2, "aVL": i - ii / 2, "aVF": ii - i / 2}
+    rows |= {lead: follow[lead] for lead in missing}
+    there = tuple(lead for lead in LEADS if lead in rows)
+    note = f"{', '.join(missing)} computed from I and II"
+    return there, np.stack([rows[lead] for lead in there]), (note,)
+
+
+def lead_name(text: str) -> str:
+    """The usual name of a lead; a text that names none stays.
+
+    Example:
+        >>> [lead_name(text) for text in ("MDC_ECG_LEAD_AVR", "ECG II", "Lead I (Einthoven)", "EEG Fp1")]
+        ['aVR', 'II', 'I', 'EEG Fp1']
+    """
+    match = _LEAD.fullmatch(text.strip())
+    return _CANONICAL[match[1].upper()] if match else text.strip()
+
+
+def is_lead(text: str) -> bool:
+    """Whether a text names one of the twelve leads."""
+    return lead_name(text) in LEADS
+
+
+def per_mv(unit: str | None) -> float:
+    """How many of a unit make a millivolt. Raises `RecordError`."""
+    if (unit or "").strip().lower() not in UNITS_PER_MV:
+        raise RecordError(Reason.units, f"is in {(unit or 'no unit')[:20]!r}, not in volts")
+    return UNITS_PER_MV[(unit or "").strip().lower()]
+
+
+def finite_gain(value: object) -> float:
+    """What one step of a converter is worth. Raises `RecordError` where that is nothing or not said."""
+    try:
+        gain = float(str(value))
+    except ValueError:
+        gain = 0.0
+    if not math.isfinite(gain) or not gain:
+        raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
+    return gain
+
+
+def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Leads of one length as [K, L]. Raises `RecordError`."""
+    lengths = sorted({len(row) for row in rows})
+    if len(lengths) > 1:
+        raise RecordError(Reason.shape, f"has leads of {lengths[0]} and of {lengths[-1]} samples")
+    if not rows:
+        raise RecordError(Reason.missing_lead, "has none of the twelve leads")
+    return np.stack(rows)
+
+
+def pseudonym(number: str | None) -> str | None:
+    """A name that is the same wherever the same number stands; whoever has the numbers can find it out."""
+    text = (number or "").strip()
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16] if text else None
+
+
+def moment(text: str | None) -> str | None:
+    """A date, or date and time, as ISO 8601; None for anything else.
+
+    Example:
+        >>> moment("20130125105919.000"), moment("19710123"), moment("00000000")
+        ('2013-01-25T10:59:19', '1971-01-23', None)
+    """
+    match = _MOMENT.match((text or "").strip())
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
+    try:
+        when = datetime.datetime(year, month, day, hour, minute, second)
+    except ValueError:
+        return None
+    return when.date().isoformat() if match[4] is None else when.isoformat()
+
+
+def _years(born: str | None, acquired: str | None) -> float | None:
+    if born is None or acquired is None:
+        return None
+    days = datetime.date.fromisoformat(acquired[:10]) - datetime.date.fromisoformat(born[:10])
+    years = days.days // 365.25
+    return years if 0 <= years <= 120 else None

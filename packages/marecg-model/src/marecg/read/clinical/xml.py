@@ -1,0 +1,28 @@
+"""XML documents of two makers, parsed once, without entities from outside or bombs from inside."""
+
+from pathlib import Path
+
+from marecg.errors import Reason, RecordError
+from marecg.read.clinical import aecg, muse
+from marecg.read.clinical.waveform import Format, Waveform
+
+MOST_BYTES = 256 << 20
+"""A recording of ten seconds is a megabyte; parsed it takes a few times its size."""
+_KINDS = {aecg.ROOT: aecg.waveform, muse.ROOT: muse.waveform}
+
+
+def waveform(file: Path) -> Waveform:
+    """Read one document. Raises `RecordError`, or what the parser raises."""
+    from defusedxml.ElementTree import parse  # noqa: PLC0415 — of an extra
+
+    if file.stat().st_size > MOST_BYTES:
+        raise RecordError(Reason.signal_format, f"is larger than {MOST_BYTES >> 20} MB")
+    root = parse(file).getroot()
+    name = root.tag.rpartition("}")[2]
+    if name not in _KINDS:
+        problem = f"is XML of the kind {name[:40]!r}: only HL7 aECG and GE MUSE are read, export it as one"
+        raise RecordError(Reason.signal_format, problem)
+    return _KINDS[name](root)
+
+
+XML = Format("XML", ("*.xml",), "defusedxml", waveform)

@@ -1,0 +1,195 @@
+"""What hospitals store reads as what it is: mV, leads, rate, time; what can't be is quarantined; no names."""
+
+import logging
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+from tests.marecg import clinical_files as files
+from tests.marecg.made_records import make_ecg, make_record
+
+from ecg_ontology import read_code_table
+from marecg.config import LEADS
+from marecg.corpus.prepare import prepare
+from marecg.errors import RecordError, UsageError
+from marecg.read.any_leads import read_one
+from marecg.read.clinical.waveform import pseudonym
+
+pydicom = pytest.importorskip("pydicom")
+STEP = files.STEP_UV / 1000
+
+
+@pytest.fixture(scope="module")
+def x_CL() -> NDArray[np.float64]:
+    """Twelve leads whose limb leads agree, in whole steps."""
+    x_CL = make_ecg() + 0.2  # a baseline: rounded samples shall not be zero
+    x_CL[:2] = np.rint(x_CL[:2] / STEP / 2) * STEP * 2
+    i, ii = x_CL[:2]
+    x_CL[2:6] = ii - i, -(i + ii) / 2, i - ii / 2, ii - i / 2
+    return x_CL
+
+
+@pytest.fixture
+def archive(tmp_path: Path, x_CL: NDArray[np.float64]) -> Path:
+    """One recording in every format, a folder below, and as WFDB."""
+    folder = tmp_path / "archive"
+    (folder / "2024").mkdir(parents=True)
+    for name, write in files.FILES.items():
+        write(folder / "2024" / name, x_CL)
+    shutil.copy(folder / "2024" / "d.dcm", folder / "2024" / "1.2.840.10008")
+    make_record(folder, "w", x_CL)
+    return folder
+
+
+def test_one_recording_gives_the_same_millivolts_in_every_format(
+    archive: Path, x_CL: NDArray[np.float64]
+) -> None:
+    for name in (*files.FILES, "1.2.840.10008"):
+        record = read_one(archive / "2024" / name)
+        assert np.abs(record.x_CL - x_CL).max() <= STEP, name
+        assert (record.fs, record.length, record.leads) == (500, 5000, LEADS), name
+        assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
+        assert record.patient == pseudonym(files.NUMBER), name
+    assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
+    assert read_one(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
+
+
+def test_a_folder_mixes_formats_and_no_name_is_kept(
+    archive: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / "codes.csv").write_text("id,code\n2024/d.dcm,164889003\n2024/e,164889003\n")
+    codes = read_code_table(tmp_path / "codes.csv")
+    (archive / "2024" / "broken.dcm").write_bytes((archive / "2024" / "d.dcm").read_bytes()[:3000])
+    (archive / "2024" / "x.scp").write_bytes(bytes(100))
+    report = prepare([archive], tmp_path / "out", jobs=1, codes=codes)
+    assert (report["found"], report["kept"]) == (8, 6)
+    assert sum(report["quarantined"].values()) == 2
+    rows = {row["path"]: row for row in pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()}
+    assert rows["2024/d.dcm"]["codes"] == rows["2024/e.edf"]["codes"] == ["164889003"]
+    assert rows["2024/a.xml"]["acquired"] == "2013-01-25T10:59:19"
+    assert {rows[f"2024/{name}"]["source"] for name in files.FILES} == {"2024"}
+    everything = b"".join(each.read_bytes() for each in (tmp_path / "out").rglob("*") if each.is_file())
+    words = repr(rows) + repr(report) + caplog.text
+    for secret in (files.NAME, files.NUMBER):
+        assert secret.encode() not in everything
+        assert secret not in words
+
+
+def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
+    path = Path(pydicom.__file__).parent / "data" / "test_files" / "waveform_ecg.dcm"
+    record = read_one(path)
+    bare = pydicom.dcmread(path)
+    assert np.abs(record.x_CL - bare.waveform_array(0).T / 1000).max() < 1e-5
+    assert (record.fs, record.length, record.age, record.sex) == (1000, 10_000, 42, "F")
+    assert record.acquired == "2013-01-25T10:59:19"
+    limb = record.x_CL
+    assert np.abs(limb[0] + limb[2] - limb[1]).max() < 0.01, "I + III = II"
+
+
+def element(path: str, value: object) -> Callable[[object], None]:
+    """Set an attribute of the first group's first channel, or of the group or the file."""
+
+    def spoil(data: object) -> None:
+        group = data.WaveformSequence[0]  # type: ignore[attr-defined]
+        what, _, name = path.partition(".")
+        target = {"group": group, "channel": group.ChannelDefinitionSequence[0], "file": data}[what]
+        if value is None:
+            delattr(target, name)
+        else:
+            setattr(target, name, value)
+
+    return spoil
+
+
+def picture(data: object) -> None:
+    del data.WaveformSequence  # type: ignore[attr-defined]
+    data.Rows = data.Columns = 100  # type: ignore[attr-defined]
+
+
+SPOILT = [
+    ("d.dcm", {"spoil": picture}, "format", "a picture and no waveform"),
+    ("d.dcm", {"spoil": element("file.WaveformSequence", None)}, "format", "holds no waveform"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", None)}, "gain", "one step"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", 0)}, "gain", "one step"),
+    ("d.dcm", {"spoil": element("group.WaveformOriginality", "DERIVED")}, "format", "derived"),
+    ("d.dcm", {"spoil": element("group.NumberOfWaveformSamples", 9000)}, "truncated", "5000 of 9000"),
+    ("d.dcm", {"spoil": element("group.NumberOfWaveformChannels", 11)}, "header", "describes 12"),
+    ("d.dcm", {"unit": "mm[Hg]"}, "units", "not in volts"),
+    ("d.dcm", {"fs": 5}, "sampling-rate", "5 Hz"),
+    ("a.xml", {"unit": "mA"}, "units", "not in volts"),
+    ("a.xml", {"fs": 1e6}, "sampling-rate", "Hz"),
+    ("m.xml", {"unit": "PASCALS"}, "units", "not in volts"),
+    ("m.xml", {"bytes_kept": 9000}, "truncated", "4500 of 5000"),
+    ("e.edf", {"unit": "degC"}, "units", "not in volts"),
+    ("e.edf", {"other_rate": "V3"}, "sampling-rate", "250 and 500 Hz"),
+]
+
+
+@pytest.mark.parametrize(("name", "how", "reason", "words"), SPOILT)
+def test_what_cannot_be_meant_is_refused_with_a_reason(
+    tmp_path: Path, x_CL: NDArray[np.float64], name: str, how: dict[str, object], reason: str, words: str
+) -> None:
+    files.FILES[name](tmp_path / name, x_CL, **how)
+    with pytest.raises(RecordError, match=words) as refused:
+        read_one(tmp_path / name)
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("name", files.FILES)
+def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
+    tmp_path: Path, x_CL: NDArray[np.float64], name: str
+) -> None:
+    leads = [lead for lead in LEADS if lead != "V3"]
+    kept = x_CL if name == "m.xml" else x_CL[[LEADS.index(lead) for lead in leads]]
+    folder = tmp_path / "in"
+    for what in ("lead", "photo", "half"):
+        (folder / what).mkdir(parents=True)
+    files.FILES[name](folder / "lead" / name, kept, leads=leads)
+    (folder / "photo" / name).write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(2000))
+    files.FILES[name](folder / "half" / name, x_CL)
+    whole = (folder / "half" / name).read_bytes()
+    (folder / "half" / name).write_bytes(whole[: len(whole) // 2])
+    report = prepare([folder], tmp_path / "out", jobs=1)
+    found = {each["source"]: each["reason"] for each in report["records"]}
+    assert found["lead"] == "missing-lead"
+    assert found["photo"] in {"format", "unreadable"}
+    assert found["half"] in {"truncated", "unreadable"}
+
+
+def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
+    files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
+    with pytest.raises(RecordError, match="250 and 500 Hz"):
+        read_one(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<restingecgdata/>", "only HL7 aECG and GE MUSE"),
+        ('<!DOCTYPE a [<!ENTITY b "b">]><AnnotatedECG>&b;</AnnotatedECG>', "EntitiesForbidden"),
+        ('<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/hostname">]><RestingECG>&b;</RestingECG>', "Forbidden"),
+    ],
+)
+def test_other_xml_and_entities_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.xml").write_text(text)
+    with pytest.raises(RecordError, match=words):
+        read_one(tmp_path / "a.xml")
+
+
+def test_without_the_extra_the_error_says_what_to_install(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_of_pydicom(name: str) -> object:
+        return None if name == "pydicom" else find_spec(name)
+
+    monkeypatch.setattr("marecg.read.clinical.waveform.find_spec", none_of_pydicom)
+    with pytest.raises(UsageError) as refused:
+        prepare([archive], tmp_path / "out", jobs=1)
+    assert "marecg-model[clinical]" in str(refused.value)
