@@ -184,7 +184,7 @@ def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_p
     assert run_main(*options, "--out", str(tmp_path / "ecg-fm")) == 0
     out = capsys.readouterr().out
     assert "minus ECG-FM" in out
-    assert "It is not known what the encoder was pretrained on" in out
+    assert "It is not known which records the encoder was pretrained on" in out
     assert end_of("table", str(tmp_path / "ecg-fm"), "--no-published", "--intervals") == 0
     assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in " ".join(capsys.readouterr().out.split())
 
@@ -246,7 +246,7 @@ def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folder
     assert run_main(str(run), "--root", folders[1], "--fraction", "1") == 0
     out, err = capsys.readouterr()
     assert "pretrained on 1 of the 3 val and 3 test records or on their patients: 28" in err
-    assert "† Pretrained on 1 of" in out
+    assert "† Leak: the encoder was pretrained on 1 of" in out
     assert out.count("]†") == 3  # however it is read
     kept = json.loads((run / "probe/ptbxl-super-strict.json").read_text())
     assert (kept["leak"]["records"], kept["leak"]["same_record"]) == (1, ["28"])

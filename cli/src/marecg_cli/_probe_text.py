@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from marecg.evaluate.leak import told
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import Row, columns, measured_rows, ranks, share, title
@@ -138,7 +139,7 @@ def _notes(report: Report) -> list[str]:
         + (f", ontology {report.ontology_sha256[:12]}" if report.ontology_sha256 else "")
         + f", data {report.data_sha256[:12]}, task {report.task_sha256[:12]}.",
         f"Macro AUC: {report.policy}.",
-        _provenance(report),
+        told(report.leak),
     ]
     if left_out := report.cells[0].left_out:
         found.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
@@ -153,15 +154,6 @@ def _notes(report: Report) -> list[str]:
     found.append(f"Seconds of fitting: {', '.join(f'{method} {s:.1f}' for method, s in seconds.items())}.")
     found += [f"The encoder: {remark}." for remark in report.remarks]
     return found + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
-
-
-def _provenance(report: Report) -> str:
-    if report.leak is None:
-        return "It is not known what the encoder was pretrained on: these records may have been among them."
-    if not report.leak.records:
-        return "None of the val and test records, nor their patients, were among those it was pretrained on."
-    seen = report.leak.records
-    return f"{TEXT.dagger} Pretrained on {seen} of the val and test records or on their patients."
 
 
 def _by_method(report: Report) -> dict[str, list[Cell]]:

@@ -13,6 +13,13 @@ from marecg.errors import RecordError
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 
+LEAK = (
+    "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
+    "patients ({counts}). Its numbers are no measure of how it does on records that it has never seen."
+)
+NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
+UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
+
 
 def leak(run: Path, task: Task) -> Leak | None:
     """The val and test records of a task that a run was pretrained on; None where the run doesn't say.
@@ -37,6 +44,17 @@ def leak(run: Path, task: Task) -> Leak | None:
         same_patient=_names(recordings, by_patient),
         same_signal=_names(recordings, by_signal),
     )
+
+
+def told(leak: Leak | None) -> str:
+    """What a probe's reader is told of a leak, wherever the probe is shown."""
+    if leak is None:
+        return UNKNOWN
+    if not leak.records:
+        return NO_LEAK
+    signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
+    counts = ", ".join(f"{len(found)} by the same {sign}" for sign, found in signs.items() if found)
+    return LEAK.format(records=leak.records, counts=counts)
 
 
 def _of(names: tuple[str | None, ...], known: Set[str | None], rows: Iterable[int]) -> set[int]:

@@ -45,14 +45,6 @@ that is named. The macro AUC is in percent, 50 being chance (the dashed mark) an
 standard deviation over seeds, which differ in the training records that they draw. The interval says
 how far another sample of test records might move the number (95 %, bootstrap)."""
 
-LEAK = """\
-† Leak: the encoder was pretrained on {records} of the val and test records or on their patients
-({counts}). Its numbers are no measure of how it does on records that it has never seen."""
-
-NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
-
-LEAK_UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
-
 NO_PROBE = "The run was not probed yet. `marecg probe RUN --task TASK --root DATA` adds a table here."
 
 TRAINING = """\

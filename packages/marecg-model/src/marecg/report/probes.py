@@ -4,7 +4,8 @@ from pathlib import Path
 
 from marecg.drawing.charts import interval
 from marecg.drawing.page import Section, folded, heading, paragraph, table
-from marecg.evaluate.scores.results import Cell, Leak, Report, Spread
+from marecg.evaluate.leak import told
+from marecg.evaluate.scores.results import Cell, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report, share, title
 from marecg.report import captions
@@ -25,21 +26,11 @@ def probes(run: Path) -> Section:
 def _probe(report: Report) -> list[str]:
     return [
         heading(f"{title(report.task)}, protocol {report.protocol}"),
-        _leak(report.leak),
+        paragraph(told(report.leak), "warning" if report.leak and report.leak.records else ""),
         _cells(report),
         folded("Every class, with its support", _classes(report)),
         folded("What the numbers rest on", table(("", ""), _basis(report))),
     ]
-
-
-def _leak(leak: Leak | None) -> str:
-    if leak is None:
-        return paragraph(captions.LEAK_UNKNOWN)
-    if not leak.records:
-        return paragraph(captions.NO_LEAK)
-    signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
-    counts = ", ".join(f"{len(found)} by the same {sign}" for sign, found in signs.items() if found)
-    return paragraph(captions.LEAK.format(records=leak.records, counts=counts), "warning")
 
 
 def _basis(report: Report) -> list[tuple[str, str]]:
