@@ -113,6 +113,13 @@ def prepare(
         list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, folders of these, or array files.")
     ],
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
+    ontology: Annotated[
+        Path | None,
+        typer.Option(
+            help="Your own graph: a folder of sources, a bundle or a .ttl file. [default: the packaged one]",
+            show_default=False,
+        ),
+    ] = None,
     profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
     set_: Annotated[
         list[str] | None,
@@ -170,6 +177,7 @@ def prepare(
             watch=lambda found, kept, bad: tell(kept + bad, found, f"{kept} kept, {bad} quarantined"),
             layout=layout,
             codes=table,
+            ontology=ontology,
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:

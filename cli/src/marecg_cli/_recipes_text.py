@@ -7,6 +7,8 @@ from marecg_cli._output import console
 
 Values = Mapping[str, Any]
 ABSENT = "not part of it"
+OPEN = "–"
+"""A value that is not given."""
 COLUMNS = 80
 """Prose is broken there, however wide the terminal."""
 
@@ -76,5 +78,6 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
         table.add_column("", no_wrap=True)
         table.add_column("source")
         for key in keys:
-            table.add_row(key, ABSENT if own[key] is None else str(own[key]), sources.get(key, ""))
+            absent = OPEN if "." in key else ABSENT
+            table.add_row(key, absent if own[key] is None else str(own[key]), sources.get(key, ""))
         console().print(table)

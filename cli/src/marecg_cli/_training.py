@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._commands import one_of, the_one
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 from marecg_cli._progress import progress
@@ -169,27 +170,61 @@ def ablate(
 
 
 def texts(
+    ontology: Annotated[
+        Path | None,
+        typer.Option(
+            help="A prepared corpus, or another graph as prepare takes it. [default: the packaged graph]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where they go. [default: into the corpus, where training looks]", show_default=False
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with the shipped ones; write nothing.")
     ] = False,
 ) -> None:
-    """Embed the concepts' text variants again with the sentence encoder, as MPCT uses them.
+    """Embed the concepts' text variants with the sentence encoder, as MPCT uses them.
 
-    Example: marecg texts --check
+    Example: marecg texts --ontology corpus
     """
     import ecg_ontology
     from marecg.objectives.concept_text import SHIPPED, write
     from marecg.objectives.concept_text import check as difference_from_shipped
 
-    ontology = ecg_ontology.load()
+    if ontology is not None or out is not None:
+        if check:
+            raise UsageError("--check compares the shipped ones only", remedy="Leave the others away")
+        result(str(_write_texts(ontology, out)))
+        return
+    packaged = ecg_ontology.load()
     if not check:
-        write(ontology)
+        write(packaged)
         result(str(SHIPPED))
         return
-    difference = difference_from_shipped(ontology)
+    difference = difference_from_shipped(packaged)
     result(f"largest difference from the shipped embeddings: {difference:.1e}")
     if difference > TEXT_TOLERANCE:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _write_texts(source: Path | None, out: Path | None) -> Path:
+    """Embed the texts of a corpus' graph, or of a graph's own files."""
+    import ecg_ontology
+    from marecg.corpus.prepared import Corpus
+    from marecg.objectives.concept_text import TEXTS, write
+
+    if source is not None and (source / "corpus.json").is_file():
+        graph, place = Corpus.open(source).ontology(), out or source / TEXTS
+    elif out is not None:
+        graph, place = ecg_ontology.load(source), out
+    else:
+        raise UsageError("is no prepared corpus", where=source, remedy="Name one, or a file as --out")
+    write(graph, place)
+    return place
 
 
 def _about(make: Callable[..., object]) -> str:

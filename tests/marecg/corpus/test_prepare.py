@@ -142,7 +142,7 @@ def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbro
 
 def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert in_child(killed_at_rename(7, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    assert in_child(killed_at_rename(8, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
     finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
     assert len(finished) == 2
     seen: list[tuple[int, int, int]] = []

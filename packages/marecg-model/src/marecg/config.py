@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticUndefined
 
+from marecg.errors import ConfigError
+
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 """The lead order of every tensor in this package."""
 
@@ -97,7 +99,9 @@ class ModelConfig(Settings):
     revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
     queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
     eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
-    concepts: int = paper(40, "§subsec:graph-structure: N", gt=0)
+    concepts: int | None = chosen(
+        None, "N: as many as the graph of the corpus has; the paper's has 40 (§subsec:graph-structure)", gt=0
+    )
     concept_width: int = chosen(
         256, "d_c: with d_e = 128 the concept side has the paper's 55 k parameters", gt=0
     )
@@ -114,6 +118,15 @@ class ModelConfig(Settings):
         if self.context_patches > self.positions:
             raise ValueError(f"context {self.context} has more patches than positions {self.positions}")
         return self
+
+    def of_concepts(self, count: int) -> "ModelConfig":
+        """The same with N as a graph has it. Raises `ConfigError` where another N was given."""
+        if self.concepts not in (None, count):
+            raise ConfigError(
+                f"model.concepts is {self.concepts}, the ontology has {count} concepts",
+                remedy="Leave model.concepts away: N follows from the ontology",
+            )
+        return self.model_copy(update={"concepts": count})
 
     def patches(self, samples: int) -> int:
         """How many patches fit into so many samples."""

@@ -1,5 +1,6 @@
 """What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from ecg_ontology import EcgError, InputError, OutputError, UsageError
@@ -16,7 +17,19 @@ __all__ = [
     "RecordError",
     "StoppedError",
     "UsageError",
+    "in_short",
 ]
+
+
+def in_short(differences: Sequence[str], most: int = 6) -> str:
+    """The first differences in one line, and how many more there are.
+
+    Example:
+        >>> in_short(["- edge AMI OMI", "+ node 40 Leaf LQT", "+ edge LQT Rhythm"], most=2)
+        '- edge AMI OMI; + node 40 Leaf LQT; and 1 more'
+    """
+    more = [f"and {len(differences) - most} more"] if len(differences) > most else []
+    return "; ".join([*differences[:most], *more])
 
 
 class ConfigError(UsageError):

@@ -119,6 +119,10 @@ class Config(Settings):
         """The recipe with other values, checked as a whole: `derived(name="mine", jepa=None, toy=Toy())`."""
         return self.model_validate({**dict(self), **changes})
 
+    def of_ontology(self, ontology: Ontology) -> Self:
+        """The recipe with as many concepts as a graph has. Raises `ConfigError` where it says another N."""
+        return self.derived(model=self.model.of_concepts(len(ontology)))
+
     def supervision(self, corpus: Corpus, ontology: Ontology) -> Supervision:
         """What supervises a corpus under this recipe's σ, rule and thresholds."""
         return Supervision.of(

@@ -83,7 +83,7 @@ def _about(corpus: Corpus) -> dict[str, Any]:
 
 
 def _hdf5(corpus: Corpus, path: Path) -> None:
-    """`signal_uv` [M, 12, window], `y` [M, 40], and a dataset per column; the rest as attributes."""
+    """`signal_uv` [M, 12, window], `y` [M, N], and a dataset per column; the rest as attributes."""
     text = h5py.string_dtype()
     with h5py.File(path, "w") as file:
         for name, value in _about(corpus).items():

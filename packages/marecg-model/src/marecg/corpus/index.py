@@ -11,6 +11,9 @@ from marecg.errors import CorpusError
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""
 
+ONTOLOGY = "ontology.json"
+"""The file of the folder that holds the graph and routing of its labels."""
+
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),

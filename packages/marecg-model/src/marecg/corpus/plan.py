@@ -1,6 +1,7 @@
 """What a preparation will do, fixed before it begins, and where its files lie.
 
 corpus.json      what it is: config, leads, unit, ontology; written last, so a folder with it is complete
+ontology.json    the graph and the routing of its labels
 index.parquet    one row per kept record (index.py)
 report.json      what was kept and what was quarantined, and why (account.py)
 shards/*.npy     int16 [records, 12, window], 1 µV per unit
@@ -20,11 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ecg_ontology
 from ecg_ontology import Ontology, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
+from marecg.corpus.index import ONTOLOGY
 from marecg.corpus.prepared import Corpus, open_shard
-from marecg.errors import CorpusError, OutputError
+from marecg.errors import CorpusError, InputError, OutputError, in_short
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate
@@ -44,12 +47,14 @@ class Plan:
         candidates: every record found.
         config: how records are prepared.
         about: what `corpus.json` says as far as it is known beforehand; equal plans write equal bytes.
+        ontology: what labels its records.
     """
 
     out: Path
     candidates: Sequence[Candidate]
     config: CorpusConfig
     about: dict[str, Any]
+    ontology: Ontology
 
     @classmethod
     def of(
@@ -75,7 +80,7 @@ class Plan:
             "arrays": layout.as_dict() if layout else None,
             "codes": codes,
         }
-        return cls(out, candidates, config, about)
+        return cls(out, candidates, config, about, ontology)
 
     def __len__(self) -> int:
         """The number of shards."""
@@ -119,8 +124,12 @@ class Plan:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
             write_json(self.about, self.building / "plan.json")
+            self._carry_ontology()
             return False
-        differences = _differences(self.about, read_json(known))
+        found = read_json(known)
+        if isinstance(found, dict) and found.get("ontology_sha256") != self.about["ontology_sha256"]:
+            raise self._of_another_graph()
+        differences = _differences(self.about, found)
         if differences:
             problem = f"holds a corpus of other {' and '.join(differences)}"
             raise CorpusError(
@@ -130,7 +139,10 @@ class Plan:
             for path in folder.glob(".*"):
                 if _LEFT_OVER.fullmatch(path.name):
                     path.unlink()
-        return known.name == "corpus.json" and self._is_whole()
+        if known.name == "corpus.json" and self._is_whole():
+            return True
+        self._carry_ontology()
+        return False
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files are there and whole; a power cut can leave one of them empty."""
@@ -147,12 +159,24 @@ class Plan:
         try:
             Corpus.open(self.out)
             read_json(self.out / "report.json")
-        except CorpusError as error:
+        except InputError as error:
             logger.warning("%s %s: it is prepared anew", self.out, error.problem)
             write_json(self.about, self.building / "plan.json")
             (self.out / "corpus.json").unlink()
             return False
         return True
+
+    def _carry_ontology(self) -> None:
+        self.ontology.save(self.out / ONTOLOGY)
+
+    def _of_another_graph(self) -> CorpusError:
+        carried = self.out / ONTOLOGY
+        theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
+        return CorpusError(
+            f"holds a corpus of another ontology{': ' if theirs else ''}{in_short(theirs)}",
+            where=self.out,
+            remedy="Choose another folder for --out, or remove this one",
+        )
 
 
 def _routing_sha256(ontology: Ontology) -> str:
@@ -167,7 +191,6 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
         "format": "format",
         "config": "settings",
         "profile": "routing profile",
-        "ontology_sha256": "ontology",
         "routing_sha256": "routing table",
         "sources": "sources",
         "records_sha256": "records",

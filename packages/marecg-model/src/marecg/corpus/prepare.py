@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
-from ecg_ontology import CodeTable, Ontology, replacing
+from ecg_ontology import CodeTable, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import report
@@ -31,6 +31,8 @@ from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
+
+logger = logging.getLogger(__name__)
 
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
@@ -52,6 +54,7 @@ def prepare(
     watch: Watch | None = None,
     layout: Layout | None = None,
     codes: CodeTable | None = None,
+    ontology: str | Path | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus; called again after an interruption, go on.
 
@@ -68,6 +71,8 @@ def prepare(
         watch: called whenever some more records are done.
         layout: what arrays among the sources are; without it, those in folders are passed over.
         codes: a table that gives records their codes, whatever their files say (`codes.with_codes`).
+        ontology: whose graph and routing label the records, as `ecg_ontology.load` takes it: a folder of
+            sources, a bundle, a graph's file. The packaged one if None.
 
     Returns:
         The report, as in `report.json` (`account.report`).
@@ -75,6 +80,7 @@ def prepare(
     Raises:
         CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
             cluster that can't be reached.
+        SourceError: the ontology can't be read, or is none.
         OutputError: the output can't be written.
         UsageError: an array does not have the layout, or the layout has not the twelve leads.
 
@@ -83,28 +89,30 @@ def prepare(
         8715
     """
     config = config or CorpusConfig()
-    ontology = ecg_ontology.load(profile=profile)
+    graph = ecg_ontology.load(ontology, profile)
+    if not graph.codes:
+        logger.warning("%s routes no codes: no record will have a concept", ontology)
     layout = layout and layout.twelve()
     roots = [Path(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
     if codes is not None:
         beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table is no array
-        candidates, account = with_codes(beside, codes, ontology)
-    plan = Plan.of(Path(out), candidates, config, ontology, layout, codes.about if codes else None)
+        candidates, account = with_codes(beside, codes, graph)
+    plan = Plan.of(Path(out), candidates, config, graph, layout, codes.about if codes else None)
     with locked(plan.out):
         if plan.begin():
             logger.warning("%s is complete already: nothing was done", plan.out)
         else:
             with workers(len(candidates), jobs, cluster):
-                _write_shards(plan, ontology, watch or (lambda found, kept, quarantined: None))
+                _write_shards(plan, watch or (lambda found, kept, quarantined: None))
             _complete(plan, {} if account is None else {"codes": account})
         shutil.rmtree(plan.building, ignore_errors=True)
         result: dict[str, Any] = read_json(plan.out / "report.json")
         return result
 
 
-def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
+def _write_shards(plan: Plan, watch: Watch) -> None:
     """Write every shard that is still missing."""
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
@@ -127,7 +135,7 @@ def _write_shards(plan: Plan, ontology: Ontology, watch: Watch) -> None:
         results = parallel(delayed(prepare_block)(task, plan.config) for task in tasks)
         blocks = counted(results)
         for number in missing:
-            _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))), ontology)
+            _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))))
     except TerminatedWorkerError as error:
         problem = "a worker process was killed, perhaps for lack of memory"
         raise CorpusError(
@@ -139,7 +147,7 @@ def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
     return [candidates[first : first + BLOCK] for first in range(0, len(candidates), BLOCK)]
 
 
-def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ontology) -> None:
+def _write_shard(plan: Plan, number: int, blocks: Iterable[Block]) -> None:
     """Write one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
     rows: list[dict[str, Any]] = []
     quarantined: list[dict[str, str]] = []
@@ -151,8 +159,8 @@ def _write_shard(plan: Plan, number: int, blocks: Iterable[Block], ontology: Ont
             quarantined += block.quarantined
         file.seek(0)
         _head(file, len(rows), plan.config.window)
-    y = ontology.leaf_multi_hot([row["codes"] for row in rows])
-    for place, (row, leaves, primary) in enumerate(zip(rows, y, ontology.primary(y), strict=True)):
+    y = plan.ontology.leaf_multi_hot([row["codes"] for row in rows])
+    for place, (row, leaves, primary) in enumerate(zip(rows, y, plan.ontology.primary(y), strict=True)):
         row |= {
             "shard": number,
             "row": place,

@@ -5,6 +5,7 @@ Shapes: B batch, C leads, L samples, M records, N concepts.
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
+from marecg.corpus.index import ONTOLOGY
 from marecg.drawing.page import table
 from marecg.errors import CorpusError
 
-CONCEPTS = 40
 SHOWN = 10
 """Rows of each table in a notebook."""
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
@@ -40,7 +41,7 @@ class Corpus:
         ids: M record names.
         sources: M collection names.
         patients: M names within their collection, None where unknown.
-        y: uint8 [M, 40], the active leaves.
+        y: uint8 [M, N], the active leaves.
         primary: int64 [M], c*; −1 where there is no leaf.
         n_valid: int64 [M], samples before the zero-padding.
         rpeaks: M arrays int64 [n], sample indices in the window.
@@ -62,6 +63,7 @@ class Corpus:
     primary: NDArray[np.int64]
     n_valid: NDArray[np.int64]
     rpeaks: list[NDArray[np.int64]]
+    _ontology: Ontology = field(repr=False)
     _shard: NDArray[np.int64] = field(repr=False)
     _row: NDArray[np.int64] = field(repr=False)
     _shards: list[NDArray[np.int16]] = field(repr=False)
@@ -71,18 +73,19 @@ class Corpus:
         """Open a prepared corpus.
 
         Raises:
-            CorpusError: it is no corpus, is unfinished or damaged, or was written in another format.
+            CorpusError: it is no corpus, is unfinished or damaged, was written in another format, or follows
+                an ontology that it does not carry and that is not the installed one.
         """
         folder = Path(folder)
         about = read_about(folder)
+        ontology = labelling_ontology(folder, about)
         try:
             config = CorpusConfig.model_validate(about["config"])
             rows = index.read(folder / "index.parquet", ROWS)
             shards = [
                 open_shard(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
-            profile, ontology = str(about["profile"]), str(about["ontology_sha256"])
-            y = _multi_hot(rows["leaves"].combine_chunks())
+            y = _multi_hot(rows["leaves"].combine_chunks(), len(ontology))
         except ValidationError as error:
             names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
@@ -95,8 +98,8 @@ class Corpus:
         return cls(
             folder=folder,
             config=config,
-            profile=profile,
-            ontology_sha256=ontology,
+            profile=ontology.profile,
+            ontology_sha256=ontology.sha256,
             ids=rows["id"].to_pylist(),
             sources=rows["source"].to_pylist(),
             patients=rows["patient"].to_pylist(),
@@ -104,6 +107,7 @@ class Corpus:
             primary=column(rows, "primary"),
             n_valid=column(rows, "n_valid"),
             rpeaks=_lists(rows["rpeaks"].combine_chunks()),
+            _ontology=ontology,
             _shard=column(rows, "shard"),
             _row=column(rows, "row"),
             _shards=shards,
@@ -124,8 +128,8 @@ class Corpus:
         )
 
     def ontology(self) -> Ontology:
-        """The installed ontology in the profile of the labels. Raises as `labelling_ontology` does."""
-        return labelling_ontology(self.folder, self.profile, self.ontology_sha256)
+        """The ontology that the corpus carries, in the profile of its labels."""
+        return self._ontology
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Fetch a batch in mV: B record numbers → float32 [B, 12, window]."""
@@ -141,20 +145,33 @@ class Corpus:
         return d_BCL
 
 
-def labelling_ontology(folder: Path, profile: str, sha256: str) -> Ontology:
-    """Load the ontology that labelled a corpus.
+def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
+    """The ontology that labelled a corpus, which it carries; of an older corpus, the installed one.
+
+    Args:
+        folder: the corpus.
+        about: what its `corpus.json` says.
 
     Raises:
-        CorpusError: the installed one has another enumeration.
+        CorpusError: it carries another than its labels follow; or none, and the installed one is another.
+        SourceError: the one that it carries is damaged.
     """
-    ontology = ecg_ontology.load(profile=profile)
-    if ontology.sha256 != sha256:
-        raise CorpusError(
-            f"follows another ontology: another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})",
-            where=folder,
-            remedy="Prepare the corpus again, or install the ecg-ontology that prepared it",
-        )
-    return ontology
+    carried = folder / ONTOLOGY
+    try:
+        profile, sha256 = str(about["profile"]), str(about["ontology_sha256"])
+    except KeyError as error:
+        raise _damaged(folder, f"corpus.json has no {error}") from error
+    ontology = ecg_ontology.load(carried if carried.is_file() else None, profile)
+    if ontology.sha256 == sha256:
+        return ontology
+    problem = f"another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})"
+    if carried.is_file():
+        raise _damaged(folder, f"its labels follow {problem} than its {ONTOLOGY}")
+    raise CorpusError(
+        f"follows another ontology: {problem}",
+        where=folder,
+        remedy="Prepare the corpus again, or install the ecg-ontology that prepared it",
+    )
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -187,8 +204,8 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
     return shard
 
 
-def _multi_hot(leaves: pa.ListArray) -> NDArray[np.uint8]:
-    y_MN = np.zeros((len(leaves), CONCEPTS), np.uint8)
+def _multi_hot(leaves: pa.ListArray, concepts: int) -> NDArray[np.uint8]:
+    y_MN = np.zeros((len(leaves), concepts), np.uint8)
     counts = np.diff(leaves.offsets.to_numpy())
     y_MN[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
     return y_MN

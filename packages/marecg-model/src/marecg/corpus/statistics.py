@@ -31,7 +31,7 @@ def statistics(folder: str | Path) -> dict[str, Any]:
     """
     folder = Path(folder)
     about, report = read_about(folder), read_json(folder / "report.json")
-    ontology = labelling_ontology(folder, about["profile"], about["ontology_sha256"])
+    ontology = labelling_ontology(folder, about)
     rows = index.read(folder / "index.parquet", COLUMNS)
     codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
     return {

@@ -16,7 +16,7 @@ from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Features, Method, Progress, extract, unwatched
-from marecg.evaluate.methods.zeroshot import zero_shot
+from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Report
@@ -160,8 +160,21 @@ def _zero_shot(subject: Subject, found: Mapping[str, Features], task: Task) -> T
     model, onto = subject.model, subject.ontology
     if model is None or onto is None or not model.prototypes.any():
         return None
+    if not any(known_concepts(task, name, onto) for name in task.classes):
+        return None
     test = task.row_M[task.split_M == TEST]
     return zero_shot(model, found[ENCODER].x_RF[test], task, onto)
+
+
+def _unknown(subject: Subject, task: Task) -> Iterator[str]:
+    """Which classes zero-shot can't ask for, because the encoder's graph is another than the task's."""
+    if subject.model is None or subject.ontology is None or not subject.model.prototypes.any():
+        return
+    onto = subject.ontology
+    asked = [name for name in task.classes if task.concepts.get(name)]
+    lost = [name for name in asked if not known_concepts(task, name, onto)]
+    if lost:
+        yield f"the encoder's graph lacks concepts of {', '.join(lost)}: zero-shot passes over these classes"
 
 
 def report_on(
@@ -194,7 +207,7 @@ def report_on(
         data_sha256=recordings.sha256,
         task_sha256=task.sha256,
         leak=leak(run, task) if run else None,
-        remarks=subject.remarks,
+        remarks=(*subject.remarks, *_unknown(subject, task)),
         cells=summarise(trials, widths, y_MK, task.classes, subject.name),
     )
 

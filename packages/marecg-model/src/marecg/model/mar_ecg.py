@@ -53,7 +53,7 @@ class MarEcg(Pretrained):
         self.pool = RhythmPool(config.width, config.queries, config.eta)
         self.to_concepts = nn.Linear(config.width, config.concept_width, bias=False)
         init_linear(self.to_concepts)
-        self.register_buffer("prototypes", torch.zeros(config.concepts, config.concept_width))
+        self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Features:
         """Encode records in mV, nothing masked but padding and the leads that `absent_BC` (bool) names.

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.config import LEADS, ModelConfig, Settings
-from marecg.errors import CheckpointError, EcgError, UsageError
+from marecg.errors import CheckpointError, EcgError, UsageError, in_short
 from marecg.model import installed
 from marecg.model.card import Provenance, model_card
 
@@ -55,16 +55,19 @@ class Pretrained(nn.Module, ModelHubMixin):
     """A module that is saved to and loaded from a folder or the Hugging Face hub.
 
     Args:
-        config: its shape.
+        config: its shape; as many concepts as the ontology has, or not said.
         ontology: whose enumeration its prototypes follow; the packaged one if None.
+
+    Raises:
+        ConfigError: the shape is of another number of concepts.
     """
 
     prototypes: Tensor
 
     def __init__(self, config: ModelConfig, ontology: Ontology | None = None) -> None:
         super().__init__()
-        self.config = config
         self.ontology = ontology or ecg_ontology.load()
+        self.config = config.of_concepts(len(self.ontology))
         self.provenance: Provenance | None = None
 
     def save_pretrained(
@@ -324,7 +327,7 @@ def _refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
 def _refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:
     if found.sha256 != wanted.sha256:
         raise CheckpointError(
-            f"follows another enumeration: {'; '.join(wanted.difference(found))}",
+            f"follows another enumeration: {in_short(wanted.difference(found))}",
             where=folder / "ontology.json",
             remedy="Use the ontology that it was trained with",
         )

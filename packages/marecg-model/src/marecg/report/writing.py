@@ -39,16 +39,16 @@ def write_report(
         The page; at most some megabytes.
 
     Raises:
-        CheckpointError: the folder holds no finished run.
-        CorpusError: `data` is no prepared corpus, or one of another enumeration.
+        CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
+        CorpusError: `data` is no prepared corpus.
         RecordError: a record can't be read.
         InputError: a probe's report or `trained_on.parquet` is damaged.
         OutputError: the page can't be written.
     """
     run = Path(run)
-    model = MarEcg.from_pretrained(run / "model")
-    config, losses = _config(run)
     corpus = None if data is None else Corpus.open(data)
+    model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
+    config, losses = _config(run)
     page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
     pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
     sections = list(_sections(run, model, config, losses, corpus, records))

@@ -5,6 +5,7 @@ What an objective computes is in `marecg.objectives`; how the network is optimis
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -33,21 +34,17 @@ class Network(nn.Module):
     Args:
         config: the recipe.
         ontology: whose concepts the objectives speak of.
+        texts: the sentence embeddings of its text variants, if they were made (`marecg texts`).
 
     Raises:
         ConfigError: the recipe is of another number of concepts.
     """
 
-    def __init__(self, config: Config, ontology: Ontology) -> None:
+    def __init__(self, config: Config, ontology: Ontology, texts: Path | None = None) -> None:
         super().__init__()
         self.config = config
-        shape = config.model
-        if len(ontology) != shape.concepts:
-            raise ConfigError(
-                f"model.concepts is {shape.concepts}, the ontology has {len(ontology)} concepts"
-            )
-        self.model = MarEcg(shape)
-        parts = Parts(shape, self.model, ontology)
+        self.model = MarEcg(config.model, ontology)
+        parts = Parts(self.model.config, self.model, ontology, texts)
         self.objectives = nn.ModuleDict({name: each.build(parts) for name, each in config.objectives.items()})
         # What no objective reaches takes no gradient, so that DDP waits for none.
         reached = {part for objective in self._objectives() for part in objective.reaches}

@@ -26,6 +26,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision, labels
 from marecg.errors import CorpusError, StoppedError
+from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, Watch
 from marecg.train.checkpoints import Checkpoints, newest, step_of
@@ -103,7 +104,9 @@ def train(
         CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
             no label where an objective learns from labels; or another process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus.
-        UsageError: the run in `out` has other settings, or `resume` forbids it.
+        ConfigError: the recipe says another number of concepts than the corpus' graph has.
+        UsageError: the run in `out` has other settings, or `resume` forbids it; or MPCT has no sentence
+            embeddings of the graph's texts, and can't make them here.
         OutputError: `out` can't be written.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
@@ -112,6 +115,7 @@ def train(
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
+    config = config.of_ontology(ontology)
     for name in ("fs", "window"):
         prepared, wanted = getattr(corpus.config, name), getattr(config.data, name)
         if prepared != wanted:
@@ -143,7 +147,7 @@ def _run(
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     trainer = _trainer(config, folder, metrics, Progress(metrics, watch), stopping)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
-    module = Pretraining(config, _network(config, ontology), steps)
+    module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS), steps)
     checkpoint = newest(folder)
     began = time.monotonic()
     # SIGTERMException: a signal just before Lightning's first step
@@ -166,7 +170,6 @@ def _run(
         logger.warning("%s: nothing done, the run is complete", folder)
     elif trainer.is_global_zero:
         model = module.exported()
-        model.ontology = ontology
         model.provenance = provenance(
             config,
             corpus,
@@ -203,11 +206,11 @@ def _warn_of_leaks(corpus: Corpus) -> None:
         )
 
 
-def _network(config: Config, ontology: ecg_ontology.Ontology) -> Network:
+def _network(config: Config, ontology: ecg_ontology.Ontology, texts: Path) -> Network:
     """The network as the seed initialises it, leaving torch's own generator as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
-        network = Network(config, ontology)
+        network = Network(config, ontology, texts)
     network.model.encoder.checkpoint_activations = config.train.checkpoint_activations
     if config.train.compile:
         network.compile_encoders()

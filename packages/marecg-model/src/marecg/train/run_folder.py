@@ -15,7 +15,7 @@ from ecg_ontology import replacing
 from marecg.config import LEADS
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CheckpointError, UsageError
+from marecg.errors import CheckpointError, UsageError, in_short
 from marecg.recipes import Config
 
 _LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8}(\.\w+)?")
@@ -140,9 +140,9 @@ def _compare(
     if before["ontology"] != now["ontology"]:
         difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
         raise CheckpointError(
-            f"follows another enumeration: {difference}",
+            f"follows another enumeration: {in_short(difference)}",
             where=folder,
-            remedy="Install the ecg-ontology that it was trained with",
+            remedy="Go on with a corpus of the ontology that it was begun with, or name another folder",
         )
     if before.get("corpus") != now["corpus"]:
         its, this = _told(before.get("corpus")), _told(now["corpus"])

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ecg_ontology import Ontology
 from marecg.config import ModelConfig
 from marecg.errors import CheckpointError
 from marecg.evaluate.methods.method import Method, Signals
@@ -38,16 +39,16 @@ def encoder(model: MarEcg) -> Method:
 
 def random_control(model: MarEcg, readout: Readout = "rhythm") -> Method:
     """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside."""
-    blank = random_encoder(model.config).to(model.prototypes.device)
+    blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
     readouts = {RANDOM: wide_columns(model.config.width)["rhythm"]}
     return _frozen(RANDOM, blank, readouts | ({RANDOM_WIDE: slice(None)} if readout == "wide" else {}))
 
 
-def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED) -> MarEcg:
+def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
     """An encoder that has learnt nothing; torch's own random state is left as it was."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return MarEcg(config).eval()
+        return MarEcg(config, ontology).eval()
 
 
 def weights_sha256(model: MarEcg) -> str:

@@ -22,7 +22,10 @@ from marecg.model.mar_ecg import MarEcg
 def zero_shot(
     model: MarEcg, rhythm_MD: NDArray[np.floating], task: Task, onto: ecg_ontology.Ontology
 ) -> Trial:
-    """Score every record for every class; a class without a concept scores all alike and counts as untrained.
+    """Score every record for every class.
+
+    A class without a concept, or with one that the model's graph lacks, scores all alike and counts as
+    untrained.
 
     Args:
         model: one that was trained with GSCL.
@@ -39,7 +42,7 @@ def zero_shot(
         logits_MN = model.concept_logits(torch.from_numpy(rhythm_MD).float().to(device))
     log_q_MN = log_softmax(logits_MN.cpu().double().numpy(), axis=1)
     number = {node.abbr: node.index for node in onto.nodes}
-    concepts = [task.concepts.get(name, ()) for name in task.classes]
+    concepts = [known_concepts(task, name, onto) for name in task.classes]
     score_MK = np.full((len(rhythm_MD), len(concepts)), UNSEEN_LOGIT)
     for k, names in enumerate(concepts):
         if names:
@@ -54,3 +57,10 @@ def zero_shot(
         logits_MK=score_MK,
         seconds=time.perf_counter() - began,
     )
+
+
+def known_concepts(task: Task, name: str, onto: ecg_ontology.Ontology) -> tuple[str, ...]:
+    """The concepts that stand for a class; none where the graph lacks one of them."""
+    known = {node.abbr for node in onto.nodes}
+    wanted = task.concepts.get(name, ())
+    return wanted if known.issuperset(wanted) else ()

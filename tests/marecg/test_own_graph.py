@@ -1,0 +1,213 @@
+"""A graph of one's own from the sources to the report: N follows from it, and another one is refused."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.marecg.made_records import make_ecg, make_record
+from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
+
+import ecg_ontology
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.statistics import statistics
+from marecg.errors import CheckpointError, ConfigError, CorpusError, UsageError
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
+from marecg.model.mar_ecg import MarEcg
+from marecg.objectives import concept_text
+from marecg.objectives.mpct import MpctConfig
+from marecg.overrides import override
+from marecg.recipes import Config
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
+from marecg.train.run import train
+from marecg.use.embed_files import predict_file
+
+
+@pytest.fixture(scope="module")
+def cardiac(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """41 concepts: their sources, records of left fascicular block and others, and both prepared."""
+    place = tmp_path_factory.mktemp("cardiac41")
+    cardiac_with_an_axis(place / "graph")
+    write_corpus(place / "wfdb", 120, 0, diagnoses=("LAFB", "AF", "NSR"))
+    prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
+    return place
+
+
+@pytest.fixture(scope="module")
+def cardiac_run(cardiac: Path, micro: Config) -> Path:
+    train(override(micro, ["train.max_steps=2"]), cardiac / "corpus", cardiac / "run")
+    return cardiac / "run"
+
+
+@pytest.fixture(scope="module")
+def airways(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five concepts of another field, with nine synthetic records."""
+    place = tmp_path_factory.mktemp("lung")
+    lung(place / "graph")
+    for number in range(9):
+        comments = [f"Dx: {LUNG_CODES[number % 3]}"]
+        make_record(place / "wfdb", f"L{number:04d}", make_ecg(seed=number), comments=comments)
+    prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
+    return place
+
+
+def test_a_corpus_carries_the_graph_that_labels_it(cardiac: Path) -> None:
+    corpus = Corpus.open(cardiac / "corpus")
+    own = ecg_ontology.load(cardiac / "graph")
+    assert (corpus.y.shape[1], corpus.ontology_sha256) == (41, own.sha256)
+    assert corpus.ontology().bundle_sha256 == own.bundle_sha256
+    blocks = sum("LAFB" in _leaves(corpus, row) for row in range(len(corpus)))
+    assert sum("LAxis" in _leaves(corpus, row) for row in range(len(corpus))) > blocks / 4 > 0
+    shutil.rmtree(cardiac / "elsewhere", ignore_errors=True)
+    shutil.copytree(cardiac / "corpus", cardiac / "elsewhere")  # without the sources
+    assert statistics(cardiac / "elsewhere")["leaves"]["LAxis"] == corpus.y[:, 40].sum()
+
+
+def test_a_corpus_is_not_gone_on_with_under_another_graph(cardiac: Path) -> None:
+    with pytest.raises(CorpusError, match=r"another ontology: .*- node 40 Leaf LAxis"):
+        prepare([cardiac / "wfdb"], cardiac / "corpus", jobs=1)
+
+
+def test_a_corpus_whose_graph_was_exchanged_is_damaged(cardiac: Path, tmp_path: Path) -> None:
+    shutil.copytree(cardiac / "corpus", tmp_path / "corpus")
+    ecg_ontology.load().save(tmp_path / "corpus" / "ontology.json")
+    with pytest.raises(CorpusError, match=r"damaged .*another enumeration"):
+        Corpus.open(tmp_path / "corpus")
+
+
+def test_a_corpus_prepared_before_corpora_carried_their_graph_follows_the_installed_one(
+    corpus_folder: Path, cardiac: Path, tmp_path: Path
+) -> None:
+    for name, folder in (("packaged", corpus_folder), ("own", cardiac / "corpus")):
+        shutil.copytree(folder, tmp_path / name)
+        (tmp_path / name / "ontology.json").unlink()
+    assert Corpus.open(tmp_path / "packaged").y.shape[1] == 40
+    with pytest.raises(CorpusError, match="install the ecg-ontology"):
+        Corpus.open(tmp_path / "own")
+
+
+def test_a_run_has_as_many_concepts_as_its_corpus(cardiac: Path, cardiac_run: Path, micro: Config) -> None:
+    model = MarEcg.from_pretrained(cardiac_run)
+    assert (model.config.concepts, len(model.prototypes), model.ontology.nodes[40].abbr) == (41, 41, "LAxis")
+    with pytest.raises(ConfigError, match="is 40, the ontology has 41"):
+        train(override(micro, ["model.concepts=40"]), cardiac / "corpus", cardiac / "other")
+    assert not (cardiac / "other").exists()
+
+
+def test_a_run_is_not_gone_on_with_under_another_graph(
+    cardiac_run: Path, corpus_folder: Path, micro: Config
+) -> None:
+    with pytest.raises(CheckpointError, match="another enumeration: - node 40 Leaf LAxis"):
+        train(override(micro, ["train.max_steps=2"]), corpus_folder, cardiac_run)
+
+
+def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(
+    cardiac: Path, cardiac_run: Path
+) -> None:
+    record = sorted((cardiac / "wfdb").rglob("*.hea"))[0]
+    predicted = {each.abbr: each for each in predict_file(cardiac_run, record, top=41)}
+    assert len(predicted) == 41
+    assert [near.abbr for near in predicted["LAxis"].neighbours] == ["Conduction"]
+    request = Request.named(fractions=(1.0,), seeds=1)
+    report = evaluate(cardiac_run, "corpus", cardiac / "corpus", request)
+    assert "LAxis" in report.classes
+    assert report.ontology_sha256 == Corpus.open(cardiac / "corpus").ontology_sha256
+    zero_shot = next(cell for cell in report.cells if cell.method == "zero-shot")
+    assert not any(zero_shot.untrained)
+
+
+def test_an_encoder_of_another_graph_is_probed_and_says_what_it_can_not_name(
+    cardiac: Path, corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "run")
+    request = Request.named(fractions=(1.0,), seeds=1)
+    report = evaluate(tmp_path / "run", "corpus", cardiac / "corpus", request)
+    assert any("lacks concepts of LAxis" in remark for remark in report.remarks)
+    with pytest.raises(CheckpointError, match=r"\+ node 40 Leaf LAxis|- node 40 Leaf LAxis"):
+        write_report(tmp_path / "run", cardiac / "corpus")
+
+
+@pytest.mark.parametrize("graph", ["cardiac_run", "airways"])
+def test_its_report_draws_it(graph: str, request: pytest.FixtureRequest, micro: Config) -> None:
+    place: Path = request.getfixturevalue(graph)
+    run, data = (
+        (place, place.parent / "corpus") if graph == "cardiac_run" else (place / "run", place / "corpus")
+    )
+    if graph == "airways":
+        train(override(micro, ["train.max_steps=2"]), data, run)
+    page = write_report(run, data).read_text(encoding="utf-8")
+    own = Corpus.open(data).ontology()
+    assert f"{len(own)} concepts" in page
+    assert all(re.search(rf"\b{node.abbr}\b", page) for node in own.nodes)
+
+
+def test_a_graph_of_another_field_is_learnt(airways: Path, micro: Config) -> None:
+    config = override(micro, ["train.max_steps=40", "gscl.weight=5", "train.lr=0.01", "train.batch_size=9"])
+    train(config, airways / "corpus", airways / "learnt")
+    model = MarEcg.from_pretrained(airways / "learnt")
+    assert [node.abbr for node in model.ontology.nodes] == ["Airway", "Tissue", "COPD", "Asthma", "Pneumonia"]
+    lines = (airways / "learnt" / "metrics.csv").read_text().splitlines()
+    column = lines[0].split(",").index("gscl")
+    first, last = (float(lines[row].split(",")[column]) for row in (1, -1))
+    assert last < first
+
+
+def test_its_texts_are_embedded_beside_the_corpus_or_when_they_are_needed(
+    airways: Path, micro: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[int] = []
+
+    def embed_texts(ontology: ecg_ontology.Ontology) -> torch.Tensor:
+        made.append(len(ontology))
+        return torch.nn.functional.normalize(torch.randn(len(ontology), 3, 384), dim=-1)
+
+    monkeypatch.setattr(concept_text, "embed_texts", embed_texts)
+    shutil.copytree(airways / "corpus", tmp_path / "corpus")
+    config = micro.model_copy(update={"mpct": MpctConfig()})
+    train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "made")
+    assert made == [5]
+    concept_text.write(ecg_ontology.load(airways / "graph"), tmp_path / "corpus" / concept_text.TEXTS)
+    train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "kept")
+    assert made == [5, 5]
+    (tmp_path / "corpus" / concept_text.TEXTS).write_bytes(b"no tensors")
+    with pytest.raises(CheckpointError, match="concept_text"):
+        train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "damaged")
+
+
+def test_texts_that_can_not_be_compared_are_refused_with_the_reason() -> None:
+    onto = ecg_ontology.load()
+
+    class Uneven:
+        nodes = tuple(node.model_copy(update={"variants": node.variants[: 1 + (node.index != 7)]})
+                      for node in onto.nodes)  # fmt: skip
+
+    with pytest.raises(UsageError, match="SVT has 1 text variants, Normal 2"):
+        concept_text.embed_texts(Uneven())  # type: ignore[arg-type]
+
+
+def test_a_graph_without_routing_is_warned_of(
+    airways: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    report = prepare([airways / "wfdb"], tmp_path / "corpus", ontology=airways / "graph" / "lung.ttl", jobs=1)
+    assert "routes no codes" in caplog.text
+    assert report["kept"] == 9
+    assert not Corpus.open(tmp_path / "corpus").y.any()
+
+
+def test_the_same_graph_gives_the_same_bytes(airways: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "lung.json"
+    ecg_ontology.load(airways / "graph").save(bundle)
+    prepare([airways / "wfdb"], tmp_path / "corpus", ontology=bundle, jobs=1)
+    for name in ("corpus.json", "ontology.json", "index.parquet"):
+        assert (tmp_path / "corpus" / name).read_bytes() == (airways / "corpus" / name).read_bytes()
+    assert json.loads((tmp_path / "corpus" / "corpus.json").read_text())["profile"] == "paper"
+
+
+def _leaves(corpus: Corpus, row: int) -> list[str]:
+    return [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row])]
