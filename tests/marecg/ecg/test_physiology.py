@@ -1,5 +1,6 @@
 """MSPS targets, on beat trains whose answer is known."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,69 @@ def test_the_rate_bucket_of_real_records_is_that_of_their_codes(realdata: Path) 
     found = physiology(peaks, ModelConfig(), MspsConfig())
     assert len(wanted) > 10
     assert np.mean(found.rate_M == np.array(wanted)) > 0.85
+
+
+def one_by_one(
+    rpeaks: list[NDArray[np.int64]], model: ModelConfig, limits: MspsConfig
+) -> Iterator[tuple[float, float, Rate, bool, list[Phase]]]:
+    """The definitions record by record, as they read."""
+    centres = [patch * model.stride + model.patch // 2 for patch in range(model.context_patches)]
+    for all_peaks in rpeaks:
+        peaks = all_peaks[all_peaks < model.context]
+        if len(peaks) < 2:
+            yield 0, 0, Rate.NONE, False, [Phase.MASKED] * len(centres)
+            continue
+        rr = np.diff(peaks)
+        bpm = 60 * model.fs / rr.mean()
+        rate = Rate.BRADY if bpm < limits.brady_bpm else Rate.TACHY if bpm > limits.tachy_bpm else Rate.NORMAL
+        deviation = rr / rr.mean() - 1
+        runs = [
+            deviation[start : start + limits.nu_alt * period].reshape(limits.nu_alt, period)
+            for period in (2, 3)
+            for start in range(len(rr) - limits.nu_alt * period + 1)
+        ]
+        theta = limits.theta_alt
+        alternates = any(
+            all(cycle.min() < -theta and cycle.max() > theta for cycle in run)
+            and bool((np.abs(np.diff(run, axis=0)) < theta).all())
+            for run in runs
+        )
+        phases = []
+        for centre in centres:
+            delta = centre - min(peaks, key=lambda peak: abs(centre - peak))
+            if abs(delta) <= limits.delta_r:
+                phases.append(Phase.R)
+            elif abs(delta) > rr.mean() / 2:
+                phases.append(Phase.MASKED)
+            else:
+                after = Phase.ST if delta <= rr.mean() / 3 else Phase.T_WAVE
+                phases.append(Phase.PRE_R if delta < 0 else after)
+        yield rr.mean() / model.fs, rr.std() / rr.mean(), rate, alternates, phases
+
+
+@pytest.mark.parametrize("together", [7, 1024])
+def test_many_records_at_once_give_the_very_numbers_of_one_by_one(
+    together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marecg.ecg.physiology.TOGETHER", together)
+    draw = np.random.default_rng(0)
+    rpeaks = []
+    for record in range(150):
+        beats = np.arange(draw.integers(0, 22))
+        regular = np.array([[400, 400, 400], [300, 520, 300], [400, 250, 550]])[record % 3][
+            beats % (2 + record % 2)
+        ]
+        peaks = np.cumsum(regular + draw.integers(-40, 40, len(beats))) - 200
+        rpeaks.append(peaks[(peaks >= 0) & (peaks < 4700)].astype(np.int64))
+    model, limits = ModelConfig(), MspsConfig()
+    found, wanted = physiology(rpeaks, model, limits), list(one_by_one(rpeaks, model, limits))
+    assert {each[2] for each in wanted} >= {Rate.NORMAL, Rate.TACHY, Rate.NONE}
+    assert 0 < sum(each[3] for each in wanted) < len(wanted)
+    for column, exact in zip(found, zip(*wanted, strict=True), strict=True):
+        assert column.tobytes() == np.array(exact, column.dtype).tobytes()
+
+
+def test_a_corpus_without_records_or_beats_has_no_rhythm() -> None:
+    limits = MspsConfig()
+    assert physiology([], ModelConfig(), limits).phase_MT.shape == (0, 139)
+    assert physiology([np.zeros(0, np.int64)], ModelConfig(), limits).rate_M.tolist() == [Rate.NONE]

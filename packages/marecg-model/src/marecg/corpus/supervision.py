@@ -81,10 +81,11 @@ class Supervision(NamedTuple):
             scaled_M: NDArray[np.float32] = (value_M - mean) / (std + SMALLEST_STD)
             return scaled_M
 
-        most = max((len(peaks) for peaks in corpus.rpeaks), default=0)
-        rpeaks = np.full((len(corpus), most), -1, np.int64)
-        for row, peaks in enumerate(corpus.rpeaks):
-            rpeaks[row, : len(peaks)] = peaks
+        count_M = np.array([len(peaks) for peaks in corpus.rpeaks], np.int64)
+        rpeaks = np.full((len(corpus), int(count_M.max(initial=0))), -1, np.int64)
+        rpeaks[np.arange(rpeaks.shape[1]) < count_M[:, None]] = np.concatenate(
+            [np.zeros(0, np.int64), *corpus.rpeaks]
+        )
         return cls(
             torch.from_numpy(y_MN.astype(bool)),
             torch.from_numpy(targets.astype(np.float32)),

@@ -2,10 +2,10 @@
 
 Made once per corpus from the stored peaks, never per step.
 
-Shapes: M records, T patches.
+Shapes: M records, T patches; G records with equally many beats, K beats, J intervals between them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.config import ModelConfig, Settings, paper
+
+TOGETHER = 1024
+"""Records that are read at once: their phases fit into a processor's cache."""
 
 
 class Rate(IntEnum):
@@ -62,8 +65,10 @@ def physiology(
 ) -> Physiology:
     """Read the targets off the R-peaks inside the encoder's context.
 
+    Records with equally many beats are read together: a corpus has few such numbers.
+
     Args:
-        rpeaks: for each of M records, sample indices at `model.fs`.
+        rpeaks: for each of M records, sample indices at `model.fs`, ascending.
         model: the patches; `limits`: the thresholds.
     """
     records = len(rpeaks)
@@ -75,53 +80,67 @@ def physiology(
         np.full((records, model.context_patches), Phase.MASKED, np.int8),
     )
     centres_T = np.arange(model.context_patches) * model.stride + model.patch // 2
-    for record, all_peaks in enumerate(rpeaks):
-        peaks = all_peaks[all_peaks < model.context]
-        if len(peaks) < 2:
-            continue
-        rr = np.diff(peaks)
-        mean_rr = rr.mean()
-        bpm = 60 * model.fs / mean_rr
-        found.mean_rr_M[record] = mean_rr / model.fs
-        found.rr_cv_M[record] = rr.std() / mean_rr
-        found.rate_M[record] = (
-            Rate.BRADY if bpm < limits.brady_bpm else Rate.TACHY if bpm > limits.tachy_bpm else Rate.NORMAL
+    for rows_G, peaks_GK in _of_equal_counts(rpeaks, model.context):
+        rr_GJ = np.diff(peaks_GK)
+        mean_rr_G = rr_GJ.mean(axis=1)
+        bpm_G = 60 * model.fs / mean_rr_G
+        found.mean_rr_M[rows_G] = mean_rr_G / model.fs
+        found.rr_cv_M[rows_G] = rr_GJ.std(axis=1) / mean_rr_G
+        found.rate_M[rows_G] = np.select(
+            [bpm_G < limits.brady_bpm, bpm_G > limits.tachy_bpm], [Rate.BRADY, Rate.TACHY], Rate.NORMAL
         )
-        found.alternates_M[record] = alternates(rr, limits.theta_alt, limits.nu_alt)
-        found.phase_MT[record] = phases(centres_T, peaks, limits.delta_r)
+        found.alternates_M[rows_G] = alternates(rr_GJ, limits.theta_alt, limits.nu_alt)
+        found.phase_MT[rows_G] = phases(centres_T, peaks_GK, limits.delta_r)
     return found
 
 
-def alternates(rr: NDArray[np.int64], theta: float, cycles: int) -> bool:
+def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
     """Whether the intervals go by twos (bigeminy) or by threes (trigeminy) for so many cycles in a row.
 
     A cycle counts when one of its intervals is shorter and one longer than the mean by more than `theta`
     of it, and when each interval is within `theta` of its counterpart in the cycle before.
     """
-    deviation = rr / rr.mean() - 1
+    deviation_GJ = rr_GJ / rr_GJ.mean(axis=1, keepdims=True) - 1
+    found_G = np.zeros(len(rr_GJ), bool)
     for period in (2, 3):
-        run = cycles * period
-        for start in range(len(deviation) - run + 1):
-            by_cycle = deviation[start : start + run].reshape(cycles, period)
-            swings = (by_cycle.min(1) < -theta) & (by_cycle.max(1) > theta)
-            repeats = np.abs(np.diff(by_cycle, axis=0)) < theta
-            if swings.all() and repeats.all():
-                return True
-    return False
+        for start in range(rr_GJ.shape[1] - cycles * period + 1):
+            run_GJ = deviation_GJ[:, start : start + cycles * period]
+            by_cycle = run_GJ.reshape(len(run_GJ), cycles, period)
+            swings = (by_cycle.min(2) < -theta) & (by_cycle.max(2) > theta)
+            repeats = np.abs(np.diff(by_cycle, axis=1)) < theta
+            found_G |= swings.all(1) & repeats.all((1, 2))
+    return found_G
 
 
-def phases(centres_T: NDArray[np.int64], peaks: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
-    """The phase of each patch by the signed distance Δ from its nearest R-peak to its centre, int8 [T].
+def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:
+    """The phase of each patch by the signed distance Δ from its nearest R-peak to its centre, int8 [G, T].
 
     |Δ| ≤ δ_R is R, and Δ < 0 PRE-R; after it, ST up to a third of the mean RR interval and T-wave up to half.
     Farther than half an interval from any peak a patch has no usable neighbourhood.
     """
-    distance_TK = centres_T[:, None] - peaks
-    nearest_T = np.abs(distance_TK).argmin(1)
-    delta_T = distance_TK[np.arange(len(centres_T)), nearest_T]
-    mean_rr = np.diff(peaks).mean()
+    mean_rr_G1 = np.diff(peaks_GK).mean(axis=1, keepdims=True)
+    centres_T, peaks_KG1 = centres_T.astype(np.int32), peaks_GK.T.astype(np.int32)[..., None]
+    delta_GT = centres_T - peaks_KG1[0]
+    for peak_G1, before_G1 in zip(peaks_KG1[1:], peaks_KG1, strict=False):  # a tie goes to the earlier one
+        np.subtract(centres_T, peak_G1, out=delta_GT, where=2 * centres_T > peak_G1 + before_G1)
+    away_GT = np.abs(delta_GT)
     return np.select(
-        [np.abs(delta_T) <= delta_r, np.abs(delta_T) > mean_rr / 2, delta_T < 0, delta_T <= mean_rr / 3],
-        [Phase.R, Phase.MASKED, Phase.PRE_R, Phase.ST],
-        default=Phase.T_WAVE,
-    ).astype(np.int8)
+        [away_GT <= delta_r, away_GT > mean_rr_G1 / 2, delta_GT < 0, delta_GT <= mean_rr_G1 / 3],
+        [np.int8(each) for each in (Phase.R, Phase.MASKED, Phase.PRE_R, Phase.ST)],
+        default=np.int8(Phase.T_WAVE),
+    )
+
+
+def _of_equal_counts(
+    rpeaks: Sequence[NDArray[np.int64]], context: int
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Records with equally many peaks inside the context, two at least: their numbers and peaks [G, K]."""
+    peaks = np.concatenate([np.zeros(0, np.int64), *rpeaks])
+    record = np.repeat(np.arange(len(rpeaks)), [len(each) for each in rpeaks])
+    inside = peaks < context
+    count_M = np.bincount(record[inside], minlength=len(rpeaks))
+    peaks, first_M = peaks[inside], np.cumsum(count_M) - count_M
+    for count in np.unique(count_M[count_M >= 2]).tolist():
+        rows = np.flatnonzero(count_M == count)
+        for rows_G in np.split(rows, range(TOGETHER, len(rows), TOGETHER)):
+            yield rows_G, peaks[first_M[rows_G][:, None] + np.arange(count)]
