@@ -14,7 +14,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.synth import write_corpus
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "marecg-small" / "src" / "marecg_small"
-FOLDERS = {"marecg-small": "without_ptbxl_codes"}
+FOLDERS = {"marecg-small": "without_ptbxl_codes", "marecg-small-codes": "with_ptbxl_codes"}
 MEGABYTE = 1 << 20
 
 
@@ -47,6 +47,12 @@ def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept
     assert provenance.sources["ptbxl"] == 2677
     assert provenance.support is not None
     assert provenance.support["AF"] > 100
+
+
+def test_the_headline_was_taught_by_fewer_codes(hearts: Corpus) -> None:
+    apart = [MarEcg.from_pretrained(name).provenance for name in FOLDERS]
+    counts = [sum((each.support or {}).values()) for each in apart if each is not None]
+    assert counts[0] < counts[1]
 
 
 def test_a_heart_it_has_never_seen_lies_nearer_to_its_own_rhythm(model: MarEcg, hearts: Corpus) -> None:
