@@ -44,7 +44,7 @@ def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror: str, tmp_
     code, out, _ = run("data", "get", "georgia", "--out", tmp_path / "data", "--mirror", mirror)
     assert (code, out.strip()) == (0, str(tmp_path / "data" / "georgia"))
     report = prepare([tmp_path / "data"], tmp_path / "corpus", jobs=1)
-    assert report["sources"]["georgia"]["found"] == 2
+    assert report.sources["georgia"].found == 2
     _, out, _ = run("data", "list", "--root", tmp_path / "data", "--format", "json")
     here = {row["name"]: row["on_disk"] for row in json.loads(out) if row["on_disk"]}
     assert here == {"cinc2021": 2, "georgia": 2}

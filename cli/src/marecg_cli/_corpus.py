@@ -181,12 +181,12 @@ def prepare(
         )
     compared = reconcile(statistics(out)) if corpus is Selection.paper else []
     if format_ is Format.json:
-        result_json(account | ({"reconciliation": compared} if compared else {}))
+        result_json(account.as_json() | ({"reconciliation": compared} if compared else {}))
         return
-    print_accounts(account)
+    print_accounts(account, account.sources)
     print_comparison(compared)
-    tell_quarantined(account["records"], out / "report.json")
-    tell_codes(account.get("codes"), out / "report.json")
+    tell_quarantined(account.records, out / "report.json")
+    tell_codes(account.codes, out / "report.json")
 
 
 def stats(
@@ -206,7 +206,7 @@ def stats(
     found = statistics(data)
     damaged = damaged_records(data) if verify else []
     if format_ is Format.json:
-        result_json(found | ({"damaged": damaged} if verify else {}))
+        result_json(found.as_json() | ({"damaged": damaged} if verify else {}))
     else:
         print_statistics(found)
     for record in damaged:

@@ -5,9 +5,13 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marecg_cli._output import console, message, printable, result
+
+if TYPE_CHECKING:
+    from marecg.corpus.account import Account, CodeAccount, Quarantined
+    from marecg.corpus.statistics import Statistics
 
 NAMED = 20
 """Records named one by one; of the others, how many there are."""
@@ -21,17 +25,24 @@ LEAKS = {
 """The lists of an audit, in words."""
 
 
-def print_accounts(account: Mapping[str, Any]) -> None:
-    """One row per source: what was found, kept, and quarantined under each reason."""
-    reasons = list(account["quarantined"])
-    with_rates = any("fs" in each for each in account["sources"].values())
+def print_accounts(
+    total: "Account", sources: "Mapping[str, Account]", rates: Mapping[str, Sequence[str]] | None = None
+) -> None:
+    """One row per source: what was found, kept, and quarantined under each reason.
+
+    Args:
+        total: of all sources.
+        sources: each by its name.
+        rates: their native sampling rates in Hz.
+    """
+    reasons = list(total.quarantined)
     rows = {}
-    for name, each in [*account["sources"].items(), ("total", account)]:
-        share = f"{each['kept'] / max(account['kept'], 1):.1%}"
-        rates = [", ".join(each.get("fs", []))] if with_rates else []
-        counts = (each["quarantined"].get(reason, 0) for reason in reasons)
-        rows[name] = (each["found"], each["kept"], share, *rates, *counts)
-    headings = ("source", "found", "kept", "share", *(["Hz"] if with_rates else []), *reasons)
+    for name, each in [*sources.items(), ("total", total)]:
+        share = f"{each.kept / max(total.kept, 1):.1%}"
+        hertz = [", ".join(rates.get(name, ()))] if rates else []
+        counts = (each.quarantined.get(reason, 0) for reason in reasons)
+        rows[name] = (each.found, each.kept, share, *hertz, *counts)
+    headings = ("source", "found", "kept", "share", *(["Hz"] if rates else []), *reasons)
     print_table("Records", headings, rows)
 
 
@@ -42,49 +53,50 @@ def print_comparison(compared: Sequence[Mapping[str, Any]]) -> None:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
 
 
-def tell_quarantined(records: Sequence[Mapping[str, str]], report: Path) -> None:
+def tell_quarantined(records: "Sequence[Quarantined]", report: Path) -> None:
     """Which records were left out, and why, as messages."""
-    lines = [f"{each['root']}/{each['path']}: {each['reason']}: {each['message']}" for each in records]
+    lines = [f"{each.root}/{each.path}: {each.reason}: {each.message}" for each in records]
     _tell("quarantined", lines, f"in {report}")
 
 
-def tell_codes(account: Mapping[str, Any] | None, report: Path) -> None:
+def tell_codes(account: "CodeAccount | None", report: Path) -> None:
     """How a table of codes met the records, if there was one: what is on one side only, what has no node."""
     if account is None:
         return
-    alone, rowless = account["ids_without_record"], account["records_without_row"]
-    nowhere = account["reaching_nothing"]
+    alone, rowless = account.ids_without_record, account.records_without_row
+    nowhere = account.reaching_nothing
     message(
-        f"code table: {account['records_with_codes']} records with codes, {len(rowless)} without a row, "
+        f"code table: {account.records_with_codes} records with codes, {len(rowless)} without a row, "
         f"{len(alone)} ids without a record, {len(nowhere)} codes that reach no node"
     )
     _tell("without a row", rowless, f"in {report}")
     _tell("no such record", alone, f"in {report}")
-    lines = [f"{each['code']} ({each['status']}), {each['records']} records" for each in nowhere]
+    lines = [f"{each.code} ({each.status}), {each.records} records" for each in nowhere]
     _tell("reaches nothing", lines, f"in {report}")
 
 
-def print_statistics(found: Mapping[str, Any]) -> None:
+def print_statistics(found: "Statistics") -> None:
     """The tables of `statistics.statistics`."""
-    print_accounts(found)
-    per_record, kept = found["codes_per_record"], max(found["kept"], 1)
-    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.get("histogram", {}).items()}
+    print_accounts(found, found.sources, {name: each.fs for name, each in found.sources.items()})
+    per_record, kept = found.codes_per_record, max(found.kept, 1)
+    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.histogram.items()}
     print_table("Codes per record", ("codes", "records", "share"), shares)
-    leaves = {leaf: (n,) for leaf, n in found["leaves"].items() if n}
+    leaves = {leaf: (n,) for leaf, n in found.leaves.items() if n}
     print_table("Records per leaf", ("leaf", "records"), leaves)
-    mean, median = per_record.get("mean", 0), per_record.get("median", 0)
-    seconds = " / ".join(f"{found['seconds'].get(name, 0):g}" for name in ("min", "median", "max"))
+    beats = found.rpeaks.per_record.median
+    mean, median = per_record.mean or 0, per_record.median or 0
+    seconds = " / ".join(f"{n or 0:g}" for n in (found.seconds.min, found.seconds.median, found.seconds.max))
     rows = {
-        "unique codes": (found["codes"]["unique"],),
-        **{f"… {status}": (n,) for status, n in found["codes"]["by_status"].items()},
+        "unique codes": (found.codes.unique,),
+        **{f"… {status}": (n,) for status, n in found.codes.by_status.items()},
         "codes per record, mean / median": (f"{mean:.2f} / {median:g}",),
-        "records without a leaf": (found["records_without_leaf"],),
-        "records with R-peaks": (found["rpeaks"]["records_with"],),
-        "beats per record, median": (found["rpeaks"]["per_record"].get("median", 0),),
+        "records without a leaf": (found.records_without_leaf,),
+        "records with R-peaks": (found.rpeaks.records_with,),
+        "beats per record, median": (0 if beats is None else beats,),
         "seconds, shortest / median / longest": (seconds,),
-        "zero-padded records": (found["seconds"]["padded"],),
-        "groups of identical signals": (found["duplicates"],),
-        **{f"noted: {note}": (n,) for note, n in found["notes"].items()},
+        "zero-padded records": (found.seconds.padded,),
+        "groups of identical signals": (found.duplicates,),
+        **{f"noted: {note}": (n,) for note, n in found.notes.items()},
     }
     print_table("The corpus", ("what", "value"), rows)
 

@@ -43,13 +43,13 @@ def rows_of(out: Path) -> dict[str, dict[str, object]]:
 def test_arrays_get_codes_and_patients_and_what_is_left_over_is_named(clinic: Path, tmp_path: Path) -> None:
     codes = table(tmp_path, f"a/0,{AF},p1", f"a/0,{NOTHING},p1", "a/1,,p2", f"gone,{AF},p3", f"w,{AF},")
     report = prepare([clinic], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
-    assert report["codes"] == {
+    assert report.as_json()["codes"] == {
         "records_with_codes": 2,
         "records_without_row": ["clinic/a.npy#2"],
         "ids_without_record": ["gone"],
         "reaching_nothing": [{"code": NOTHING, "status": "unknown", "records": 1}],
     }
-    assert json.loads((tmp_path / "out" / "report.json").read_text())["codes"] == report["codes"]
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["codes"] == report.as_json()["codes"]
     rows = rows_of(tmp_path / "out")
     assert (rows["a/0"]["codes"], rows["a/0"]["patient"]) == ([AF, NOTHING], "p1")
     assert "no diagnosis" not in rows["a/0"]["notes"]
@@ -89,7 +89,8 @@ def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic: Path,
     with pytest.raises(CorpusError, match="twice, as later/w and as clinic/later/w"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=codes)
     report = prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"later/w.hea,{AF},"))
-    assert report["codes"]["records_without_row"] == ["clinic/w.hea"]
+    assert report.codes is not None
+    assert report.codes.records_without_row == ("clinic/w.hea",)
 
 
 def test_a_table_of_another_archive_is_refused(clinic: Path, tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_table_among_the_arrays_is_no_array(clinic: Path, tmp_path: Path) -> N
     pq.write_table(pa.table({"id": ["a/0"], "code": [AF]}), clinic / "codes.parquet")
     codes = read_code_table(clinic / "codes.parquet")
     report = prepare([clinic], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
-    assert (report["found"], report["quarantined"]) == (4, {})
+    assert (report.found, report.quarantined) == (4, {})
 
 
 def test_arrays_with_a_table_train_with_gscl(clinic: Path, tmp_path: Path, micro: Config) -> None:

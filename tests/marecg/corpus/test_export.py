@@ -83,7 +83,7 @@ def test_what_was_exported_can_be_prepared_again_but_for_padded_records(
     export(corpus.folder, tmp_path / name)
     layout = Layout(500, units="uV", key="signal_uv")
     report = prepare([tmp_path / name], tmp_path / "again", jobs=1, layout=layout)
-    assert (report["kept"], report["quarantined"]) == (4, {"zero-fraction": 1})
+    assert (report.kept, report.quarantined) == (4, {"zero-fraction": 1})
     again = Corpus.open(tmp_path / "again")
     np.testing.assert_array_equal(again.signals(range(4)), corpus.signals(range(4)))
 

@@ -17,7 +17,7 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(
 ) -> None:
     write_record(source / "ptb-xl", "HR00001")
     report = prepare([source], tmp_path / "corpus", only=COLLECTIONS, jobs=1)
-    assert set(report["sources"]) == {"georgia", "ptb"}, "PTB-XL is held out"
+    assert set(report.sources) == {"georgia", "ptb"}, "PTB-XL is held out"
     rows = {row["what"]: row for row in reconcile(statistics(tmp_path / "corpus"))}
     georgia = rows["records, georgia"]
     assert (georgia["paper"], georgia["found"]) == (8296, 3)

@@ -16,6 +16,7 @@ import pytest
 from tests.marecg.made_records import make_bigeminy
 
 from marecg.config import CorpusConfig
+from marecg.corpus.account import Account
 from marecg.corpus.plan import locked
 from marecg.corpus.prepare import prepare
 from marecg.corpus.verify import damaged_records
@@ -34,17 +35,17 @@ def digest(folder: Path) -> dict[str, str]:
 
 def test_every_record_is_kept_or_quarantined_with_its_reason(source: Path, tmp_path: Path) -> None:
     report = prepare([source], tmp_path / "out", jobs=1)
-    assert (report["found"], report["kept"]) == (8, 5)
-    assert report["quarantined"] == {"flat-lead": 1, "gain": 1, "no-signal-file": 1}
-    assert report["sources"]["ptb"] == {"found": 2, "kept": 2, "quarantined": {}}
-    assert report["records"][0] == {
+    assert (report.found, report.kept) == (8, 5)
+    assert report.quarantined == {"flat-lead": 1, "gain": 1, "no-signal-file": 1}
+    assert report.sources["ptb"] == Account(found=2, kept=2, quarantined={})
+    assert report.records[0].model_dump() == {
         "source": "georgia",
         "root": "records",
         "path": "georgia/E00003.hea",
         "reason": "flat-lead",
-        "message": report["records"][0]["message"],
+        "message": report.records[0].message,
     }
-    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report
+    assert json.loads((tmp_path / "out" / "report.json").read_text()) == report.as_json()
 
 
 def test_the_index_says_what_each_record_was_and_is(source: Path, tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(source: 
 
     assert in_child(full) == 7, "an OutputError"
     assert set(digest(out)) == {"building/plan.json"}
-    assert prepare([source], out, jobs=1)["kept"] == 5
+    assert prepare([source], out, jobs=1).kept == 5
 
 
 def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path
 def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
     with locked(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
         prepare([source], tmp_path / "out", jobs=1)
-    assert prepare([source], tmp_path / "out", jobs=1)["kept"] == 5
+    assert prepare([source], tmp_path / "out", jobs=1).kept == 5
 
 
 def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
@@ -245,7 +246,7 @@ def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(
 ) -> None:
     write_record(tmp_path / "in", scale="0/mV")
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
-    assert (report["found"], report["kept"], report["quarantined"]) == (1, 0, {"gain": 1})
+    assert (report.found, report.kept, report.quarantined) == (1, 0, {"gain": 1})
 
 
 def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Write) -> None:
@@ -291,9 +292,9 @@ def test_bit_identical_signals_under_two_names_are_reported(tmp_path: Path, writ
     ):
         x_CL = np.round(np.random.default_rng(name == "A0102").normal(0, 0.3, (12, 5000)), 3)
         write_record(tmp_path / "in", name, x_CL, gain=gain, scale=scale)
-    assert prepare([tmp_path / "in"], tmp_path / "out", jobs=1)["duplicates"] == [
-        ["in/A0101.hea", "in/Q0048.hea"]
-    ]
+    assert prepare([tmp_path / "in"], tmp_path / "out", jobs=1).duplicates == (
+        ("in/A0101.hea", "in/Q0048.hea"),
+    )
 
 
 def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
@@ -306,7 +307,7 @@ def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
         "7,1.0,50.0,1,{'NORM': 80.0},3,records500/00007_hr\n"
     )
     report = prepare([source], tmp_path / "out", jobs=1)
-    assert {name: account["found"] for name, account in report["sources"].items()} == {
+    assert {name: account.found for name, account in report.sources.items()} == {
         "georgia": 6,
         "ptb": 2,
         "ptbxl": 1,

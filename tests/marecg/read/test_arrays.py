@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import WRITERS
 
+from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError, RecordError, UsageError
@@ -85,8 +86,8 @@ def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path
     x_BCL[3, 5] = 0
     np.save(tmp_path / "clinic.npy", x_BCL)
     report = prepare([tmp_path / "clinic.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
-    assert report["sources"] == {"clinic": {"found": 20, "kept": 19, "quarantined": {"flat-lead": 1}}}
-    assert report["records"][0]["path"] == "clinic.npy#3"
+    assert report.sources == {"clinic": Account(found=20, kept=19, quarantined={"flat-lead": 1})}
+    assert report.records[0].path == "clinic.npy#3"
     corpus = Corpus.open(tmp_path / "out")
     assert corpus.ids == [f"clinic/{row}" for row in range(20) if row != 3]
     assert not corpus.y.any()
@@ -123,8 +124,8 @@ def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarant
     np.save(tmp_path / "outside.npy", beats(ecg, 1))
     (folder / "link.npy").symlink_to(tmp_path / "outside.npy")
     report = prepare([folder], tmp_path / "out", jobs=1, layout=Layout(500))
-    assert (report["found"], report["kept"]) == (6, 3)
-    assert report["quarantined"] == {"path": 1, "shape": 1, "unreadable": 1}
+    assert (report.found, report.kept) == (6, 3)
+    assert report.quarantined == {"path": 1, "shape": 1, "unreadable": 1}
     assert len(find([folder])) == 1, "without a layout arrays in folders are passed over"
 
 
@@ -141,7 +142,7 @@ def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path: Path, ecg:
     x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
     np.save(tmp_path / "a.npy", x_BCL)
     report = prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500, units="uV"))
-    assert report["quarantined"] == {"nan": 3}
+    assert report.quarantined == {"nan": 3}
 
 
 def test_an_array_without_samples_is_refused(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def test_a_folder_mixes_formats_and_no_name_is_kept(
     (archive / "2024" / "broken.dcm").write_bytes((archive / "2024" / "d.dcm").read_bytes()[:3000])
     (archive / "2024" / "x.scp").write_bytes(bytes(100))
     report = prepare([archive], tmp_path / "out", jobs=1, codes=codes)
-    assert (report["found"], report["kept"]) == (8, 6)
-    assert sum(report["quarantined"].values()) == 2
+    assert (report.found, report.kept) == (8, 6)
+    assert sum(report.quarantined.values()) == 2
     rows = {row["path"]: row for row in pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()}
     assert rows["2024/d.dcm"]["codes"] == rows["2024/e.edf"]["codes"] == ["164889003"]
     assert rows["2024/a.xml"]["acquired"] == "2013-01-25T10:59:19"
@@ -156,7 +156,7 @@ def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
     whole = (folder / "half" / name).read_bytes()
     (folder / "half" / name).write_bytes(whole[: len(whole) // 2])
     report = prepare([folder], tmp_path / "out", jobs=1)
-    found = {each["source"]: each["reason"] for each in report["records"]}
+    found = {each.source: each.reason for each in report.records}
     assert found["lead"] == "missing-lead"
     assert found["photo"] in {"format", "unreadable"}
     assert found["half"] in {"truncated", "unreadable"}

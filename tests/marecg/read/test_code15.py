@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError, RecordError
 from marecg.read.datasets import code15
@@ -76,7 +77,7 @@ def test_zeros_inside_the_signal_stay() -> None:
 
 def test_a_corpus_of_it_counts_every_row_and_keeps_the_patients(root: Path, tmp_path: Path) -> None:
     report = prepare([root], tmp_path / "out", jobs=1)
-    assert report["sources"] == {"code-15": {"found": 4, "kept": 3, "quarantined": {"truncated": 1}}}
+    assert report.sources == {"code-15": Account(found=4, kept=3, quarantined={"truncated": 1})}
     rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
     assert [(row["id"], row["patient"], row["fs"]) for row in rows] == [
         ("1169160", "523632", 400),

@@ -11,6 +11,7 @@ import wfdb
 from scipy.io import savemat
 
 from marecg.config import LEADS
+from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
@@ -53,8 +54,8 @@ def test_every_collection_of_the_challenges_is_named_in_the_account(
     for number, name in enumerate(names):
         write_record(tmp_path / "training" / name / "g1", f"X{number:04d}")
     report = prepare([tmp_path / "training"], tmp_path / "out", jobs=1)
-    assert report["sources"].keys() == statistics(tmp_path / "out")["sources"].keys() == set(names)
-    assert all(account["kept"] == 1 for account in report["sources"].values())
+    assert report.sources.keys() == statistics(tmp_path / "out").sources.keys() == set(names)
+    assert all(account.kept == 1 for account in report.sources.values())
 
 
 def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(
@@ -65,7 +66,7 @@ def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(
     folder = tmp_path / "st_petersburg_incart" / "g1"
     header = write_record(folder, "I0001", x_CL, fs=257, comments=["Age: 65", "Sex: Male", "Dx: 164884008"])
     report = prepare([tmp_path], tmp_path / "out", jobs=1)
-    assert report["sources"] == {"st_petersburg_incart": {"found": 1, "kept": 1, "quarantined": {}}}
+    assert report.sources == {"st_petersburg_incart": Account(found=1, kept=1, quarantined={})}
     row = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()[0]
     assert (row["fs"], row["length"], row["n_valid"]) == (257, 462_600, 4700)
     np.testing.assert_allclose(np.diff(row["rpeaks"]), 400, atol=3)
@@ -108,8 +109,8 @@ def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc: Pa
     savemat(cpsc / "A0004.mat", {"other": 1})
     savemat(cpsc / "A0005.mat", {"ECG": {"sex": "Male", "age": 74, "data": np.zeros((3, 5))}})
     report = prepare([cpsc], tmp_path / "out", jobs=1)
-    assert (report["found"], report["kept"]) == (6, 1)
-    assert report["quarantined"] == {"missing-lead": 1, "no-signal-file": 1, "path": 1, "unreadable": 2}
+    assert (report.found, report.kept) == (6, 1)
+    assert report.quarantined == {"missing-lead": 1, "no-signal-file": 1, "path": 1, "unreadable": 2}
 
 
 def test_a_table_of_labels_without_its_columns_is_one_clear_error(cpsc: Path) -> None:
@@ -123,7 +124,7 @@ def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc: Path, t
     (cpsc / "REFERENCE.csv").write_bytes(table.encode("latin-1"))
     (cpsc / "A0002.mat").write_bytes((cpsc / "A0001.mat").read_bytes())
     report = prepare([cpsc], tmp_path / "out", jobs=1)
-    assert (report["kept"], report["quarantined"]) == (1, {"labels": 1, "no-signal-file": 1})
+    assert (report.kept, report.quarantined) == (1, {"labels": 1, "no-signal-file": 1})
 
 
 def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path: Path, ecg: Ecg) -> None:
@@ -165,7 +166,7 @@ def test_a_table_may_name_what_no_file_can_be_called(
 ) -> None:
     table = cpsc / "REFERENCE.csv"
     table.write_text(f"{table.read_text()}{name},1,,\n")
-    assert prepare([cpsc], tmp_path / "out", jobs=1)["kept"] == 1
+    assert prepare([cpsc], tmp_path / "out", jobs=1).kept == 1
     mimic, release = tmp_path / "mimic", tmp_path / "release"
     write_record(mimic, "inside")
     (mimic / "record_list.csv").write_text(f"subject_id,path\n1,{name}\n1,inside\n")

@@ -34,9 +34,9 @@ def test_odd_files_are_one_quarantined_record_each(tmp_path: Path, write_record:
     os.mkfifo(root / "a.npy")
     (root / "digits.hea").write_text(header.read_text().replace("5000", "5" * 5000, 1))
     report = prepare([root], tmp_path / "out", jobs=1, layout=Layout(500))
-    assert (report["found"], report["kept"]) == (6, 1)
-    assert report["quarantined"] == {"header": 1, "path": 1, "unreadable": 3}
-    assert "M\\xfcller.hea" in {each["path"] for each in report["records"]}
+    assert (report.found, report.kept) == (6, 1)
+    assert report.quarantined == {"header": 1, "path": 1, "unreadable": 3}
+    assert "M\\xfcller.hea" in {each.path for each in report.records}
 
 
 def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path: Path, write_record: Write) -> None:
@@ -112,7 +112,7 @@ def test_two_folders_of_one_name_are_two_sources(tmp_path: Path, write_record: W
     for site in "AB":
         write_record(tmp_path / site / "data", "ecg")
     report = prepare([tmp_path / "A" / "data", tmp_path / "B" / "data"], tmp_path / "out", jobs=1)
-    assert report["duplicates"] == [["A/data/ecg.hea", "B/data/ecg.hea"]]
+    assert report.duplicates == (("A/data/ecg.hea", "B/data/ecg.hea"),)
 
 
 def test_other_codes_or_gains_are_other_records_and_another_place_is_not(
@@ -166,7 +166,7 @@ def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
     np.savetxt(tmp_path / "in" / "mine.sketch", ecg().T)
     monkeypatch.setattr(readers, "_installed", lambda: (Sketch(),))
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
-    assert {name: each["kept"] for name, each in report["sources"].items()} == {"in": 1, "sketch": 1}
+    assert {name: each.kept for name, each in report.sources.items()} == {"in": 1, "sketch": 1}
 
 
 def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
 from marecg.read.datasets import ptbxl
@@ -16,12 +17,10 @@ def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(
     realdata: Path, tmp_path: Path
 ) -> None:
     report = prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
-    assert (report["found"], report["kept"]) == (236, 228)
-    assert report["quarantined"] == {"extreme-amplitude": 4, "flat-lead": 4}
-    assert report["sources"]["georgia"] == {"found": 47, "kept": 47, "quarantined": {}}, (
-        "the originals are read"
-    )
-    assert report["sources"]["ptb"]["kept"] == 7
+    assert (report.found, report.kept) == (236, 228)
+    assert report.quarantined == {"extreme-amplitude": 4, "flat-lead": 4}
+    assert report.sources["georgia"] == Account(found=47, kept=47, quarantined={}), "the originals are read"
+    assert report.sources["ptb"].kept == 7
 
 
 def test_every_challenge_header_has_codes_of_the_official_kind(realdata: Path) -> None:
@@ -41,5 +40,5 @@ def test_every_ptbxl_record_is_read(realdata: Path) -> None:
 
 def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata: Path, tmp_path: Path) -> None:
     prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
-    notes = statistics(tmp_path / "corpus")["notes"]
+    notes = statistics(tmp_path / "corpus").notes
     assert set(notes) == {"code … given twice", "label … read as …"}

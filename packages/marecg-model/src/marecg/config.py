@@ -34,10 +34,14 @@ def chosen(default: Any, why: str, **limits: Any) -> Any:
     return Field(default, json_schema_extra={"source": f"chosen: {why}"}, **limits)
 
 
-class Settings(BaseModel):
-    """A frozen group of values; an unknown key is an error."""
+class Frozen(BaseModel):
+    """A value: immutable, closed against misspelt fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Settings(Frozen):
+    """A frozen group of values; an unknown key is an error."""
 
 
 def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, str]]:

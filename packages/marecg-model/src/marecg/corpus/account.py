@@ -1,13 +1,16 @@
-"""The account of a preparation: every record found is kept, or quarantined with its reason."""
+"""The account of a preparation: every record found is kept, or quarantined with its reason.
+
+The models are `report.json`, key by key.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from marecg.config import Frozen
 
-@dataclass(frozen=True)
-class Account:
+
+class Account(Frozen):
     """How many records were found, kept, and quarantined under each reason."""
 
     found: int
@@ -18,42 +21,101 @@ class Account:
     def of(cls, kept: int, reasons: Iterable[str]) -> "Account":
         """Count; reasons are ordered by name."""
         quarantined = dict(sorted(Counter(reasons).items()))
-        return cls(kept + sum(quarantined.values()), kept, quarantined)
+        return cls(found=kept + sum(quarantined.values()), kept=kept, quarantined=quarantined)
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {"found": self.found, "kept": self.kept, "quarantined": self.quarantined}
+
+class Quarantined(Frozen):
+    """A record that was left out: its collection, its place, and why."""
+
+    source: str
+    root: str
+    path: str
+    reason: str
+    message: str
+
+
+class Unreached(Frozen):
+    """A code of a code table that reaches no node, its routing status, and how many records have it."""
+
+    code: str
+    status: str
+    records: int
+
+
+class CodeAccount(Frozen):
+    """How a table of codes met the records (`codes.with_codes`).
+
+    Attributes:
+        records_with_codes: how many records the table gives a code.
+        records_without_row: the records of which it says nothing.
+        ids_without_record: its ids that no record goes by.
+        reaching_nothing: the codes of these records that have no node.
+    """
+
+    records_with_codes: int
+    records_without_row: tuple[str, ...]
+    ids_without_record: tuple[str, ...]
+    reaching_nothing: tuple[Unreached, ...]
+
+
+class Report(Account):
+    """Everything that became of the sources' records.
+
+    Attributes:
+        sources: the account of each collection.
+        duplicates: groups of names whose signals are the same bit for bit.
+        records: the quarantined ones.
+        codes: how a code table met the records, where there was one.
+    """
+
+    sources: dict[str, Account]
+    duplicates: tuple[tuple[str, ...], ...]
+    records: tuple[Quarantined, ...]
+    codes: CodeAccount | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """As `report.json` holds it: without `codes` where there was no table."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 def report(
-    found: Iterable[str], kept: Iterable[str], quarantined: list[dict[str, str]], hashes: Mapping[str, str]
-) -> dict[str, Any]:
-    """Everything that became of the sources' records, as `report.json` holds it.
+    found: Iterable[str],
+    kept: Iterable[str],
+    quarantined: Sequence[Quarantined],
+    hashes: Mapping[str, str],
+    codes: CodeAccount | None = None,
+) -> Report:
+    """Count what became of the records.
 
     Args:
         found: the source of every record found.
         kept: the source of every record kept.
-        quarantined: one entry (source, root, path, reason, message) per quarantined record.
-        hashes: name → signal hash of the kept records; names of bit-identical signals are listed together.
+        quarantined: the others.
+        hashes: name → signal hash of the kept records.
+        codes: how a code table met them.
     """
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:
-        reasons[entry["source"]].append(entry["reason"])
+        reasons[entry.source].append(entry.reason)
     sources = {name: Account.of(kept[name], reasons[name]) for name in sorted(found)}
-    total = Account.of(kept.total(), (entry["reason"] for entry in quarantined))
+    total = Account.of(kept.total(), (entry.reason for entry in quarantined))
     assert total.found == found.total(), "found = kept + quarantined"
     assert all(account.found == found[name] for name, account in sources.items())
-    return total.as_dict() | {
-        "sources": {name: account.as_dict() for name, account in sources.items()},
-        "duplicates": duplicates(hashes),
-        "records": quarantined,
-    }
+    return Report(
+        found=total.found,
+        kept=total.kept,
+        quarantined=total.quarantined,
+        sources=sources,
+        duplicates=duplicates(hashes),
+        records=tuple(quarantined),
+        codes=codes,
+    )
 
 
-def duplicates(hashes: Mapping[str, str]) -> list[list[str]]:
+def duplicates(hashes: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     """Groups of names whose signals are the same bit for bit."""
     groups = defaultdict(list)
     for name, signal_hash in hashes.items():
         groups[signal_hash].append(name)
-    return sorted(sorted(names) for names in groups.values() if len(names) > 1)
+    return tuple(sorted(tuple(sorted(names)) for names in groups.values() if len(names) > 1))

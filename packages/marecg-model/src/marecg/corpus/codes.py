@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
 
 from ecg_ontology import CodeTable, Ontology
+from marecg.corpus.account import CodeAccount, Unreached
 from marecg.errors import CorpusError
 from marecg.read.record import Candidate, Stated, without_ending
 
@@ -21,13 +21,11 @@ FEW = 3
 
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
-) -> tuple[list[Candidate], dict[str, Any]]:
+) -> tuple[list[Candidate], CodeAccount]:
     """Give each record what the table says of it.
 
     Returns:
-        The candidates in their order, and the account: `records_with_codes` (how many the table gives one),
-        `records_without_row`, `ids_without_record`, and `reaching_nothing`, one entry (code, status, records)
-        per code of these records that has no node.
+        The candidates in their order, and how the table met them.
 
     Raises:
         CorpusError: an id of the table is the name of several records, or a record has two ids, or none of
@@ -46,18 +44,18 @@ def with_codes(
     carried = Counter(code for name in owner.values() for code in table.codes[name])
     routes = {code: ontology.route(code) for code in sorted(carried)}
     owned = set(owner.values())
-    account = {
-        "records_with_codes": sum(bool(table.codes[name]) for name in owned),
-        "records_without_row": [
+    account = CodeAccount(
+        records_with_codes=sum(bool(table.codes[name]) for name in owned),
+        records_without_row=tuple(
             f"{each.root_name}/{each.path}" for place, each in enumerate(candidates) if place not in owner
-        ],
-        "ids_without_record": [name for name in table.codes if name not in owned],
-        "reaching_nothing": [
-            {"code": code, "status": str(route.status), "records": carried[code]}
+        ),
+        ids_without_record=tuple(name for name in table.codes if name not in owned),
+        reaching_nothing=tuple(
+            Unreached(code=code, status=str(route.status), records=carried[code])
             for code, route in routes.items()
             if not route.nodes
-        ],
-    }
+        ),
+    )
     return stated, account
 
 

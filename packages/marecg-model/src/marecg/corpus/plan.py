@@ -21,10 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 import ecg_ontology
 from ecg_ontology import Ontology, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
+from marecg.corpus.account import Report
 from marecg.corpus.index import ONTOLOGY
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.errors import CorpusError, InputError, OutputError, in_short
@@ -158,7 +161,7 @@ class Plan:
         """Whether a corpus that says that it is complete is; a damaged one is begun anew."""
         try:
             Corpus.open(self.out)
-            read_json(self.out / "report.json")
+            read_report(self.out)
         except InputError as error:
             logger.warning("%s %s: it is prepared anew", self.out, error.problem)
             write_json(self.about, self.building / "plan.json")
@@ -241,6 +244,17 @@ def write_json(value: Any, path: Path) -> None:
     """Write JSON whole or not at all. Raises `OutputError`."""
     with replacing(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_report(folder: Path) -> Report:
+    """What became of a corpus' records, from its `report.json`. Raises `CorpusError`."""
+    path = folder / "report.json"
+    try:
+        return Report.model_validate(read_json(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error
 
 
 def read_json(path: Path) -> Any:

@@ -23,9 +23,9 @@ import ecg_ontology
 from ecg_ontology import CodeTable, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
-from marecg.corpus.account import report
+from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import with_codes
-from marecg.corpus.plan import Plan, locked, read_json, write_json
+from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
 from marecg.corpus.prepare_record import Block, prepare_block
 from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
@@ -55,7 +55,7 @@ def prepare(
     layout: Layout | None = None,
     codes: CodeTable | None = None,
     ontology: str | Path | None = None,
-) -> dict[str, Any]:
+) -> Report:
     """Prepare a corpus; called again after an interruption, go on.
 
     Args:
@@ -75,7 +75,7 @@ def prepare(
             sources, a bundle, a graph's file. The packaged one if None.
 
     Returns:
-        The report, as in `report.json` (`account.report`).
+        What became of the records, as `report.json` keeps it.
 
     Raises:
         CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
@@ -85,7 +85,7 @@ def prepare(
         UsageError: an array does not have the layout, or the layout has not the twelve leads.
 
     Example:
-        >>> prepare(["/data/georgia", "/data/ptb"], "/data/corpus")["kept"]  # doctest: +SKIP
+        >>> prepare(["/data/georgia", "/data/ptb"], "/data/corpus").kept  # doctest: +SKIP
         8715
     """
     config = config or CorpusConfig()
@@ -106,10 +106,9 @@ def prepare(
         else:
             with workers(len(candidates), jobs, cluster):
                 _write_shards(plan, watch or (lambda found, kept, quarantined: None))
-            _complete(plan, {} if account is None else {"codes": account})
+            _complete(plan, account)
         shutil.rmtree(plan.building, ignore_errors=True)
-        result: dict[str, Any] = read_json(plan.out / "report.json")
-        return result
+        return read_report(plan.out)
 
 
 def _write_shards(plan: Plan, watch: Watch) -> None:
@@ -179,16 +178,20 @@ def _head(file: BinaryIO, records: int, window: int) -> None:
     numpy.write_array_header_1_0(file, described)
 
 
-def _complete(plan: Plan, further: dict[str, Any]) -> None:
+def _complete(plan: Plan, codes: CodeAccount | None) -> None:
     """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
 
     Args:
         plan: whose shards are all written.
-        further: what the report says beside the account of the records.
+        codes: how a code table met the records, for the report.
     """
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
-    quarantined = [entry for number in numbers for entry in read_json(plan.quarantine_file(number))]
+    quarantined = [
+        Quarantined.model_validate(entry)
+        for number in numbers
+        for entry in read_json(plan.quarantine_file(number))
+    ]
     names = [
         f"{root}/{path}"
         for root, path in zip(*(rows[name].to_pylist() for name in ("root", "path")), strict=True)
@@ -198,10 +201,11 @@ def _complete(plan: Plan, further: dict[str, Any]) -> None:
         kept=rows["source"].to_pylist(),
         quarantined=quarantined,
         hashes=dict(zip(names, rows["signal_hash"].to_pylist(), strict=True)),
+        codes=codes,
     )
     with replacing(plan.out / "index.parquet") as temporary:
         index.write(rows, temporary)
-    write_json(account | further, plan.out / "report.json")
+    write_json(account.as_json(), plan.out / "report.json")
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
     write_json(plan.about | {"shards": shards}, plan.out / "corpus.json")

@@ -10,68 +10,143 @@ from typing import Any
 import pyarrow as pa
 
 from ecg_ontology import Ontology
+from marecg.config import Frozen
 from marecg.corpus import index
-from marecg.corpus.plan import read_json
+from marecg.corpus.account import Account, Report
+from marecg.corpus.plan import read_report
 from marecg.corpus.prepared import labelling_ontology, read_about
 
 _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 
-def statistics(folder: str | Path) -> dict[str, Any]:
-    """Describe a prepared corpus.
+class Measures(Frozen):
+    """Mean, median, smallest and largest of some numbers; None where there are none."""
 
-    Returns:
-        JSON-ready numbers: `found`, `kept`, `quarantined` {reason: n}, `sources` (each with its share and
-        native rates), `codes_per_record` (histogram, mean, median, …), `codes` by routing status,
-        `leaves` {abbr: n}, `records_without_leaf`, `rpeaks`, `seconds`, `duplicates`, and `notes` {note: n}.
+    mean: float | None = None
+    median: float | None = None
+    min: float | None = None
+    max: float | None = None
+
+
+class SourceAccount(Account):
+    """A collection's account, its share of the records kept, and its native sampling rates in Hz."""
+
+    share: float
+    fs: tuple[str, ...]
+
+
+class CodesPerRecord(Measures):
+    """How many codes the records have; `histogram` is {number of codes: records}."""
+
+    histogram: dict[str, int]
+
+
+class CodeCounts(Frozen):
+    """Unique codes, how many have each routing status, and {status: {code: records}} of the unrouted."""
+
+    unique: int
+    by_status: dict[str, int]
+    not_routed: dict[str, dict[str, int]]
+
+
+class PeakCounts(Frozen):
+    """Records with R-peaks and without, and the R-peaks per record."""
+
+    records_with: int
+    records_without: int
+    per_record: Measures
+
+
+class Seconds(Measures):
+    """How long the recordings were, how long the window is, and how many records are shorter than that."""
+
+    window: float
+    padded: int
+
+
+class Statistics(Account):
+    """What `marecg stats` prints of a corpus, key by key.
+
+    Attributes:
+        sources: the account of each collection.
+        codes_per_record: how many codes the records have.
+        codes: the codes by routing status.
+        leaves: {abbreviation: records}, all leaves, in index order.
+        records_without_leaf: how many records reach none.
+        rpeaks: how many records have R-peaks, and how many.
+        seconds: how long the recordings were.
+        duplicates: groups of bit-identical signals.
+        notes: {kind of note: records}.
+    """
+
+    sources: dict[str, SourceAccount]
+    codes_per_record: CodesPerRecord
+    codes: CodeCounts
+    leaves: dict[str, int]
+    records_without_leaf: int
+    rpeaks: PeakCounts
+    seconds: Seconds
+    duplicates: int
+    notes: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """For `--format json`: without measures of nothing."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def statistics(folder: str | Path) -> Statistics:
+    """Describe a prepared corpus.
 
     Raises:
         CorpusError: the folder is no finished corpus, is damaged, or has the labels of another ontology.
     """
     folder = Path(folder)
-    about, report = read_about(folder), read_json(folder / "report.json")
+    about, report = read_about(folder), read_report(folder)
     ontology = labelling_ontology(folder, about)
     rows = index.read(folder / "index.parquet", COLUMNS)
     codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
-    return {
-        "found": report["found"],
-        "kept": report["kept"],
-        "quarantined": report["quarantined"],
-        "sources": _sources(rows, report),
-        "codes_per_record": _spread(map(len, codes)) | {"histogram": _histogram(map(len, codes))},
-        "codes": _codes(codes, ontology),
-        "leaves": _leaves(leaves, ontology),
-        "records_without_leaf": sum(not active for active in leaves),
-        "rpeaks": _rpeaks(rows["rpeaks"].to_pylist()),
-        "seconds": _seconds(rows, about["config"]),
-        "duplicates": len(report["duplicates"]),
-        "notes": _notes(rows["notes"].to_pylist()),
-    }
+    return Statistics(
+        found=report.found,
+        kept=report.kept,
+        quarantined=report.quarantined,
+        sources=_sources(rows, report),
+        codes_per_record=CodesPerRecord(**_measures(map(len, codes)), histogram=_histogram(map(len, codes))),
+        codes=_codes(codes, ontology),
+        leaves=_leaves(leaves, ontology),
+        records_without_leaf=sum(not active for active in leaves),
+        rpeaks=_rpeaks(rows["rpeaks"].to_pylist()),
+        seconds=_seconds(rows, about["config"]),
+        duplicates=len(report.duplicates),
+        notes=_notes(rows["notes"].to_pylist()),
+    )
 
 
-def _sources(rows: pa.Table, report: dict[str, Any]) -> dict[str, Any]:
-    rates: dict[str, Counter[float]] = {name: Counter() for name in report["sources"]}
+def _sources(rows: pa.Table, report: Report) -> dict[str, SourceAccount]:
+    rates: dict[str, Counter[float]] = {name: Counter() for name in report.sources}
     for source, fs in zip(rows["source"].to_pylist(), rows["fs"].to_pylist(), strict=True):
         rates[source][fs] += 1
-    total = max(report["kept"], 1)
+    total = max(report.kept, 1)
     return {
-        name: account | {"share": account["kept"] / total, "fs": [f"{fs:g}" for fs in sorted(rates[name])]}
-        for name, account in report["sources"].items()
+        name: SourceAccount(
+            **account.model_dump(),
+            share=account.kept / total,
+            fs=tuple(f"{fs:g}" for fs in sorted(rates[name])),
+        )
+        for name, account in report.sources.items()
     }
 
 
-def _codes(codes: Iterable[list[str]], ontology: Ontology) -> dict[str, Any]:
-    """Unique codes, how many of them each routing status has, and those that reach no node."""
+def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
     counts = Counter(code for record in codes for code in record)
     by_status: dict[str, dict[str, int]] = {}
     for code, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         by_status.setdefault(str(ontology.route(code).status), {})[code] = n
-    return {
-        "unique": len(counts),
-        "by_status": {status: len(found) for status, found in sorted(by_status.items())},
-        "not_routed": {status: found for status, found in sorted(by_status.items()) if status != "routed"},
-    }
+    return CodeCounts(
+        unique=len(counts),
+        by_status={status: len(found) for status, found in sorted(by_status.items())},
+        not_routed={status: found for status, found in sorted(by_status.items()) if status != "routed"},
+    )
 
 
 def _leaves(leaves: Iterable[list[int]], ontology: Ontology) -> dict[str, int]:
@@ -80,19 +155,19 @@ def _leaves(leaves: Iterable[list[int]], ontology: Ontology) -> dict[str, int]:
     return {ontology.nodes[leaf].abbr: counts[leaf] for leaf in ontology.leaves}
 
 
-def _rpeaks(rpeaks: list[list[int]]) -> dict[str, Any]:
+def _rpeaks(rpeaks: list[list[int]]) -> PeakCounts:
     beats = [len(peaks) for peaks in rpeaks]
-    return {
-        "records_with": sum(n > 0 for n in beats),
-        "records_without": beats.count(0),
-        "per_record": _spread(beats),
-    }
+    return PeakCounts(
+        records_with=sum(n > 0 for n in beats),
+        records_without=beats.count(0),
+        per_record=Measures(**_measures(beats)),
+    )
 
 
-def _seconds(rows: pa.Table, config: dict[str, Any]) -> dict[str, Any]:
+def _seconds(rows: pa.Table, config: dict[str, Any]) -> Seconds:
     seconds = [n / fs for n, fs in zip(rows["length"].to_pylist(), rows["fs"].to_pylist(), strict=True)]
     padded = sum(n < config["window"] for n in rows["n_valid"].to_pylist())
-    return _spread(seconds) | {"window": config["window"] / config["fs"], "padded": padded}
+    return Seconds(**_measures(seconds), window=config["window"] / config["fs"], padded=padded)
 
 
 def _notes(notes: Iterable[list[str]]) -> dict[str, int]:
@@ -105,8 +180,8 @@ def _histogram(values: Iterable[int]) -> dict[str, int]:
     return {str(value): n for value, n in sorted(Counter(values).items())}
 
 
-def _spread(values: Iterable[float]) -> dict[str, float]:
-    """Mean, median, smallest and largest; nothing for no values."""
+def _measures(values: Iterable[float]) -> dict[str, Any]:
+    """The fields of `Measures`; none for no values."""
     known = list(values)
     measures: dict[str, Callable[[list[float]], float]] = {
         "mean": fmean, "median": median, "min": min, "max": max
@@ -126,7 +201,7 @@ HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 
 
-def reconcile(statistics: dict[str, Any]) -> list[dict[str, Any]]:
+def reconcile(statistics: Statistics) -> list[dict[str, Any]]:
     """Set a corpus beside the paper's, line by line.
 
     Args:
@@ -135,31 +210,32 @@ def reconcile(statistics: dict[str, Any]) -> list[dict[str, Any]]:
     Returns:
         Rows of `what`, `paper`, `found` and `why` (empty where both agree or nothing is known).
     """
-    sources = [_source(name, statistics["sources"].get(name)) for name in COLLECTIONS]
-    total = _row("records, total", sum(KEPT.values()), statistics["kept"], "")
-    per_record = statistics["codes_per_record"]
-    histogram = _grouped(per_record["histogram"])
+    sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
+    total = _row("records, total", sum(KEPT.values()), statistics.kept, "")
+    per_record = statistics.codes_per_record
+    mean, middle = per_record.mean, per_record.median
+    histogram = _grouped(per_record.histogram)
     return [
         *sources,
         total,
         *(_row(_with_codes(n), count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
         *(_row(_with_codes(n), 0, count, "the paper has none") for n, count in histogram.items()),
-        _row("unique codes", UNIQUE_CODES, statistics["codes"]["unique"], _UNIQUE),
-        _row("codes per record, mean", MEAN_CODES, round(per_record.get("mean", 0), 2), ""),
-        _row("codes per record, median", MEDIAN_CODES, per_record.get("median", 0), ""),
+        _row("unique codes", UNIQUE_CODES, statistics.codes.unique, _UNIQUE),
+        _row("codes per record, mean", MEAN_CODES, 0 if mean is None else round(mean, 2), ""),
+        _row("codes per record, median", MEDIAN_CODES, 0 if middle is None else middle, ""),
     ]
 
 
 _UNIQUE = "the official Dx map has 133 codes, of which 110 occur in these three sources"
 
 
-def _source(name: str, account: dict[str, Any] | None) -> dict[str, Any]:
-    found, kept = (account["found"], account["kept"]) if account else (0, 0)
+def _source(name: str, account: Account | None) -> dict[str, Any]:
+    found, kept = (account.found, account.kept) if account else (0, 0)
     reasons = []
     if found < PUBLISHED[name]:
         reasons.append(f"{PUBLISHED[name] - found} of the {PUBLISHED[name]} published records are not here")
-    if account and account["quarantined"]:
-        counts = ", ".join(f"{n} {reason}" for reason, n in account["quarantined"].items())
+    if account and account.quarantined:
+        counts = ", ".join(f"{n} {reason}" for reason, n in account.quarantined.items())
         reasons.append(f"quarantined: {counts}")
     reasons.append(f"the paper kept {KEPT[name] / PUBLISHED[name]:.0%} by thresholds that it does not give")
     return _row(f"records, {name}", KEPT[name], kept, "; ".join(reasons))

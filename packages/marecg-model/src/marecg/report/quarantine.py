@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecg_ontology import replacing
-from marecg.corpus.plan import read_json
+from marecg.corpus.account import Quarantined
+from marecg.corpus.plan import read_report
 from marecg.corpus.prepared import read_about
 from marecg.drawing.page import Figure, Section, page
 from marecg.drawing.tracing import rows
@@ -36,22 +37,22 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
         CorpusError: no corpus, or no records in the sources.
         OutputError: the page can't be written.
     """
-    about, report = read_about(Path(folder)), read_json(Path(folder) / "report.json")
+    about, report = read_about(Path(folder)), read_report(Path(folder))
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
     found = find([Path(each).resolve() for each in sources], layout=layout)
     candidates = {(each.root_name, each.path): each for each in found}
     examples: dict[str, list[Figure]] = defaultdict(list)
-    for entry in report["records"]:
-        if len(examples[entry["reason"]]) < EXAMPLES:
-            candidate = candidates.get((entry["root"], entry["path"]))
-            examples[entry["reason"]].append(_example(entry, candidate, window))
+    for entry in report.records:
+        if len(examples[entry.reason]) < EXAMPLES:
+            candidate = candidates.get((entry.root, entry.path))
+            examples[entry.reason].append(_example(entry, candidate, window))
     sections = [
-        Section(f"{reason}: {report['quarantined'][reason]}", shown)
+        Section(f"{reason}: {report.quarantined[reason]}", shown)
         for reason, shown in sorted(examples.items())
     ]
     counts = (
-        f"{report['found']} records found, {report['kept']} kept, {len(report['records'])} quarantined. "
+        f"{report.found} records found, {report.kept} kept, {len(report.records)} quarantined. "
         f"At most {EXAMPLES} of each reason are shown, each at the largest gain at which it fits its rows; "
         "the gain is written at its foot."
     )
@@ -60,12 +61,12 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     return sum(len(example.pictures) for shown in examples.values() for example in shown)
 
 
-def _example(entry: dict[str, str], candidate: Candidate | None, seconds: float) -> Figure:
+def _example(entry: Quarantined, candidate: Candidate | None, seconds: float) -> Figure:
     """The record's name and message, and its picture where it can be read at all."""
-    name = f"{entry['root']}/{entry['path']}"
+    name = f"{entry.root}/{entry.path}"
     pictures = []
     if candidate is not None:
         with suppress(RecordError):
             record = candidate.read(seconds=seconds)
             pictures = [rows(record.x_CL, record.fs, label=f"12 leads of {name}")]
-    return Figure(entry["path"], pictures, f"{name}: {entry['message']}")
+    return Figure(entry.path, pictures, f"{name}: {entry.message}")

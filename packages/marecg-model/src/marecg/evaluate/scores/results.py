@@ -1,12 +1,6 @@
 """What a probe reports, in the form in which it is printed as JSON and kept in the run folder."""
 
-from pydantic import BaseModel, ConfigDict
-
-
-class Frozen(BaseModel):
-    """A value: immutable, closed against misspelt fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+from marecg.config import Frozen
 
 
 class Spread(Frozen):
