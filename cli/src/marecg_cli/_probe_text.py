@@ -34,14 +34,19 @@ def probe_text(report: Report) -> str:
 
 def sweep_text(found: Sequence[tuple[Path, Report]]) -> str:
     """One table, with intervals, of several reports and the folders in which they are kept."""
-    rows = measured_rows(found)
+    head = f"Macro AUC on test [95 % interval], protocol {found[0][1].protocol}"
+    return rows_text(head, measured_rows(found), [report for _, report in found])
+
+
+def rows_text(head: str, rows: Sequence[Row], reports: Sequence[Report]) -> str:
+    """One table of rows and the reports that they come from, with what must be known of them."""
     shares = sorted({fraction for _, fraction in columns(rows)})
     table = Table()
     table.add_column("features")
     for fraction in shares:
         table.add_column(share(fraction), justify="right")
     for task in dict.fromkeys(task for task, _ in columns(rows)):
-        first = next(report for _, report in found if report.task == task)
+        first = next(report for report in reports if report.task == task)
         drawn = {cell.fraction: _drawn(cell.records) for cell in first.cells if cell.fraction}
         table.add_section()
         table.add_row(f"{title(task)}, {first.records.test} test", *(drawn.get(at, "") for at in shares))
@@ -49,7 +54,6 @@ def sweep_text(found: Sequence[tuple[Path, Report]]) -> str:
         for line in _lines(rows, task, shares):
             table.add_row(*line)
     leaked = any(value.leaked for row in rows for value in row.values.values())
-    head = f"Macro AUC on test [95 % interval], protocol {found[0][1].protocol}"
     return _printed([head, table, MARKED, *notes(rows), *([LEAKED.format(TEXT.dagger)] if leaked else [])])
 
 

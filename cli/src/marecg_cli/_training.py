@@ -13,7 +13,7 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._commands import one_of, the_one
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
-from marecg_cli._progress import progress
+from marecg_cli._progress import passing, progress
 
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
@@ -129,7 +129,14 @@ def ablate(
     root: Annotated[Path, typer.Option(help="The probe's data.")],
     recipe: Annotated[
         list[str] | None,
-        typer.Option("--recipes", "--recipe", metavar="NAME", help="Recipes, one or several."),
+        typer.Option(
+            "--recipe",
+            "--recipes",
+            metavar="NAME",
+            help="Recipes by name, or mine.py:recipe; one or several. [default: c1 c2p c2 c3]",
+            show_default=False,
+            **one_of(_recipes),
+        ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     task: Annotated[str, typer.Option(help="The probe's task.")] = "ptbxl-super",
@@ -143,14 +150,16 @@ def ablate(
 ) -> None:
     """Train several recipes with several seeds, probe them all, and print one table.
 
-    Example: marecg ablate --recipes c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
-    """
-    from dataclasses import asdict
+    The same command goes on after an interruption; finished runs are not trained again.
 
-    from marecg.evaluate.ablate import ablate
+    Example: marecg ablate --recipe c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
+    """
+    from marecg.evaluate.ablate import ablate, averaged, unseen
+    from marecg.evaluate.methods.method import unwatched
+    from marecg_cli._probe_text import remarks, rows_text
 
     names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
-    rows = ablate(
+    found = ablate(
         names,
         data,
         out,
@@ -160,13 +169,34 @@ def ablate(
         seeds=seeds,
         settings=set_ or [],
         jobs=jobs,
+        watch=progress if jobs == 1 else unseen,
+        passing=passing if jobs == 1 else unwatched,
     )
+    reports = [report for _, _, report in found]
+    for _, folder, report in found:
+        for line in (f"measured: {folder}, {report.task}", *remarks(report)):
+            message(line)
+    rows = averaged(found)
     if format_ is Format.json:
-        result_json([asdict(row) for row in rows])
+        result_json(
+            [
+                {
+                    "recipe": row.group or None,
+                    "method": row.method,
+                    "task": asked,
+                    "fraction": at,
+                    "macro_auc": value.mean / 100,
+                    "sd": None if value.sd is None else value.sd / 100,
+                    "leaked_records": value.leaked,
+                    "runs": seeds if row.group else len(found),
+                }
+                for row in rows
+                for (asked, at), value in row.values.items()
+            ]
+        )
         return
-    for row in rows:
-        spread = "" if row.sd is None else f" ± {100 * row.sd:.2f}"
-        result(f"{row.method:<24} {100 * row.macro_auc:6.2f}{spread}   ({row.runs} runs)")
+    over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
+    result(rows_text(f"Macro AUC on test{over}, protocol {reports[0].protocol}", rows, reports))
 
 
 def texts(
