@@ -40,9 +40,9 @@ def end(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str]:
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """No file can grow beyond 100 kB."""
+    """No file can grow beyond 200 kB: the graph of a corpus fits, its signals don't."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, limits[1]))
     try:
         yield
     finally:
@@ -72,7 +72,7 @@ def test_a_preparation_goes_on_when_the_disk_has_room_again(
         code, line = end(capsys, *command)
     assert code == 3
     assert "00000.npy: cannot be written" in line
-    assert files(tmp_path) == ["corpus/building/plan.json"]
+    assert files(tmp_path) == ["corpus/building/plan.json", "corpus/ontology.json"]
     prepare([records], tmp_path / "corpus", jobs=1)
     assert files(tmp_path / "corpus") == files(corpus)
 
@@ -89,7 +89,7 @@ def test_an_interrupted_preparation_says_so_and_goes_on(
 
     monkeypatch.setattr(module, "_write_shard", interrupted)
     assert end(capsys, "prepare", records, "--out", tmp_path / "corpus", "--jobs", 1) == (130, "interrupted")
-    assert files(tmp_path) == ["corpus/building/plan.json"]
+    assert files(tmp_path) == ["corpus/building/plan.json", "corpus/ontology.json"]
     monkeypatch.undo()
     prepare([records], tmp_path / "corpus", jobs=1)
     assert files(tmp_path / "corpus") == files(corpus)

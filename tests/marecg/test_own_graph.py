@@ -66,7 +66,7 @@ def test_a_corpus_carries_the_graph_that_labels_it(cardiac: Path) -> None:
     assert sum("LAxis" in _leaves(corpus, row) for row in range(len(corpus))) > blocks / 4 > 0
     shutil.rmtree(cardiac / "elsewhere", ignore_errors=True)
     shutil.copytree(cardiac / "corpus", cardiac / "elsewhere")  # without the sources
-    assert statistics(cardiac / "elsewhere")["leaves"]["LAxis"] == corpus.y[:, 40].sum()
+    assert statistics(cardiac / "elsewhere").leaves["LAxis"] == corpus.y[:, 40].sum()
 
 
 def test_a_corpus_is_not_gone_on_with_under_another_graph(cardiac: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_graph_without_routing_is_warned_of(
 ) -> None:
     report = prepare([airways / "wfdb"], tmp_path / "corpus", ontology=airways / "graph" / "lung.ttl", jobs=1)
     assert "routes no codes" in caplog.text
-    assert report["kept"] == 9
+    assert report.kept == 9
     assert not Corpus.open(tmp_path / "corpus").y.any()
 
 

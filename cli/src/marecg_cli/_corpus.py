@@ -114,7 +114,7 @@ def prepare(
     ],
     out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
     ontology: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Your own graph: a folder of sources, a bundle or a .ttl file. [default: the packaged one]",
             show_default=False,

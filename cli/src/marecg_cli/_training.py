@@ -201,7 +201,7 @@ def ablate(
 
 def texts(
     ontology: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="A prepared corpus, or another graph as prepare takes it. [default: the packaged graph]",
             show_default=False,
@@ -228,7 +228,7 @@ def texts(
     if ontology is not None or out is not None:
         if check:
             raise UsageError("--check compares the shipped ones only", remedy="Leave the others away")
-        result(str(_write_texts(ontology, out)))
+        result(str(_write_texts(None if ontology is None else Path(ontology), out)))
         return
     packaged = ecg_ontology.load()
     if not check:

@@ -19,7 +19,7 @@ def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source: Pa
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         prepare([source], tmp_path / "there", small, cluster=cluster.scheduler_address)
     files = sorted(str(path.relative_to(tmp_path / "here")) for path in (tmp_path / "here").rglob("*.*"))
-    assert len(files) == 7
+    assert len(files) == 8
     same, different, missing = filecmp.cmpfiles(tmp_path / "here", tmp_path / "there", files, shallow=False)
     assert (sorted(same), different, missing) == (files, [], [])
 

@@ -94,7 +94,7 @@ def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i: float)
     x_CL, beats = make_bigeminy(of_lead_i)
     found = detect_best(x_CL, 500)
     np.testing.assert_allclose(found, beats, atol=4)
-    assert alternates(np.diff(found), 0.15, 2)
+    assert alternates(np.diff(found)[None], 0.15, 2).all()
     in_lead_i = detect(x_CL[0], 500)
     assert len(in_lead_i) != len(beats) or np.abs(in_lead_i - beats).max() > 4
 

@@ -73,8 +73,8 @@ class CorpusConfig(Settings):
     rpeaks: Literal["pantompkins1985", "neurokit"] = paper(
         "pantompkins1985", "§Signal preprocessing; rpeaks.py refines it"
     )
-    rpeaks_lead: Literal["I", "best"] = paper(
-        "I", "§Signal preprocessing; best: I, II or all leads together, where the beats stand out most"
+    rpeaks_lead: Literal["I", "best"] = chosen(
+        "I", "as in the paper; best: I, II or all leads together, where the beats stand out most"
     )
     ptbxl_folds: tuple[int, ...] = chosen((), "all of PTB-XL; 1 to 8 leave out what it is probed on")
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
