@@ -4,6 +4,7 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 """
 
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,15 @@ from ecg_ontology import UsageError
 from marecg_cli._commands import one_of, the_one
 from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
 from marecg_cli._progress import passing, progress
+
+
+class RecipeFormat(StrEnum):
+    """How recipes are printed."""
+
+    text = "text"
+    json = "json"
+    toml = "toml"
+
 
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
@@ -32,7 +42,7 @@ def train(
         str,
         typer.Option(
             metavar="NAME",
-            help="A recipe by name, as `marecg recipes` shows them, or mine.py:recipe.",
+            help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe.",
             **one_of(_recipes),
         ),
     ] = "tiny",
@@ -66,25 +76,37 @@ def train(
 
 def recipes(
     recipe: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One recipe, as a whole.", **one_of(_recipes))
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One recipe, as a whole; or mine.toml.", **one_of(_recipes)),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+    format_: Annotated[
+        RecipeFormat, typer.Option("--format", help="How to print it; toml prints one, as train reads it.")
+    ] = RecipeFormat.text,
+    toml: Annotated[bool, typer.Option("--toml", help="The same as --format toml.")] = False,
 ) -> None:
     """Show what makes each recipe its own, or one of them as a whole, each value with its source.
 
     Example: marecg recipes c3
+
+    Example: marecg recipes c3 --toml
     """
     from marecg.config import sources
     from marecg.objectives.registry import installed
+    from marecg.recipe_toml import written
     from marecg.recipes import COMPARISON, RECIPES, Config, by_name
     from marecg_cli._recipes_text import print_recipe, print_recipes
 
+    if toml or format_ is RecipeFormat.toml:
+        if recipe is None:
+            raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --toml")
+        result(written(by_name(recipe)).rstrip())
+        return
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
     known = dict(sources(Config))
     for prefix, kind in installed().items():
         known |= dict(sources(kind, f"{prefix}."))
     built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
-    if format_ is Format.json:
+    if format_ is RecipeFormat.json:
         result_json({"recipes": built, "sources": known})
         return
     base = next(iter(RECIPES))
@@ -133,7 +155,7 @@ def ablate(
             "--recipe",
             "--recipes",
             metavar="NAME",
-            help="Recipes by name, or mine.py:recipe; one or several. [default: c1 c2p c2 c3]",
+            help="Recipes by name, mine.toml or mine.py:recipe; one or several. [default: c1 c2p c2 c3]",
             show_default=False,
             **one_of(_recipes),
         ),

@@ -2,15 +2,24 @@
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from marecg.config import CorpusConfig, sources
 from marecg.errors import ConfigError
+from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
-from marecg.recipes import Config
+from marecg.recipe import Config
+
+
+class Change(NamedTuple):
+    """A value by its dotted key, and where it was said, for errors."""
+
+    key: str
+    value: Any
+    where: str
 
 
 def override(config: Config, assignments: Iterable[str]) -> Config:
@@ -27,14 +36,26 @@ def override(config: Config, assignments: Iterable[str]) -> Config:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
-    assignments = list(assignments)
-    values = config.model_dump()
-    kinds = installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
-    known = {name for name, _ in sources(type(config))}
-    known |= {name for prefix, kind in kinds.items() for name, _ in sources(kind, f"{prefix}.")}
+    changes = [_read(assignment, named(config)) for assignment in assignments]
+    return changed(config, changes)
+
+
+def changed(config: Config, changes: Collection[Change], *, strict: bool = False) -> Config:
+    """The recipe with these values in place of its own; None takes an objective out.
+
+    Args:
+        config: the recipe.
+        changes: applied in order.
+        strict: whether `"2"` is no number.
+
+    Raises:
+        ConfigError: a key is unknown, or a value impossible.
+    """
+    values, kinds, known = config.model_dump(), _kinds(config), named(config)
     if config.model.positions == config.window_patches:
         del values["model"]["positions"]
-    for key, value, assignment in _read(assignments, known):
+    for key, value, where in changes:
+        _refuse_unknown(key, known, where)
         *path, last = key.split(".")
         section = values
         for part in path:
@@ -42,12 +63,24 @@ def override(config: Config, assignments: Iterable[str]) -> Config:
                 section[part] = {}
             section = section[part]
             if not isinstance(section, dict):
-                raise ConfigError("is set to no group of values before", where=f"--set {assignment}")
+                raise ConfigError("is set to no group of values before", where=where)
         section[last] = value
     try:
-        return type(config).model_validate(values, context={"kinds": kinds})
+        return type(config).model_validate(values, strict=strict, context={"kinds": kinds, "strict": strict})
     except ValidationError as error:
-        raise _refused(error, assignments, known) from error
+        raise _refused(error, changes, known) from error
+
+
+def named(config: Config) -> set[str]:
+    """The dotted key of every value that a recipe can have."""
+    known = {name for name, _ in sources(type(config))}
+    return known | {
+        name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")
+    }
+
+
+def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
+    return installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
 
 
 def with_settings(assignments: Iterable[str]) -> CorpusConfig:
@@ -60,32 +93,34 @@ def with_settings(assignments: Iterable[str]) -> CorpusConfig:
         >>> with_settings(["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
-    assignments = list(assignments)
     known = set(CorpusConfig.model_fields)
-    values = {key: value for key, value, _ in _read(assignments, known)}
+    changes = [_read(assignment, known) for assignment in assignments]
     try:
-        return CorpusConfig.model_validate(values)
+        return CorpusConfig.model_validate({key: value for key, value, _ in changes})
     except ValidationError as error:
-        raise _refused(error, assignments, known) from error
+        raise _refused(error, changes, known) from error
 
 
-def _read(assignments: Iterable[str], known: set[str]) -> Iterator[tuple[str, Any, str]]:
-    """Each assignment's key and value; a key is a value's name, or that of a group of them."""
+def _read(assignment: str, known: set[str]) -> Change:
+    """A key and its value: JSON, or else plain words."""
+    key, equals, text = assignment.partition("=")
+    where = f"--set {assignment}"
+    if not equals:
+        raise ConfigError("has no '='", where=where, remedy=f"Write --set {min(known)}=VALUE")
+    _refuse_unknown(key, known, where)
+    return Change(key, parsed(text), where)
+
+
+def _refuse_unknown(key: str, known: set[str], where: str) -> None:
+    """Refuse a key that is no value's name, nor that of a group of them."""
     groups = {name.rpartition(".")[0] for name in known} - {""}
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
-        if not equals:
-            raise ConfigError(
-                "has no '='", where=f"--set {assignment}", remedy=f"Write --set {min(known)}=VALUE"
-            )
-        if key not in known | groups:
-            near = difflib.get_close_matches(key, sorted(known), n=1)
-            raise ConfigError(
-                f"there is no value named {key!r}",
-                where=f"--set {assignment}",
-                remedy=f"Did you mean {near[0]}?" if near else _listed(known),
-            )
-        yield key, _parsed(text), assignment
+    if key not in known | groups:
+        near = difflib.get_close_matches(key, sorted(known), n=1)
+        raise ConfigError(
+            f"there is no value named {key!r}",
+            where=where,
+            remedy=f"Did you mean {near[0]}?" if near else _listed(known),
+        )
 
 
 def _listed(known: set[str]) -> str:
@@ -93,20 +128,19 @@ def _listed(known: set[str]) -> str:
     return f"Choose from {', '.join(sorted(known))}" if few else "marecg recipes NAME lists them all"
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """A value as it is written on a command line: JSON, or else plain words."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
 
 
-def _refused(error: ValidationError, assignments: list[str], known: set[str]) -> ConfigError:
-    """What was wrong, at the key that pydantic names, or at all that were set where it names none."""
+def _refused(error: ValidationError, changes: Iterable[Change], known: set[str]) -> ConfigError:
+    """What was wrong, where the key that pydantic names was set, or at all changes where it names none."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    return ConfigError(
-        message,
-        where=f"--set {key}" if key in known else " ".join(f"--set {each}" for each in assignments),
-        remedy=_listed(known),
-    )
+    told = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
+    everything = " ".join(dict.fromkeys(change.where for change in changes))
+    return ConfigError(message, where=told[-1] if told else everything, remedy=_listed(known))

@@ -62,8 +62,8 @@ class Config(Settings):
     def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
         """Every value that no field is for is an objective from outside, or a mistake.
 
-        The context may hold `kinds`, the classes of such objectives, or `elsewhere`: that what is not
-        installed is to be kept as it is.
+        The context may hold `kinds`, the classes of such objectives, `strict`, for their values too, or
+        `elsewhere`: that what is not installed is to be kept as it is.
         """
         if not isinstance(values, dict):
             return values
@@ -154,7 +154,7 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
     if kind is None:
         raise ValueError(f"there is no value and no objective named {name!r}")
     try:
-        outsider: ObjectiveConfig = kind.model_validate(value)
+        outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error

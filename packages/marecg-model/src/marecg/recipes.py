@@ -8,9 +8,11 @@ Example:
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FunctionType
 from typing import TypeVar
 
+from marecg import recipe_toml
 from marecg.comparison import comparison
 from marecg.config import (
     CleanConfig,
@@ -197,12 +199,19 @@ RECIPES: dict[str, Callable[[], Config]] = {
 
 
 def by_name(name: str) -> Config:
-    """The recipe of that name, of an entry point in `marecg.recipes`, or what `FILE.py:NAME` returns.
+    """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
 
     Raises:
-        ConfigError: the function fails, or returns something else.
+        ConfigError: the function fails, or returns something else; or the file has a mistake.
+        InputError: the file can't be read.
         UsageError: there is none of that name.
+
+    Example:
+        >>> by_name("tiny-c3").model.width
+        64
     """
+    if name.endswith(".toml"):
+        return recipe_toml.read(Path(name), by_name)
     make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
     try:
         config = make()
