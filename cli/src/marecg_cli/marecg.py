@@ -1,15 +1,15 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
-from marecg_cli import _bench, _corpus, _data, _evaluation, _inference, _report, _training
+from marecg_cli import _bench, _cohort, _corpus, _data, _evaluation, _inference, _report, _training
 from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
 STAGES = {
     "start": ("demo", "synth", "data"),
-    "corpus": ("prepare", "stats", "audit", "gallery"),
+    "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
     "train": ("recipes", "train", "ablate"),
     "evaluate": ("probe", "finetune", "table", "compare"),
-    "use": ("embed", "predict", "export", "report"),
+    "use": ("embed", "neighbours", "predict", "export", "report"),
     "develop": ("bench", "texts"),
 }
 """What the commands are for, in the order of a user's way."""
@@ -19,7 +19,7 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _training, _evaluation, _inference):
+for module in (_corpus, _cohort, _training, _evaluation, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")

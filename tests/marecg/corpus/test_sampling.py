@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import ecg_ontology
 from marecg.config import SamplingConfig
 from marecg.corpus.batches import BatchStream
+from marecg.corpus.columns import Texts
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
 from marecg.corpus.supervision import Supervision
@@ -25,7 +27,7 @@ def corpus(corpus_folder: Path) -> Corpus:
     y_MN = np.zeros_like(opened.y)
     y_MN[:6, 25] = 1
     y_MN[6:8, 7] = 1
-    return replace(opened, y=y_MN, sources=["a"] * 6 + ["b"] * 4)
+    return replace(opened, y=y_MN, sources=Texts(pa.array(["a"] * 6 + ["b"] * 4)))
 
 
 def test_without_a_wish_every_record_comes_once(corpus: Corpus) -> None:

@@ -6,7 +6,7 @@ Load an encoder, embed any ECG, ask for its concepts; recipes and training are b
 Example:
     >>> import marecg
     >>> dir(marecg)
-    ['EcgClassifier', 'EcgEmbedder', 'Embeddings', 'MarEcg', 'WideEmbeddings', ..., 'predict', 'recipes']
+    ['Corpus', 'EcgClassifier', 'EcgEmbedder', 'Embeddings', 'MarEcg', ..., 'predict', 'recipes']
 """
 
 from importlib import import_module
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from marecg import recipes
+    from marecg.corpus.prepared import Corpus
     from marecg.model.mar_ecg import MarEcg
     from marecg.use.classifier import EcgClassifier
     from marecg.use.embed import Embeddings, WideEmbeddings, embed
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Corpus",
     "EcgClassifier",
     "EcgEmbedder",
     "Embeddings",
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Corpus": "marecg.corpus.prepared",
     "EcgClassifier": "marecg.use.classifier",
     "EcgEmbedder": "marecg.use.sklearn",
     "Embeddings": "marecg.use.embed",

@@ -4,11 +4,10 @@ Shapes: B batch, C leads, L samples, M records, N concepts.
 """
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +18,13 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
+from marecg.corpus.columns import Beats, Texts
 from marecg.corpus.index import ONTOLOGY
 from marecg.drawing.page import table
 from marecg.errors import CorpusError
+
+if TYPE_CHECKING:
+    from marecg.corpus.datasets import RecordDataset
 
 SHOWN = 10
 """Rows of each table in a notebook."""
@@ -38,7 +41,7 @@ class Corpus:
         config: how its records were prepared.
         profile: the routing profile of its labels.
         ontology_sha256: the concept enumeration of its labels.
-        ids: M record names.
+        ids: M record names; these and the next two are columns that behave as lists do (`columns.Texts`).
         sources: M collection names.
         patients: M names within their collection, None where unknown.
         y: uint8 [M, N], the active leaves.
@@ -56,13 +59,13 @@ class Corpus:
     config: CorpusConfig
     profile: str
     ontology_sha256: str
-    ids: list[str]
-    sources: list[str]
-    patients: list[str | None]
+    ids: Texts[str]
+    sources: Texts[str]
+    patients: Texts[str | None]
     y: NDArray[np.uint8]
     primary: NDArray[np.int64]
     n_valid: NDArray[np.int64]
-    rpeaks: list[NDArray[np.int64]]
+    rpeaks: Beats
     _ontology: Ontology = field(repr=False)
     _shard: NDArray[np.int64] = field(repr=False)
     _row: NDArray[np.int64] = field(repr=False)
@@ -100,13 +103,13 @@ class Corpus:
             config=config,
             profile=ontology.profile,
             ontology_sha256=ontology.sha256,
-            ids=rows["id"].to_pylist(),
-            sources=rows["source"].to_pylist(),
-            patients=rows["patient"].to_pylist(),
+            ids=Texts(rows["id"]),
+            sources=Texts(rows["source"].dictionary_encode()),
+            patients=Texts(rows["patient"]),
             y=y,
             primary=column(rows, "primary"),
             n_valid=column(rows, "n_valid"),
-            rpeaks=_lists(rows["rpeaks"].combine_chunks()),
+            rpeaks=Beats(rows["rpeaks"].combine_chunks()),
             _ontology=ontology,
             _shard=column(rows, "shard"),
             _row=column(rows, "row"),
@@ -118,7 +121,7 @@ class Corpus:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: records by collection, and the most frequent leaves."""
-        collections = Counter(self.sources).most_common()
+        collections = sorted(self.sources.counts().items(), key=lambda pair: -pair[1])
         names = [node.abbr for node in self.ontology().nodes]
         counts = dict(zip(names, self.y.sum(0).tolist(), strict=True))
         leaves = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: -pair[1])
@@ -130,6 +133,40 @@ class Corpus:
     def ontology(self) -> Ontology:
         """The ontology that the corpus carries, in the profile of its labels."""
         return self._ontology
+
+    def torch(self, labels: str | None = "leaves") -> "RecordDataset":
+        """The records as a map-style dataset for a `DataLoader`: (float32 [12, L] in mV, label).
+
+        Args:
+            labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
+
+        Raises:
+            UsageError: there are no such labels.
+
+        Example:
+            >>> from torch.utils.data import DataLoader
+            >>> data = Corpus.open("/data/corpus").torch()  # doctest: +SKIP
+            >>> x_BCL, y_BN = next(iter(DataLoader(data, batch_size=8)))  # doctest: +SKIP
+        """
+        from marecg.corpus.datasets import RecordDataset  # noqa: PLC0415 (a corpus needs no torch)
+
+        return RecordDataset(self, labels)
+
+    def hf(self) -> Any:
+        """The records as a `datasets.Dataset`: what the index says, and `signal`, float32 [12, L] in mV.
+
+        Signals are read from the corpus as rows are; `leaves` are numbers of `ontology().nodes`.
+
+        Raises:
+            UsageError: the library datasets is not installed.
+        """
+        from marecg.corpus.datasets import hugging_face  # noqa: PLC0415 (as above)
+
+        return hugging_face(self)
+
+    def __reduce__(self) -> tuple[Any, tuple[Path]]:
+        """Another process opens the folder itself: neither signals nor the index are sent."""
+        return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Fetch a batch in mV: B record numbers → float32 [B, 12, window]."""
@@ -209,11 +246,6 @@ def _multi_hot(leaves: pa.ListArray, concepts: int) -> NDArray[np.uint8]:
     counts = np.diff(leaves.offsets.to_numpy())
     y_MN[np.repeat(np.arange(len(leaves)), counts), leaves.flatten().to_numpy()] = 1
     return y_MN
-
-
-def _lists(values: pa.ListArray) -> list[NDArray[np.int64]]:
-    flat = values.flatten().to_numpy().astype(np.int64)
-    return np.split(flat, values.offsets.to_numpy()[1:-1] - values.offsets[0].as_py()) if len(values) else []
 
 
 def _damaged(folder: Path, problem: str) -> CorpusError:

@@ -27,18 +27,17 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     if not sampling.balance and not sampling.shares:
         return None
     weight_M = _balanced(labels(corpus, sampling.without_codes, sampling.codes_permuted), sampling.balance)
-    sources_M = np.array(corpus.sources)
-    shares = dict(sampling.shares)
-    missing = sorted(shares.keys() - set(corpus.sources))
+    shares, sources = dict(sampling.shares), corpus.sources.counts()
+    missing = sorted(shares.keys() - sources)
     if missing:
-        remedy = f"The sources are {', '.join(sorted(set(corpus.sources)))}"
+        remedy = f"The sources are {', '.join(sorted(sources))}"
         raise ConfigError(f"sampling.shares names {missing[0]}, which the corpus lacks", remedy=remedy)
-    others_M = ~np.isin(sources_M, list(shares))
+    others_M = ~corpus.sources.among(shares)
     rest = 1 - sum(shares.values())
     if rest < 0 or (rest > 0) != bool(others_M.any()):
         problem = f"sampling.shares leave {rest:g} for {int(others_M.sum())} other records"
         raise ConfigError(problem, remedy="Let the shares of all sources make 1")
-    parts = [(sources_M == source, share) for source, share in shares.items()] + [(others_M, rest)]
+    parts = [(corpus.sources.among([source]), share) for source, share in shares.items()] + [(others_M, rest)]
     for part_M, share in parts:
         if part_M.any():
             weight_M[part_M] *= share / weight_M[part_M].sum()

@@ -130,7 +130,7 @@ def labels(
         without_codes: sources whose codes are not read: their records have no leaf.
         codes_permuted: a seed; the records whose codes are read exchange them among each other.
     """
-    read_M = ~np.isin(corpus.sources, list(without_codes))
+    read_M = ~corpus.sources.among(without_codes)
     y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)
     if codes_permuted is not None:
         rows = np.flatnonzero(read_M)

@@ -155,6 +155,19 @@ class Candidate:
         return str(self.file).removeprefix(str(self.root)).lstrip("/")  # a million times: no pathlib
 
 
+def name_of(root_name: str, path: str) -> str:
+    """`Candidate.name` from what an index keeps of a record: its root's name and `Candidate.path`.
+
+    Example:
+        >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17")
+        ('georgia/g1/E00001', 'clinic/ecgs/17')
+    """
+    file, mark, row = path.rpartition("#")
+    if mark and row.isdecimal():
+        return f"{root_name}/{without_ending(file)}/{row}"
+    return f"{root_name}/{without_ending(path)}"
+
+
 class Reader(Protocol):
     """How one dataset, or one format, is found on disk and read.
 

@@ -1,7 +1,5 @@
 """What a model says of its training, wherever it goes: no name that is not public."""
 
-from collections import Counter
-
 from ecg_ontology import Ontology
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import labels
@@ -26,15 +24,14 @@ def provenance(
     others are counted.
     """
     public = {source for each in catalogue().values() for source in each.sources}
-    counts = Counter(source if source in public else None for source in corpus.sources)
-    others = counts.pop(None, 0)
+    counts = corpus.sources.counts()
     labelled_N = labels(corpus, config.sampling.without_codes).sum(0, dtype=int).tolist()
     return Provenance(
         recipe=config.name,
         steps=steps,
         records=len(corpus),
-        sources={source: count for source, count in counts.items() if source is not None},
-        others=others,
+        sources={source: count for source, count in counts.items() if source in public},
+        others=sum(count for source, count in counts.items() if source not in public),
         support={node.abbr: labelled_N[node.index] for node in ontology.nodes if not node.root},
         seconds=seconds,
         resumed=resumed,

@@ -1,0 +1,110 @@
+"""Commands that pick records out of many: by their findings, and by what they are like.
+
+Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecg_ontology import UsageError, replacing
+from marecg_cli._output import Format, Readout, message, result, result_json
+
+
+class TableFormat(StrEnum):
+    """How a table of records is written."""
+
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def cohort(
+    data: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus that `marecg prepare` wrote.")],
+    concept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the records have: a concept's abbreviation, label or code; may be repeated, and they "
+            "have them all.",
+        ),
+    ] = None,
+    not_: Annotated[
+        list[str] | None,
+        typer.Option("--not", metavar="NAME", help="What they have not; may be repeated."),
+    ] = None,
+    with_subtypes: Annotated[
+        bool, typer.Option("--with-subtypes", help="Count subtypes too, and of a family all its leaves.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write. [default: stdout]", show_default=False)
+    ] = None,
+    format_: Annotated[
+        TableFormat | None,
+        typer.Option("--format", help="How. [default: as the file ends, or csv]", show_default=False),
+    ] = None,
+) -> None:
+    """List the records that have some findings and lack others, with source, patient, codes and leaves.
+
+    Example: marecg cohort corpus --concept AMI --with-subtypes --not Paced --out ami.parquet
+    """
+    from marecg.corpus.cohort import AS_TEXT, cohort, write_parquet
+    from marecg.corpus.prepared import Corpus
+
+    how = format_ or _as_it_ends(out)
+    if how is TableFormat.parquet and out is None:
+        raise UsageError("Parquet is no text for a terminal", remedy="Name a file as --out")
+    corpus = Corpus.open(data)
+    table = cohort(corpus, concept or (), without=not_ or (), with_subtypes=with_subtypes)
+    message(f"{len(table):,} of {len(corpus):,} records")
+    if out is None:
+        result(AS_TEXT[how](table).rstrip("\n"))
+        return
+    with replacing(out) as temporary:
+        if how is TableFormat.parquet:
+            write_parquet(table, temporary)
+        else:
+            temporary.write_text(AS_TEXT[how](table), encoding="utf-8")
+
+
+def neighbours(
+    embeddings: Annotated[
+        Path, typer.Argument(help="What `marecg embed` wrote: a file, or a folder of parts.")
+    ],
+    record: Annotated[
+        str, typer.Argument(help="One of its records by name, or by the last parts of its name.")
+    ],
+    top: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
+    readout: Annotated[Readout, typer.Option(help="The vectors that are compared.")] = Readout.rhythm,
+    format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
+) -> None:
+    """Find the records that the encoder puts nearest to one, exactly, by the cosine of their vectors.
+
+    A folder of parts says the codes of each record, which are printed beside it.
+
+    Example: marecg neighbours embeddings georgia/g1/E00001 --top 20
+    """
+    from marecg.use.neighbours import neighbours
+
+    found = neighbours(embeddings, record, top, readout.value)
+    if format_ is Format.json:
+        result_json([asdict(each) for each in found])
+        return
+    width = max((len(each.id) for each in found), default=0)
+    for each in found:
+        result(f"{each.cosine:7.4f}  {each.id:<{width}}  {' '.join(each.codes)}".rstrip())
+
+
+def _as_it_ends(out: Path | None) -> TableFormat:
+    ending = "" if out is None else out.suffix[1:]
+    if out is not None and ending not in TableFormat.__members__:
+        remedy = f"End it in {', '.join(TableFormat)}, or say --format"
+        raise UsageError(f"can't tell a format from {out.name}", remedy=remedy)
+    return TableFormat(ending or "csv")
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (cohort, neighbours)

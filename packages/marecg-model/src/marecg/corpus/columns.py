@@ -1,0 +1,106 @@
+"""Columns of a corpus as Arrow holds them: ten million names are two buffers, and no ten million objects.
+
+Shapes: M records, B of them, K beats.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+AT_ONCE = 1 << 16
+"""Values that are objects at a time while a column is gone through."""
+Text = TypeVar("Text", str, str | None)
+
+
+class Texts(Sequence[Text], Generic[Text]):
+    """A column of strings, None where one is not known; it compares equal to a list of the same.
+
+    Example:
+        >>> names = Texts(pa.array(["a", "b", "a"]))
+        >>> names[1], names[-1], list(names[:2]), names == ["a", "b", "a"]
+        ('b', 'a', ['a', 'b'], True)
+        >>> names.counts(), names.among({"b"}).tolist()
+        ({'a': 2, 'b': 1}, [False, True, False])
+    """
+
+    def __init__(self, values: Any) -> None:
+        self.values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, place: int) -> Text: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Texts[Text]": ...
+
+    def __getitem__(self, place: Any) -> Any:
+        """One of them, or some as a column."""
+        found = self.values[place]
+        return Texts(found) if isinstance(place, slice) else found.as_py()
+
+    def __iter__(self) -> Iterator[Text]:
+        for first in range(0, len(self), AT_ONCE):
+            yield from self.values.slice(first, AT_ONCE).to_pylist()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Texts):
+            return bool(self.values.equals(other.values))
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def counts(self) -> dict[Text, int]:
+        """How often each value comes, in the order of their first appearance."""
+        return {each["values"]: each["counts"] for each in pc.value_counts(self.values).to_pylist()}
+
+    def among(self, wanted: Collection[str]) -> NDArray[np.bool_]:
+        """Which of them are one of those, bool [M]."""
+        kind = self.values.type.value_type if pa.types.is_dictionary(self.values.type) else self.values.type
+        found = pc.is_in(self.values, value_set=pa.array(list(wanted), kind))
+        return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+
+
+class Beats(Sequence[NDArray[np.int64]]):
+    """The R-peaks of each record, ascending, int64 [K].
+
+    Example:
+        >>> beats = Beats(pa.array([[5, 9], [], [7]], pa.list_(pa.int32())))
+        >>> beats[0].tolist(), [len(each) for each in beats[1:]]
+        ([5, 9], [0, 1])
+        >>> beats.padded([2, 0]).tolist()
+        [[7, -1], [5, 9]]
+    """
+
+    def __init__(self, values: Any) -> None:
+        self._flat = values.values.to_numpy()
+        self._ends = values.offsets.to_numpy()
+        self.most = int(np.diff(self._ends).max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> NDArray[np.int64]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[NDArray[np.int64]]: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        """Those of one record, or of some."""
+        if isinstance(place, slice):
+            return [self[row] for row in range(*place.indices(len(self)))]
+        row = range(len(self))[place]
+        return self._flat[self._ends[row] : self._ends[row + 1]].astype(np.int64)
+
+    def padded(self, rows: ArrayLike) -> NDArray[np.int64]:
+        """Those of some records, int64 [B, K] with K of the record that has most; −1 behind the last."""
+        rows_B = np.asarray(rows, np.int64)
+        place_BK = self._ends[rows_B][:, None] + np.arange(self.most)
+        found_BK = self._flat[np.minimum(place_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1
+        return np.where(place_BK < self._ends[rows_B + 1][:, None], found_BK, -1).astype(np.int64)

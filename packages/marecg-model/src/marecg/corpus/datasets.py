@@ -1,0 +1,100 @@
+"""A corpus as the datasets of other libraries: torch's, map-style, and Hugging Face's.
+
+Both fetch signals from the memory maps as they are asked for; nothing is copied beforehand.
+
+Shapes: C leads, L samples, N concepts, B batch.
+"""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from marecg.corpus import index
+from marecg.errors import UsageError
+
+LABELS = ("leaves", "primary")
+_SHOWN = ("id", "source", "patient", "age", "sex", "codes", "leaves", "primary", "n_valid", "rpeaks")
+
+
+class Records(Protocol):
+    """What is needed of a `Corpus`, which knows these datasets."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+
+    @property
+    def y(self) -> NDArray[np.uint8]:
+        """The active leaves, [M, N]."""
+
+    @property
+    def primary(self) -> NDArray[np.int64]:
+        """c*, [M]."""
+
+    def __len__(self) -> int:
+        """M."""
+
+    def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
+        """Record numbers to signals."""
+
+
+class RecordDataset(Dataset[Any]):
+    """Record m as (x_CL, its label), or as x_CL alone: float32 [12, L] in mV, zeros behind a short one.
+
+    Workers of a `DataLoader` open the corpus themselves; a batch's signals are fetched at once.
+
+    Args:
+        corpus: whose records.
+        labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
+
+    Raises:
+        UsageError: there are no such labels.
+    """
+
+    def __init__(self, corpus: Records, labels: str | None = "leaves") -> None:
+        if labels is not None and labels not in LABELS:
+            remedy = f"Choose {', '.join(LABELS)} or None"
+            raise UsageError(f"there are no labels {labels!r}", remedy=remedy)
+        self.corpus = corpus
+        self.labels = labels
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def __getitem__(self, record: int) -> Tensor | tuple[Tensor, Tensor]:
+        """One record, counted from 0, or from the end where negative. Raises `IndexError` beyond them."""
+        found: Tensor | tuple[Tensor, Tensor] = self.__getitems__([range(len(self))[record]])[0]
+        return found
+
+    def __getitems__(self, records: list[int]) -> list[Any]:
+        """The same of a batch: what a `DataLoader` asks for."""
+        x_BCL = torch.from_numpy(self.corpus.signals(records))
+        if self.labels is None:
+            return list(x_BCL)
+        known = self.corpus.y if self.labels == "leaves" else self.corpus.primary
+        label_B = torch.from_numpy(known[np.asarray(records)])
+        return list(zip(x_BCL, label_B.float() if self.labels == "leaves" else label_B, strict=True))
+
+
+def hugging_face(corpus: Records) -> Any:
+    """A `datasets.Dataset` of what the index says; its column `signal` is read when rows are.
+
+    Raises:
+        UsageError: the library is not installed.
+    """
+    try:
+        import datasets  # noqa: PLC0415 (few have it)
+    except ImportError as error:
+        raise UsageError("the library datasets is not installed", remedy="pip install datasets") from error
+    rows = index.read(corpus.folder / "index.parquet", list(_SHOWN))
+    numbered = rows.append_column("record", [np.arange(len(rows))])
+
+    def with_signals(batch: dict[str, list[Any]]) -> dict[str, Any]:
+        return batch | ({"signal": corpus.signals(batch["record"])} if "record" in batch else {})
+
+    return datasets.Dataset(numbered).with_transform(with_signals)

@@ -1,0 +1,103 @@
+"""The records nearest to one, exactly, among any number: embeddings are read block by block.
+
+Shapes: B records of a block, W width of a vector.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from marecg.errors import InputError, UsageError
+from marecg.use.stored import blocks, vectors
+
+TOLD = ("source", "patient", "codes")
+"""What a folder of parts tells of each record beside its name."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """A record, the cosine of its vector and the one asked for, and what the file tells of it."""
+
+    id: str
+    cosine: float
+    source: str | None = None
+    patient: str | None = None
+    codes: tuple[str, ...] = ()
+
+
+def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str = "rhythm") -> list[Near]:
+    """The records whose vectors point most in the direction of one record's, the nearest first.
+
+    One block of the file is in memory at a time; the answer is that of a comparison with all.
+
+    Args:
+        embeddings: what `marecg embed` wrote, a file or a folder of parts.
+        record: one of its records by name, or by the last parts of its name where only one ends so.
+        top: how many.
+        readout: the column that is compared: `rhythm` or `wide`.
+
+    Raises:
+        UsageError: no record, or more than one, has that name; or the embeddings have no such column.
+        InputError: the embeddings can't be read, or the record's vector is zero.
+    """
+    name = _whole_name(embeddings, record)
+    query_W = _vector(embeddings, name, readout)
+    best: list[Near] = []
+    for block in blocks(embeddings, ["id", readout], TOLD):
+        cosine_B = _cosines(vectors(block, readout), query_W, embeddings)
+        cosine_B[pc.equal(block.column("id"), name).to_numpy(zero_copy_only=False)] = -np.inf
+        near = np.argsort(-cosine_B, kind="stable")[:top]
+        told = block.drop_columns([readout]).take(pa.array(near)).to_pylist()
+        best += [
+            Near(**each | {"cosine": float(cosine), "codes": tuple(each.get("codes") or ())})
+            for each, cosine in zip(told, cosine_B[near], strict=True)
+            if np.isfinite(cosine)
+        ]
+        best = sorted(best, key=lambda each: -each.cosine)[:top]  # stable: earlier records first
+    return best
+
+
+def _whole_name(embeddings: str | Path, record: str) -> str:
+    """The record that is called so, or whose name ends so."""
+    ending: set[str] = set()
+    for block in blocks(embeddings, ["id"]):
+        names = block.column("id")
+        if pc.any(pc.equal(names, record)).as_py():
+            return record
+        ending.update(names.filter(pc.ends_with(names, f"/{record}")).to_pylist())
+    if len(ending) == 1:
+        return ending.pop()
+    if ending:
+        few = ", ".join(sorted(ending)[:3])
+        raise UsageError(f"{record} is the name of {len(ending)} records", remedy=f"Name one: {few}")
+    raise UsageError(f"has no record {record}", where=embeddings, remedy="Name one as its column id does")
+
+
+def _vector(embeddings: str | Path, name: str, readout: str) -> NDArray[np.float32]:
+    """The record's vector at length 1."""
+    for block in blocks(embeddings, ["id", readout]):
+        place = pc.index(block.column("id"), name).as_py()
+        if place >= 0:
+            x_W = vectors(block.slice(place, 1), readout)[0]
+            length = float(np.linalg.norm(x_W))
+            if not 0 < length < np.inf:
+                problem = f"the vector of {name} has length {length:g}"
+                raise InputError(problem, where=embeddings, remedy="Embed it again")
+            unit_W: NDArray[np.float32] = x_W / np.float32(length)
+            return unit_W
+    raise AssertionError("its name was found")
+
+
+def _cosines(
+    x_BW: NDArray[np.float32], query_W: NDArray[np.float32], where: str | Path
+) -> NDArray[np.float32]:
+    if x_BW.shape[1] != len(query_W):
+        problem = f"holds vectors of {x_BW.shape[1]} and of {len(query_W)} numbers"
+        raise InputError(problem, where=where, remedy="Embed all parts by one model")
+    norm_B = np.sqrt(np.einsum("bw,bw->b", x_BW, x_BW))
+    cosine_B: NDArray[np.float32] = x_BW @ query_W / np.maximum(norm_B, np.finfo(np.float32).tiny)
+    return cosine_B

@@ -1,0 +1,88 @@
+"""Embeddings read back, block by block: an `.npz`, a `.parquet`, or a folder of parts.
+
+Shapes: B records of a block, W width of a vector.
+"""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from marecg.errors import EcgError, InputError, UsageError
+
+PARTS = "part-*.parquet"
+"""The files of a folder of embeddings, in the order of their names."""
+BLOCK = 8192
+"""Records at a time: 25 MB of h_rhythm at the paper's width."""
+
+
+def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+    """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
+
+    Args:
+        path: what `marecg embed` wrote.
+        columns: such as `id` and `rhythm`.
+        beside: columns that are read where there are such.
+
+    Raises:
+        UsageError: there is no such column.
+        InputError: there is no such file, or it can't be read.
+    """
+    path = Path(path)
+    parts = sorted(path.glob(PARTS)) if path.is_dir() else [path]
+    if not parts:
+        raise InputError(f"holds no {PARTS}", where=path, remedy="Name what marecg embed wrote")
+    for part in parts:
+        try:
+            read = _npz if part.suffix == ".npz" else _parquet
+            yield from read(part, columns, beside)
+        except EcgError:
+            raise
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise InputError(
+                f"can't be read ({said})", where=part, remedy="Name what marecg embed wrote"
+            ) from error
+
+
+def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
+    """A column of vectors, float32 [B, W]. Raises `InputError` where their lengths differ."""
+    found = block.column(column)
+    if not pa.types.is_fixed_size_list(found.type):
+        problem = f"{column} holds {found.type}, not vectors of one length"
+        raise InputError(problem, remedy="Name what marecg embed wrote")
+    x: NDArray[np.float32] = found.flatten().to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
+    return x.reshape(len(block), found.type.list_size)
+
+
+def _npz(path: Path, columns: Sequence[str], beside: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+        wanted = _present(path, columns, beside, kept.files)
+        arrays = {name: kept[name] for name in wanted}
+    for first in range(0, len(arrays[wanted[0]]), BLOCK):
+        yield pa.record_batch({name: _column(array[first : first + BLOCK]) for name, array in arrays.items()})
+
+
+def _column(array: NDArray[np.generic]) -> pa.Array:
+    if array.ndim == 1:
+        return pa.array(array)
+    return pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), array.shape[1])
+
+
+def _parquet(path: Path, columns: Sequence[str], beside: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(path) as file:
+        wanted = _present(path, columns, beside, file.schema_arrow.names)
+        yield from file.iter_batches(BLOCK, columns=wanted)
+
+
+def _present(path: Path, columns: Sequence[str], beside: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns to read. Raises `UsageError` where one of those that must be there is not."""
+    missing = [name for name in columns if name not in names]
+    if missing:
+        remedy = "Embed with --readout wide" if missing[0] == "wide" else "Name what marecg embed wrote"
+        raise UsageError(f"has no column {missing[0]}", where=path, remedy=remedy)
+    return [*columns, *(name for name in beside if name in names)]

@@ -1,0 +1,70 @@
+"""`marecg cohort` and `marecg neighbours`, as a user runs them."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from marecg.corpus.prepare import prepare
+from marecg.synth import write_corpus
+from marecg_cli.marecg import app, main
+
+
+def run(*argv: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four records of atrial fibrillation and of sinus rhythm."""
+    folder = tmp_path_factory.mktemp("cohorts")
+    write_corpus(folder / "wfdb", 4, 0, diagnoses=("AF", "NSR"))
+    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
+    return folder / "corpus"
+
+
+def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
+    asked = ("cohort", corpus, "--concept", "AF")
+    _, as_csv, _ = run(*asked)
+    _, as_json, _ = run(*asked, "--format", "json")
+    code, _, _ = run(*asked, "--out", tmp_path / "af.parquet")
+    assert code == 0
+    rows = pq.read_table(tmp_path / "af.parquet").to_pylist()
+    assert rows == json.loads(as_json)
+    assert rows
+    assert all("AF" in row["leaves"] for row in rows)
+    assert [row["name"] for row in csv.DictReader(as_csv.splitlines())] == [row["name"] for row in rows]
+    assert not (tmp_path / "af.parquet").stat().st_mode & 0o007
+    others = json.loads(run("cohort", corpus, "--not", "AF", "--format", "json")[1])
+    assert len(others) + len(rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ((), "no concept is named"),
+        (("--concept", "AF", "--format", "parquet"), "Parquet is no text for a terminal"),
+        (("--concept", "AF", "--out", "af.xlsx"), "can't tell a format from af.xlsx"),
+        (("--concept", "Rhythm"), "Rhythm is a family"),
+    ],
+)
+def test_wrong_usage_ends_in_one_line(
+    corpus: Path, options: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["cohort", str(corpus), *options])
+    assert ended.value.code == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_neighbours_are_printed_nearest_first(tmp_path: Path) -> None:
+    file = tmp_path / "all.npz"
+    np.savez(file, id=np.array(["a/1", "a/2", "a/3"]), rhythm=np.array([[1, 0], [0, 1], [2, 1]], np.float32))
+    assert run("neighbours", file, "1") == (0, " 0.8944  a/3\n 0.0000  a/2\n", "")
+    found = json.loads(run("neighbours", file, "a/1", "--top", 1, "--format", "json")[1])
+    assert [each["id"] for each in found] == ["a/3"]
