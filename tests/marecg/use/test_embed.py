@@ -62,6 +62,34 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
         embed(model, x, fs=500, readout="all")  # type: ignore[call-overload]
 
 
+def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(
+    model: MarEcg, micro: Config
+) -> None:
+    phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
+    phased.load_state_dict(model.state_dict())
+    x = np.random.default_rng(0).normal(size=(1, 12, 5000)).astype(np.float32)
+    third = micro.model.stride // 3
+    beginnings = (0, third, 2 * micro.model.stride // 3)
+    starts = [*beginnings, *(1500 - start for start in beginnings)]
+    parts = [embed(model, x[..., at : at + 3500], fs=500, readout="wide").wide for at in starts]
+    found = embed(phased, x, fs=500, readout="wide", batch_size=4)
+    np.testing.assert_allclose(found.wide, np.mean(parts, axis=0), atol=1e-5)
+    np.testing.assert_allclose(found.patch, embed(model, x, fs=500).patch, atol=1e-5)
+
+
+@pytest.mark.parametrize("length", [3500, 2100, 60])
+def test_a_record_no_longer_than_the_context_moves_forward_into_padding(
+    model: MarEcg, micro: Config, length: int
+) -> None:
+    phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
+    phased.load_state_dict(model.state_dict())
+    x = np.random.default_rng(0).normal(size=(1, 12, length)).astype(np.float32)
+    starts = [phase * micro.model.stride // 3 for phase in range(3)]
+    enough = [start if length - start >= micro.model.patch else 0 for start in starts]
+    parts = [embed(model, x[..., at:], fs=500).rhythm for at in enough]
+    np.testing.assert_allclose(embed(phased, x, fs=500).rhythm, np.mean(parts, axis=0), atol=1e-5)
+
+
 SIGNALS = np.random.default_rng(0).normal(size=(2, 12, 3500)).astype(np.float32)
 
 

@@ -101,6 +101,11 @@ class ModelConfig(Settings):
     mlp_ratio: int = chosen(4, "ViT-B", gt=0)
     amplitude: bool = chosen(False, "the paper drops each lead's scale; small and base embed its logarithm")
     revin_eps: float = chosen(1e-4, "mV²: a lead flatter than 10 µV is not blown up to unit variance", gt=0)
+    phases: int = chosen(
+        1,
+        "beginnings from which a window is read; small and base, whose patches do not overlap, have 3",
+        gt=0,
+    )
     queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
     eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
     concepts: int | None = chosen(

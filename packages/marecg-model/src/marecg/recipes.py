@@ -16,6 +16,7 @@ from marecg import recipe_toml
 from marecg.comparison import comparison
 from marecg.config import (
     CleanConfig,
+    CorpusConfig,
     MaskingConfig,
     ModelConfig,
     RegulariserConfig,
@@ -105,13 +106,14 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
     model = ModelConfig(
         patch=100,
         stride=100,
-        width=64,
+        width=96,
         depth=2,
-        heads=2,
+        heads=3,
         mlp_ratio=2,
         concept_width=64,
         tau=0.2,
         amplitude=True,
+        phases=3,
     )
     train = TrainConfig(
         max_epochs=18,
@@ -136,6 +138,7 @@ def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
         concept_width=128,
         tau=0.2,
         amplitude=True,
+        phases=3,
     )
     train = TrainConfig(
         max_epochs=60,
@@ -155,12 +158,14 @@ def _as_it_is_used(
     """A recipe that learns as its encoder will be used; the paper's size and length can do without.
 
     The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
-    lead's amplitude; whole blocks are masked; rare leaves are drawn more often; what is exported is an
-    average of the weights. docs/pretrained.md measures each of them.
+    lead's amplitude; whole blocks are masked; beats are sought in the lead where they stand out; rare leaves
+    are drawn more often; what is exported is an average of the weights, and reads a window from three
+    beginnings. docs/pretrained.md says what was measured of them.
     """
     return full.derived(
         name=name,
         model=model,
+        data=CorpusConfig(rpeaks_lead="best"),
         sampling=SamplingConfig(balance=0.5),
         masking=MaskingConfig(block_patches=400 // model.stride, block_leads=3, hidden_leads=True),
         clean=CleanConfig(supervised=True, augmentation="rhythm-safe", crop=True),

@@ -100,6 +100,30 @@ def windows(whole: Recording, config: ModelConfig) -> list[Window]:
     ]
 
 
+def looks(whole: Recording, config: ModelConfig) -> list[Window]:
+    """The windows, each from `config.phases` beginnings that divide a stride: all that an encoder is shown.
+
+    A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window
+    moves forward where there is more to see, else backward, else (a recording of one context or less) forward
+    into padding.
+    """
+    shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
+    shown = [_shifted(whole, window, by, config) for window in windows(whole, config) for by in shifts]
+    return [*(window._replace(last=False) for window in shown[:-1]), shown[-1]._replace(last=True)]
+
+
+def _shifted(whole: Recording, window: Window, by: int, config: ModelConfig) -> Window:
+    start = window.start + by
+    if start + config.context > window.length >= window.start - by + config.context >= config.context:
+        start = window.start - by
+    x_CL = whole.x_CL[:, start : start + config.context]
+    n_valid = x_CL.shape[1]
+    if n_valid < config.patch:
+        return window
+    x_CL = np.pad(x_CL, ((0, 0), (0, config.context - n_valid)))
+    return window._replace(x_CL=x_CL, n_valid=n_valid, start=start)
+
+
 def stacked(
     cut: Sequence[Window],
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
@@ -114,12 +138,13 @@ def stacked(
 def join(
     parts: Sequence[WindowFeatures], length: int, config: ModelConfig
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The windows' mean vector, and H̄ of the whole recording, their mean where they overlap.
+    """The mean vector of all looks, and H̄ of the whole recording, their mean where they overlap.
 
-    H̄ has a row for every patch without padding.
+    H̄ has a row for every patch without padding, from the looks that begin at one.
     """
     vector_X = np.mean([part.vector_X for part in parts], axis=0)
-    patch_TD = overlapped([part.start for part in parts], [part.patch_TD for part in parts], config)
+    on_grid = [part for part in parts if part.start % config.stride == 0]
+    patch_TD = overlapped([part.start for part in on_grid], [part.patch_TD for part in on_grid], config)
     return vector_X, patch_TD[: config.patches(length)]
 
 

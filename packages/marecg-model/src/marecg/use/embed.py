@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from marecg.config import LEADS
 from marecg.drawing.page import table
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
-from marecg.ecg.windows import Recording, WindowFeatures, join, recording, stacked, windows
+from marecg.ecg.windows import Recording, WindowFeatures, join, looks, recording, stacked
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
@@ -108,8 +108,9 @@ def embed(
 ) -> Embeddings | WideEmbeddings:
     """Encode records with a frozen model: eval mode, nothing masked.
 
-    A record longer than the encoder's context is read in windows of that length, evenly spread over it;
-    h_rhythm and the wide readout are their means, and H̄ their mean where they overlap. A shorter one is
+    A record longer than the encoder's context is read in windows of that length, evenly spread over it, each
+    from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and H̄
+    their mean where they overlap. A shorter one is
     padded, and the padding is hidden from the encoder. A lead that is not given is hidden as masked tokens
     are in training.
 
@@ -165,7 +166,7 @@ def encode(
     model.eval()
     config, device = model.config, model.prototypes.device
     rhythm = wide_columns(config.width)["rhythm"]
-    cut = (window for whole in recordings for window in windows(whole, config))
+    cut = (window for whole in recordings for window in looks(whole, config))
     parts: list[WindowFeatures] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
