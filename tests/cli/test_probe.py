@@ -65,6 +65,19 @@ def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders
     assert "listed but not on disk (1): 30" in err
 
 
+def test_what_was_probed_goes_into_the_card(folders, capsys, tmp_path):
+    run, root = folders
+    shutil.copytree(run, tmp_path / "run")
+    assert run_main(str(tmp_path / "run"), "--root", root, "--fraction", "1") == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["card", str(tmp_path / "run")])
+    assert not ended.value.code
+    card = Path(capsys.readouterr().out.strip())
+    assert card == tmp_path / "run" / "model" / "README.md"
+    assert "## What it reaches" in card.read_text(encoding="utf-8")
+
+
 def test_fractions_may_be_given_one_option_each(folders, capsys):
     run, root = folders
     assert run_main(run, "--root", root, "--fraction", "0.5", "--fraction", "1", "--format", "json") == 0

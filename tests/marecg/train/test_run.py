@@ -384,6 +384,24 @@ def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_con
     assert about.support == {node.abbr: int(y[:, node.index].sum()) for node in nodes if not node.root}
 
 
+def test_a_model_says_the_licence_of_what_taught_it_and_whose_codes_were_read(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", source="georgia")
+    for without, folder in ((["georgia"], "unread"), ([], "read")):
+        config = override(
+            micro, [f"sampling.without_codes={json.dumps(without)}", "train.max_steps=1", "gscl=null"]
+        )
+        train(config, data, tmp_path / folder)
+        about = MarEcg.from_pretrained(tmp_path / folder).provenance
+        assert about is not None
+        assert about.origins["georgia"].startswith("CC BY 4.0, https://physionet.org/content/challenge-2021")
+        assert about.without_codes == tuple(without)
+        card = (tmp_path / folder / "model" / "README.md").read_text(encoding="utf-8")
+        read = "no" if without else "yes"
+        assert f"| georgia | 10 | {about.origins['georgia']} | {read} |" in card
+
+
 def test_the_gradients_norm_is_clipped(
     corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
-"""The model card: where a model comes from, how to load it, and what it is not."""
+"""The model card: where a model comes from, how to load it, what it reaches, and what it is not."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from huggingface_hub import ModelCard, ModelCardData
@@ -21,6 +22,9 @@ class Provenance(Settings):
         records: how many the corpus had.
         sources: how many of them came from which published collection.
         others: how many came from elsewhere; a folder's name may be a patient's, so there is none.
+        origins: the licence of those collections and where they are published, by their names; none if nobody
+            noted it.
+        without_codes: the collections of which the signals alone were learnt from.
         support: how many of them bore which leaf concept, by its abbreviation; None if nobody noted it.
         version: of this package.
         torch: the version of torch.
@@ -34,6 +38,8 @@ class Provenance(Settings):
     records: int
     sources: dict[str, int]
     others: int = 0
+    origins: dict[str, str] = Field(default_factory=dict)
+    without_codes: tuple[str, ...] = ()
     support: dict[str, int] | None = None
     version: str = Field(default_factory=lambda: version("marecg-model"))
     torch: str = Field(default_factory=lambda: version("torch"))
@@ -42,8 +48,34 @@ class Provenance(Settings):
     devices: str | None = None
 
 
+class Score(Settings):
+    """What a probe measured, a figure of the card.
+
+    Attributes:
+        task, method: what was probed, and whose features; see `marecg.evaluate`.
+        fraction: the share of the training records; 0 where none was needed.
+        tested: how many test records.
+        auc, low, high: macro AUC with its 95 % bootstrap interval, in [0, 1].
+        leaks: whether the encoder was pretrained on val or test records; None where nobody knows.
+    """
+
+    task: str
+    method: str
+    fraction: float
+    tested: int
+    auc: float
+    low: float
+    high: float
+    leaks: bool | None
+
+
 def model_card(
-    config: ModelConfig, ontology: Ontology, provenance: Provenance | None, *, gscl: bool
+    config: ModelConfig,
+    ontology: Ontology,
+    provenance: Provenance | None,
+    scores: Sequence[Score] = (),
+    *,
+    gscl: bool,
 ) -> ModelCard:
     """Write the card of a model.
 
@@ -51,6 +83,7 @@ def model_card(
         config: its shape.
         ontology: whose concepts it knows.
         provenance: what it was trained on; None if it wasn't, or nobody noted it.
+        scores: what it reaches.
         gscl: whether its prototypes were trained.
     """
     data = ModelCardData(library_name="marecg", license=LICENSE, tags=TAGS, pipeline_tag="feature-extraction")
@@ -75,7 +108,7 @@ and one per {1000 * config.patch / config.fs:g}-ms patch (`patch`).
 | enumeration (SHA-256) | `{ontology.sha256}` |
 | concepts | {"trained with GSCL: `marecg predict` names the nearest" if gscl else "not trained with GSCL"} |
 {_origin(provenance)}
-
+{_records(provenance)}
 ## How to load it
 
 ```python
@@ -87,11 +120,12 @@ embeddings = marecg.embed(model, signals, fs=500, leads=["I", "II", "V1", "V5"])
 
 `signals` are millivolts, [records, leads, samples]. Only `safetensors` and JSON are read; a missing or an
 extra tensor, another lead order or another enumeration of the concepts is an error.
-
+{_reached(scores)}
 ## Limits
 
 This is a research model and no medical device: it gives no diagnosis. Its concept probabilities say which
-concept a recording lies nearest to, not that a patient has it; they are not calibrated. It has seen only the
+concept a recording lies nearest to, not that a patient has it; they are not calibrated, and a concept that
+no or few records taught is a guess. Diagnosis, triage and monitoring may not rest on it. It has seen only the
 collections named above, with their devices, populations and coding habits. The licence covers the weights as
 far as the licences of the training records do.
 """)
@@ -123,3 +157,58 @@ def _origin(provenance: Provenance | None) -> str:
         f"| trained on | {provenance.records} records: {sources(provenance)} |"
         f"{_support(provenance)}"
     )
+
+
+def _records(provenance: Provenance | None) -> str:
+    """A row per collection: how many records, under which licence, and whether their codes were read."""
+    if provenance is None or not provenance.origins:
+        return ""
+    rows = [
+        f"| {name} | {count} | {provenance.origins.get(name, '')} | "
+        f"{'no' if name in provenance.without_codes else 'yes'} |"
+        for name, count in sorted(provenance.sources.items())
+    ]
+    others = [f"| of no published collection | {provenance.others} | | yes |"] if provenance.others else []
+    head = [
+        "",
+        "## What it was trained on",
+        "",
+        "| collection | records | licence, home | codes read |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, *others, ""])
+
+
+def _reached(scores: Sequence[Score]) -> str:
+    """A row per method and share, a column per task."""
+    if not scores:
+        return ""
+    tasks = list(dict.fromkeys((score.task, score.tested) for score in scores))
+    rows = dict.fromkeys((score.method, score.fraction) for score in scores)
+    cells = {(score.method, score.fraction, score.task): score for score in scores}
+    lines = ["", "## What it reaches", ""]
+    lines += [
+        "Macro AUC in percent of a linear probe on the frozen encoder, with 95 % bootstrap intervals.",
+        "",
+    ]
+    lines += [
+        f"| method | training records | {' | '.join(f'{task} ({tested} test)' for task, tested in tasks)} |"
+    ]
+    lines += ["|---|---|" + "---|" * len(tasks)]
+    for method, fraction in rows:
+        figures = [_figure(cells.get((method, fraction, task))) for task, _ in tasks]
+        lines.append(
+            f"| {method} | {f'{100 * fraction:g} %' if fraction else 'none'} | {' | '.join(figures)} |"
+        )
+    if any(score.leaks for score in scores):
+        lines += ["", "†: the encoder was pretrained on records of val or test."]
+    if any(score.leaks is None for score in scores):
+        lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
+    return "\n".join([*lines, ""])
+
+
+def _figure(score: Score | None) -> str:
+    if score is None:
+        return ""
+    mark = "?" if score.leaks is None else "†" * score.leaks
+    return f"{100 * score.auc:.1f}{mark} [{100 * score.low:.1f}, {100 * score.high:.1f}]"

@@ -21,7 +21,7 @@ from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.config import LEADS, ModelConfig, Settings
 from marecg.errors import CheckpointError, EcgError, UsageError, in_short
 from marecg.model import installed
-from marecg.model.card import Provenance, model_card
+from marecg.model.card import Provenance, Score, model_card
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 OURS = {*FILES, "README.md", ".gitattributes"}
@@ -49,6 +49,7 @@ class Description(Settings):
     bundle: str | None = None
     model: ModelConfig
     provenance: Provenance | None = None
+    scores: tuple[Score, ...] = ()
 
 
 class Pretrained(nn.Module, ModelHubMixin):
@@ -69,6 +70,7 @@ class Pretrained(nn.Module, ModelHubMixin):
         self.ontology = ontology or ecg_ontology.load()
         self.config = config.of_concepts(len(self.ontology))
         self.provenance: Provenance | None = None
+        self.scores: tuple[Score, ...] = ()
 
     def save_pretrained(
         self,
@@ -107,6 +109,7 @@ class Pretrained(nn.Module, ModelHubMixin):
             bundle=self.ontology.bundle_sha256,
             model=self.config,
             provenance=self.provenance,
+            scores=self.scores,
         )
         config, tensors = save_directory / "config.json", save_directory / "model.safetensors"
         config.write_text(description.model_dump_json(indent=2), encoding="utf-8")
@@ -116,7 +119,8 @@ class Pretrained(nn.Module, ModelHubMixin):
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
         """The card that `save_pretrained` writes as README.md."""
-        return model_card(self.config, self.ontology, self.provenance, gscl=bool(self.prototypes.any()))
+        gscl = bool(self.prototypes.any())
+        return model_card(self.config, self.ontology, self.provenance, self.scores, gscl=gscl)
 
     @classmethod
     def from_pretrained(
@@ -166,7 +170,7 @@ class Pretrained(nn.Module, ModelHubMixin):
             _refuse_another(ontology, carried, folder)
         with torch.device("meta"):  # no memory before the file is known to fill it
             model = cls(description.model, carried)
-        model.provenance = description.provenance
+        model.provenance, model.scores = description.provenance, description.scores
         model.load_state_dict(_tensors(folder / "model.safetensors", model), strict=True, assign=True)
         return model.eval()
 

@@ -23,17 +23,31 @@ def provenance(
     A folder may be called after a patient, so only the collections of the catalogue are named; the records of
     others are counted.
     """
-    public = {source for each in catalogue().values() for source in each.sources}
+    origins = _origins()
     counts = corpus.sources.counts()
-    labelled_N = labels(corpus, config.sampling.without_codes).sum(0, dtype=int).tolist()
+    y_MN = labels(corpus, config.sampling.without_codes)
+    labelled_N = y_MN.sum(0, dtype=int).tolist()
+    public = {source: count for source, count in counts.items() if source in origins}
     return Provenance(
         recipe=config.name,
         steps=steps,
         records=len(corpus),
-        sources={source: count for source, count in counts.items() if source in public},
-        others=sum(count for source, count in counts.items() if source not in public),
+        sources=public,
+        others=sum(counts.values()) - sum(public.values()),
+        origins={source: origins[source] for source in public},
+        without_codes=tuple(
+            source for source in sorted(public) if not y_MN[corpus.sources.among({source})].any()
+        ),
         support={node.abbr: labelled_N[node.index] for node in ontology.nodes if not node.root},
         seconds=seconds,
         resumed=resumed,
         devices=devices,
     )
+
+
+def _origins() -> dict[str, str]:
+    """Licence and home of every collection of the catalogue, by the name under which a corpus counts it."""
+    found: dict[str, str] = {}
+    for each in sorted(catalogue().values(), key=lambda dataset: -len(dataset.sources)):  # the narrowest last
+        found |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
+    return found

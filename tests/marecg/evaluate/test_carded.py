@@ -1,0 +1,55 @@
+"""What a probe measured stands in the card, figure by figure, and the weights stay as they were."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from marecg.errors import UsageError
+from marecg.evaluate.carded import put_on_card
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
+from marecg.evaluate.table import read_report
+from marecg.model.mar_ecg import MarEcg
+
+
+@pytest.fixture
+def probed(run_folder: Path, ptbxl_root: Path, tmp_path: Path) -> Path:
+    run = tmp_path / "run"
+    shutil.copytree(run_folder / "model", run / "model")
+    for task in ("ptbxl-super", "ptbxl-sub"):
+        evaluate(run, task, ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=1))
+    return run
+
+
+def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed: Path) -> None:
+    before = (probed / "model" / "model.safetensors").read_bytes()
+    card = put_on_card(probed).read_text(encoding="utf-8")
+    for task in ("ptbxl-super", "ptbxl-sub"):
+        report = read_report(probed / "probe" / f"{task}-strict.json")
+        assert f"{task} ({report.records.test} test)" in card
+        for cell in report.cells:
+            low, high = 100 * cell.interval.low, 100 * cell.interval.high
+            mark = "?" if cell.method.startswith("encoder") else ""  # the run says not what it was trained on
+            row = next(
+                line
+                for line in card.splitlines()
+                if line.startswith(f"| {cell.method} | {100 * cell.fraction:g} % |")
+            )
+            assert f" {100 * cell.macro_auc.mean:.1f}{mark} [{low:.1f}, {high:.1f}] |" in row
+    assert "?: nobody knows" in card
+    assert (probed / "model" / "model.safetensors").read_bytes() == before
+    assert len(MarEcg.from_pretrained(probed).scores) == len(
+        [cell for path in (probed / "probe").glob("*.json") for cell in read_report(path).cells]
+    )
+
+
+def test_the_probe_of_another_model_is_passed_over(
+    probed: Path, gscl_run: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.rmtree(probed / "model")
+    shutil.copytree(gscl_run / "model", probed / "model")
+    with pytest.raises(UsageError, match="no probe by protocol strict of the model that it holds"):
+        put_on_card(probed)
+    assert "the probe of ptbxl-super is another model's" in caplog.text
+    assert not MarEcg.from_pretrained(probed).scores
