@@ -25,6 +25,21 @@ class RecipeFormat(StrEnum):
     toml = "toml"
 
 
+class Tracker(StrEnum):
+    """Where a run can be followed; `marecg.train.trackers.NEEDS` without torch."""
+
+    tensorboard = "tensorboard"
+    wandb = "wandb"
+    mlflow = "mlflow"
+
+
+Log = Annotated[
+    list[Tracker] | None,
+    typer.Option(
+        help="Follow it there as well, in the run folder; may be repeated. Needs the extra of that name. "
+        "Only WANDB_MODE=online and MLFLOW_TRACKING_URI make it ask for a network."
+    ),
+]
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
 
@@ -58,6 +73,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    log: Log = None,
 ) -> None:
     """Pretrain an encoder; the same command goes on after an interruption.
 
@@ -69,7 +85,7 @@ def train(
 
     config = override(by_name(recipe), set_ or [])
     with progress("steps") as tell:
-        run = train(config, data, out, resume=resume, watch=tell)
+        run = train(config, data, out, resume=resume, watch=tell, loggers=[each.value for each in log or []])
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 
@@ -168,6 +184,7 @@ def ablate(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every recipe.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
+    log: Log = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
 ) -> None:
     """Train several recipes with several seeds, probe them all, and print one table.
@@ -193,6 +210,7 @@ def ablate(
         jobs=jobs,
         watch=progress if jobs == 1 else unseen,
         passing=passing if jobs == 1 else unwatched,
+        loggers=[each.value for each in log or []],
     )
     reports = [report for _, _, report in found]
     for _, folder, report in found:

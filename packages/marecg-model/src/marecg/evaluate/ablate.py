@@ -44,6 +44,7 @@ def ablate(
     jobs: int = 1,
     watch: Watching = unseen,
     passing: Progress = unwatched,
+    loggers: Sequence[str] = (),
 ) -> list[tuple[str, Path, Report]]:
     """Train each recipe with each seed and probe them all; `averaged` makes a table of it.
 
@@ -59,6 +60,7 @@ def ablate(
         jobs: runs side by side.
         watch: is opened for each run that is trained.
         passing: sees each batch of features and each fit go by, under the run's name.
+        loggers: where each run is followed beside metrics.csv; see `marecg.train.run.train`.
 
     Returns:
         Per run, recipes in their order and seeds ascending: the recipe, the run folder, the probe's report.
@@ -76,7 +78,7 @@ def ablate(
         seed = config.train.seed
         label, folder = f"{config.name}, seed {seed}", out / f"{config.name}-seed{seed}"
         with watch(f"{label}: steps") as tell:
-            train(config, data, folder, watch=tell)
+            train(config, data, folder, watch=tell, loggers=loggers)
 
         def passed(steps: Iterable[Any], what: str) -> Iterable[Any]:
             return passing(steps, f"{label}: {what}")

@@ -119,9 +119,13 @@ class Monitors(Rows):
         self.path = path
         self.every = every
 
+    def due(self, step: int) -> bool:
+        """Whether that step was looked at."""
+        return step % self.every == 0
+
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the row of a step that was looked at."""
-        if trainer.is_global_zero and trainer.global_step % self.every == 0:
+        if trainer.is_global_zero and self.due(trainer.global_step):
             _append(self.path, {"step": trainer.global_step, **module.monitored})
 
 

@@ -1,13 +1,14 @@
 """What `marecg train` does: corpus and ontology in, run folder out.
 
 A run folder holds config.json, ontology.json, trained_on.parquet, metrics.csv, checkpoints/ with
-checkpoints.sha256 and, at the end, model/.
+checkpoints.sha256, what a tracker keeps and, at the end, model/.
 """
 
 import logging
 import math
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Literal
 
 import lightning
 import torch
+from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
@@ -36,6 +38,7 @@ from marecg.train.peers import lost_peers, several_processes
 from marecg.train.provenance import provenance
 from marecg.train.run_folder import claim
 from marecg.train.stopping import Stopping
+from marecg.train.trackers import Tracking, opened, refuse_missing
 from marecg.use.embed import best_device
 
 logger = logging.getLogger(__name__)
@@ -87,6 +90,8 @@ def train(
     *,
     resume: bool | None = None,
     watch: Watch | None = None,
+    callbacks: Sequence[lightning.Callback] = (),
+    loggers: Sequence[str | Logger] = (),
 ) -> Run:
     """Pretrain by a recipe on a prepared corpus; called again, go on from the newest whole checkpoint.
 
@@ -99,6 +104,10 @@ def train(
         out: the run folder, new or begun by the same call.
         resume: True: refuse a folder without a run; False: refuse one with a run.
         watch: is told of every step, with speed and losses; by default a bar on stderr is.
+        callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
+            tensors and plain values, because nothing else is read back.
+        loggers: what follows the run beside metrics.csv: `tensorboard`, `wandb` or `mlflow`, kept in the
+            run folder, or loggers of Lightning's; see `marecg.train.trackers`.
 
     Raises:
         CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
@@ -106,12 +115,13 @@ def train(
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus.
         ConfigError: the recipe says another number of concepts than the corpus' graph has.
         UsageError: the run in `out` has other settings, or `resume` forbids it; or MPCT has no sentence
-            embeddings of the graph's texts, and can't make them here.
-        OutputError: `out` can't be written.
+            embeddings of the graph's texts, and can't make them here; or a tracker is not installed.
+        OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
         PeerError: another process of the run gave no sign for `peers.PATIENCE`, or is gone.
     """
+    refuse_missing(loggers)
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
@@ -132,7 +142,11 @@ def train(
             claim(folder, config, corpus, ontology, resume=resume)
             _warn_of_leaks(corpus)
         stack.enter_context(stopping.listening())
-        return _run(config, folder, corpus, ontology, stopping, watch)
+        settings = config.model_dump(mode="json")
+        checkpoint = newest(folder)
+        at = step_of(checkpoint) if checkpoint else 0
+        followers = stack.enter_context(opened(loggers, folder, settings, at))
+        return _run(config, folder, corpus, ontology, stopping, watch, callbacks, followers)
 
 
 def _run(
@@ -142,10 +156,15 @@ def _run(
     ontology: ecg_ontology.Ontology,
     stopping: Stopping,
     watch: Watch | None,
+    callbacks: Sequence[lightning.Callback],
+    loggers: list[Logger],
 ) -> Run:
     """Train in a folder that is ours."""
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    trainer = _trainer(config, folder, metrics, Progress(metrics, watch), stopping)
+    monitors = Monitors(folder / "monitors.csv", config.train.monitor_every)
+    shown = [metrics, monitors, Tracking(metrics, monitors), Progress(metrics, watch)]
+    kept = Checkpoints(folder, config.train.checkpoint_every, stopping)
+    trainer = _trainer(config, folder, [*shown, *callbacks, kept], loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS), steps)
     checkpoint = newest(folder)
@@ -161,8 +180,8 @@ def _run(
             weights_only=True,
         )
     if stopping.signal is not None and module.global_step < steps:
-        kept = newest(folder)
-        raise StoppedError(stopping.signal, step_of(kept) if kept else 0, where=folder)
+        last = newest(folder)
+        raise StoppedError(stopping.signal, step_of(last) if last else 0, where=folder)
     if module.non_finite_in_a_row:
         raise module.diverged(steps)
     already = checkpoint is not None and step_of(checkpoint) == steps and (folder / "model").is_dir()
@@ -218,7 +237,7 @@ def _network(config: Config, ontology: ecg_ontology.Ontology, texts: Path) -> Ne
 
 
 def _trainer(
-    config: Config, folder: Path, metrics: Metrics, progress: Progress, stopping: Stopping
+    config: Config, folder: Path, callbacks: list[lightning.Callback], loggers: list[Logger]
 ) -> lightning.Trainer:
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
@@ -231,13 +250,8 @@ def _trainer(
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
         accumulate_grad_batches=train.accumulate,
-        callbacks=[
-            metrics,
-            Monitors(folder / "monitors.csv", train.monitor_every),
-            progress,
-            Checkpoints(folder, train.checkpoint_every, stopping),
-        ],
-        logger=False,
+        callbacks=callbacks,
+        logger=loggers or False,
         enable_model_summary=False,
         enable_progress_bar=False,
         use_distributed_sampler=False,

@@ -1,0 +1,175 @@
+"""Where a run is followed beside metrics.csv: TensorBoard, W&B, MLflow, or a logger of one's own.
+
+Each is kept in the run folder and none asks for a network, unless the user does: W&B by WANDB_MODE=online,
+MLflow by MLFLOW_TRACKING_URI. A run that goes on is the same run there, too.
+"""
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.loggers import Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
+from lightning.pytorch.loggers.logger import DummyLogger
+from lightning.pytorch.utilities import rank_zero_only
+
+from ecg_ontology import replacing
+from marecg.corpus.batches import Batch
+from marecg.errors import OutputError, UsageError
+from marecg.train.callbacks import AfterStep, Metrics, Monitors
+from marecg.train.lightning_module import Pretraining
+
+logger = logging.getLogger(__name__)
+
+NEEDS = {"tensorboard": ("tensorboard",), "wandb": ("wandb",), "mlflow": ("mlflow", "sqlalchemy", "alembic")}
+"""The trackers that have a name, each the name of an extra, with the modules that one has to find."""
+PROJECT = "marecg"
+IDS = "trackers.json"
+"""Of the run folder: what the run is called where it is followed."""
+
+
+def refuse_missing(loggers: Sequence[str | Logger]) -> None:
+    """Refuse a tracker that there is not, before anything is written.
+
+    Raises:
+        UsageError: one is unknown, or not installed.
+    """
+    for name in loggers:
+        if not isinstance(name, str):
+            continue
+        if name not in NEEDS:
+            raise UsageError(f"there is no tracker {name!r}", remedy=f"Choose from {', '.join(NEEDS)}")
+        if any(find_spec(module) is None for module in NEEDS[name]):
+            remedy = f'pip install "marecg-model[{name}]"'
+            raise UsageError(f"the tracker {name} is not installed", remedy=remedy)
+
+
+@contextmanager
+def opened(
+    loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
+) -> Iterator[list[Logger]]:
+    """Open the trackers of a run that is at `step`, tell them its settings, and close them afterwards.
+
+    Raises:
+        OutputError: one can't be opened.
+    """
+    found, closing = [], []
+    for each in loggers:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # within what they import
+                made = each if isinstance(each, Logger) else _open(each, folder, step)
+                made.log_hyperparams(dict(settings))
+        except Exception as error:  # whatever a tracker raises
+            problem = " ".join(str(error).split()) or type(error).__name__
+            raise OutputError(f"{each} can't be opened ({problem})", where=folder) from error
+        found.append(made)
+        if each == "wandb" and isinstance(made, WandbLogger):
+            closing.append(made.experiment)
+    try:
+        yield found
+    finally:
+        for run in closing:
+            run.finish()
+
+
+class Tracking(AfterStep):
+    """Hands each row of metrics.csv and monitors.csv on; a tracker that fails ends with a warning."""
+
+    def __init__(self, metrics: Metrics, monitors: Monitors) -> None:
+        self.metrics = metrics
+        self.monitors = monitors
+
+    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
+        """Tell every tracker of the step."""
+        if not trainer.is_global_zero or not trainer.loggers:
+            return
+        step = trainer.global_step
+        row = {name: value for name, value in self.metrics.latest.items() if name != "step"}
+        if self.monitors.due(step):
+            row |= {f"monitor/{name}": value for name, value in module.monitored.items()}
+        for each in list(trainer.loggers):
+            try:
+                each.log_metrics(row, step)
+            except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
+                told = " ".join(str(error).split()) or type(error).__name__
+                logger.warning("%s ends at step %d: %s", type(each).__name__, step, told)
+                trainer.loggers = [other for other in trainer.loggers if other is not each]
+
+
+def _open(name: str, folder: Path, step: int) -> Logger:
+    """A tracker in the run folder."""
+    if not _first():
+        return DummyLogger()
+    if name == "tensorboard":
+        return TensorBoardLogger(
+            folder, name="", version="tensorboard", default_hp_metric=False, purge_step=step + 1
+        )
+    known = _known(folder)
+    made, known[name] = (_wandb if name == "wandb" else _mlflow)(folder, known.get(name))
+    with replacing(folder / IDS) as temporary:
+        temporary.write_text(json.dumps(known, indent=2), encoding="utf-8")
+    return made
+
+
+def _wandb(folder: Path, known: str | None) -> tuple[Logger, str]:
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    import wandb  # noqa: PLC0415 (an extra)
+
+    run = wandb.init(
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        name=folder.resolve().name,
+        dir=folder,
+        id=known,
+        resume="allow",
+        mode="online" if os.environ.get("WANDB_MODE") == "online" else "offline",
+        settings=wandb.Settings(
+            silent=True,
+            console="off",
+            disable_git=True,
+            save_code=False,
+            reinit="create_new",
+            x_disable_stats=True,
+            x_save_requirements=False,
+        ),
+    )
+    run.define_metric("trainer/global_step")
+    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+    return WandbLogger(experiment=run, save_dir=folder), run.id
+
+
+def _mlflow(folder: Path, known: str | None) -> tuple[Logger, str]:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    from mlflow import MlflowClient  # noqa: PLC0415 (an extra)
+
+    for quiet in ("mlflow", "alembic"):
+        logging.getLogger(quiet).setLevel(logging.WARNING)
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
+    client, experiment = MlflowClient(uri), os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
+    if client.get_experiment_by_name(experiment) is None:
+        place = (folder / "mlflow").resolve().as_uri() if uri.startswith("sqlite:") else None
+        client.create_experiment(experiment, artifact_location=place)
+    made = MLFlowLogger(experiment, run_name=folder.resolve().name, tracking_uri=uri, run_id=known)
+    run_id = made.run_id
+    assert run_id is not None
+    client.update_run(run_id, status="RUNNING")
+    return made, run_id
+
+
+def _first() -> bool:
+    return getattr(rank_zero_only, "rank", 0) == 0
+
+
+def _known(folder: Path) -> dict[str, str]:
+    """What the run is called in each tracker that it was followed in."""
+    try:
+        known: dict[str, str] = json.loads((folder / IDS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return known

@@ -1,0 +1,148 @@
+"""A run is followed beside metrics.csv: every step once, one run however often it stops, and no network."""
+
+import csv
+import os
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import lightning
+import pytest
+from lightning.pytorch.loggers import Logger
+from lightning.pytorch.loggers.logger import DummyLogger
+
+from marecg.errors import OutputError, StoppedError, UsageError
+from marecg.recipes import Config
+from marecg.train import trackers
+from marecg.train.run import train
+
+
+class StopAfter(lightning.Callback):
+    """A callback of a user's own, as batch schedulers stop a run."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_train_batch_end(self, trainer: lightning.Trainer, *_: Any) -> None:
+        if trainer.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+
+class Kept(DummyLogger):
+    """A logger of a user's own."""
+
+    def __init__(self, fails_at: int = 0) -> None:
+        super().__init__()
+        self.settings: dict[str, Any] = {}
+        self.rows: list[tuple[int | None, dict[str, float]]] = []
+        self.fails_at = fails_at
+
+    def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+        self.settings = dict(params)
+
+    def log_metrics(self, metrics: Any, step: int | None = None) -> None:
+        if step == self.fails_at:
+            raise ConnectionError("the server is gone")
+        self.rows.append((step, dict(metrics)))
+
+
+def stopped_and_gone_on(config: Config, corpus: Path, run: Path, loggers: list[str | Logger]) -> None:
+    with pytest.raises(StoppedError):
+        train(config, corpus, run, callbacks=[StopAfter(3)], loggers=loggers)
+    train(config, corpus, run, loggers=loggers)
+
+
+def losses(run: Path) -> dict[int, float]:
+    with (run / "metrics.csv").open() as file:
+        return {int(row["step"]): float(row["loss"]) for row in csv.DictReader(file)}
+
+
+def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(
+    micro: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    mine = Kept()
+    config = micro.derived(train=micro.train.model_copy(update={"monitor_every": 2}))
+    stopped_and_gone_on(config, corpus_folder, tmp_path / "run", [mine])
+    assert {step: row["loss"] for step, row in mine.rows} == losses(tmp_path / "run")
+    assert [step for step, _ in mine.rows] == [1, 2, 3, 4, 5, 6]
+    assert mine.settings["model"]["width"] == 16
+    looked_at = [step for step, row in mine.rows if any(name.startswith("monitor/") for name in row)]
+    assert looked_at == [2, 4, 6]
+
+
+def test_a_tracker_that_fails_costs_a_warning_and_no_run(
+    micro: Config, corpus_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone, stays = Kept(fails_at=3), Kept()
+    train(micro, corpus_folder, tmp_path / "run", loggers=[gone, stays])
+    assert [len(each.rows) for each in (gone, stays)] == [2, 6]
+    assert "Kept ends at step 3: the server is gone" in caplog.text
+    assert (tmp_path / "run" / "model").is_dir()
+
+
+def test_one_that_cannot_be_opened_is_one_error(micro: Config, corpus_folder: Path, tmp_path: Path) -> None:
+    class Refusing(Kept):
+        def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
+            raise ConnectionError("no route")
+
+    with pytest.raises(OutputError, match=r"can't be opened \(no route\)"):
+        train(micro, corpus_folder, tmp_path / "run", loggers=[Refusing()])
+
+
+def test_a_missing_extra_is_one_error_before_anything_is_written(
+    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trackers, "find_spec", lambda name: None)
+    for name in trackers.NEEDS:
+        with pytest.raises(UsageError, match=rf'not installed. pip install "marecg-model\[{name}\]"'):
+            train(micro, corpus_folder, tmp_path / "run", loggers=[name])
+    with pytest.raises(UsageError, match="no tracker 'excel'"):
+        train(micro, corpus_folder, tmp_path / "run", loggers=["excel"])
+    assert not (tmp_path / "run").exists()
+
+
+def test_tensorboard_has_every_step_once_after_a_stop(
+    micro: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = tmp_path / "run"
+    stopped_and_gone_on(micro, corpus_folder, run, ["tensorboard"])
+    events = EventAccumulator(str(run / "tensorboard"))
+    events.Reload()
+    assert {each.step: pytest.approx(each.value) for each in events.Scalars("loss")} == losses(run)
+    assert len(events.Scalars("loss")) == 6
+    assert {"recon", "gscl", "lr", "epoch"} <= set(events.Tags()["scalars"])
+
+
+@pytest.mark.slow
+def test_wandb_stays_offline_and_is_one_run_after_a_stop(
+    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    run = tmp_path / "run"
+    stopped_and_gone_on(micro, corpus_folder, run, ["wandb"])
+    kept = sorted(path.name for path in run.glob("wandb/*run-*/*.wandb"))
+    assert len(kept) == 2
+    assert len(set(kept)) == 1, "both have one id, so that `wandb sync` makes one run of them"
+    assert all(path.name.startswith("offline-run-") for path in run.glob("wandb/*run-*"))
+
+
+@pytest.mark.slow
+def test_mlflow_keeps_one_run_in_the_run_folder_after_a_stop(
+    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    run = tmp_path / "run"
+    stopped_and_gone_on(micro, corpus_folder, run, ["mlflow"])
+    with sqlite3.connect(run / "mlflow.db") as database:
+        assert database.execute("select name, status from runs").fetchall() == [("run", "FINISHED")]
+        rows = database.execute("select step, value from metrics where key = 'loss'").fetchall()
+        assert database.execute("select value from params where key = 'model/width'").fetchone() == ("16",)
+    database.close()
+    assert len(rows) == 6
+    assert {step: pytest.approx(value) for step, value in rows} == losses(run)
