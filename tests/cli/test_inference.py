@@ -317,3 +317,37 @@ def test_an_export_prints_its_parity_and_another_ending_is_refused(
     assert "(≤ 0.0001)" in shown
     assert run("export", str(place / "run"), "--to", "torch", "--out", str(place / "encoder.onnx")) == 2
     assert "Change the file's ending" in capsys.readouterr().err
+
+
+def test_a_folder_is_filled_by_shards_and_tells_what_failed(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "parts"
+    command = ("embed", str(place / "run"), str(place / "wfdb"), "--out", f"{out}/", "--part-records", "2")
+    codes = [run(*command, "--shard", f"{number}/2", "--format", "json") for number in (1, 2)]
+    shown = capsys.readouterr()
+    assert codes == [1, 0]
+    assert shown.err.count("not embedded: ") == 1
+    assert pq.read_table(out).num_rows == 4
+    assert run(*command) == 1
+    assert f"4 records in {out}/" in capsys.readouterr().out
+    assert run("neighbours", str(out), "wfdb/S00001", "--top", "2") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(re.fullmatch(r" \d\.\d{4}  wfdb/S0000\d( +\d{6,})+", line.replace("-", "")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--out", "all.npz", "--shard", "1/2"), "are for a folder of parts. End --out in / to write one"),
+        (("--out", "parts/", "--shard", "3/2"), "3/2 is no shard"),
+        (("--out", "all.csv"), "Use .npz or .parquet, or end a folder's name in /"),
+        (("--out", "s4://bucket/parts"), "is no address"),
+    ],
+)
+def test_where_embeddings_can_not_go_is_one_line(
+    place: Path, options: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("embed", str(place / "run"), str(place / "wfdb"), *options) == 2
+    assert problem in capsys.readouterr().err

@@ -73,7 +73,8 @@ def cohort(
 
 def neighbours(
     embeddings: Annotated[
-        Path, typer.Argument(help="What `marecg embed` wrote: a file, or a folder of parts.")
+        str,
+        typer.Argument(help="What `marecg embed` wrote: a file, or a folder of parts, here or as s3://…."),
     ],
     record: Annotated[
         str, typer.Argument(help="One of its records by name, or by the last parts of its name.")

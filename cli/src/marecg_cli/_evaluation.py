@@ -97,7 +97,10 @@ def probe(
     ] = None,
     features: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="Another model's features: an .npz with ids and features."),
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Features computed elsewhere: an .npz with ids and features, or a folder of marecg embed.",
+        ),
     ] = None,
     baseline: Annotated[
         list[str] | None,

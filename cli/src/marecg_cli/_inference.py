@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
-from marecg_cli._progress import passing
+from marecg_cli._progress import passing, progress
 
 
 class Target(StrEnum):
@@ -41,7 +41,13 @@ def embed(
             "Then WFDB records, folders of records, or array files.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="What to write: .npz or .parquet.")],
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|FOLDER/",
+            help="What to write: .npz, .parquet, or a folder of Parquet parts, here or as s3://…",
+        ),
+    ],
     fs: Fs = None,
     leads: Leads = "",
     units: Units = "mV",
@@ -52,35 +58,73 @@ def embed(
         Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
     ] = Readout.rhythm,
     batch_size: Annotated[int, typer.Option(help="Windows per forward pass.", min=1)] = 32,
+    part_records: Annotated[
+        int | None,
+        typer.Option(help="Records per part of a folder. [default: 1024]", min=1, show_default=False),
+    ] = None,
+    shard: Annotated[
+        str, typer.Option(metavar="I/N", help="Of a folder's parts every Nth, such as 3/8 in a job array.")
+    ] = "",
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that make a folder's parts; they take the GPUs of this machine in turn. "
+            "[default: one per GPU]",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers make the parts.")
+    ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ.
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ. Into a
+    folder the same command goes on after an interruption, and --shard, --jobs and --cluster share the work.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
     from marecg.use.embed_files import embed_files
+    from marecg.use.embed_folder import PART, Shard, embed_folder
 
     run, *inputs = _with_model(given)
+    layout = array_layout(fs, leads, units, gain, key)
+    if _is_folder(out):
+        with progress("records") as tell:
+            parts = embed_folder(
+                run,
+                inputs,
+                out,
+                layout=layout,
+                patches=patch,
+                readout=readout.value,
+                batch_size=batch_size,
+                part_records=part_records or PART,
+                shard=Shard.named(shard) if shard else None,
+                jobs=jobs,
+                cluster=cluster,
+                watch=lambda done, wanted: tell(done, wanted, ""),
+            )
+        _tell_embedded(out, {"records": parts.records, **asdict(parts)}, format_)
+        return
+    if part_records or shard or jobs or cluster:
+        problem = "--part-records, --shard, --jobs and --cluster are for a folder of parts"
+        raise UsageError(problem, remedy="End --out in / to write one")
     done = embed_files(
         run,
         [Path(each) for each in inputs],
         out,
-        layout=array_layout(fs, leads, units, gain, key),
+        layout=layout,
         patches=patch,
         readout=readout.value,
         batch_size=batch_size,
         watch=passing,
     )
-    _name("not embedded", done.failed.values())
-    _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
-    if format_ is Format.json:
-        result_json({"out": str(out), "records": len(done.ids), **asdict(done)})
-    else:
-        result(f"{len(done.ids)} records in {out}")
-    if done.failed:
-        raise typer.Exit(EXIT_FINDINGS)
+    about = asdict(done)
+    del about["told"]
+    _tell_embedded(out, {"records": len(done.ids), **about}, format_)
 
 
 def predict(
@@ -150,6 +194,25 @@ def export(
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
     result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
+
+
+def _is_folder(out: str) -> bool:
+    """Whether embeddings go to a folder of parts, and not to one file."""
+    from marecg.places import is_remote
+
+    return out.endswith("/") or is_remote(out) or Path(out).is_dir() or not Path(out).suffix
+
+
+def _tell_embedded(out: str, done: dict[str, Any], format_: Format) -> None:
+    """Say what became of the records; exit code 1 where one could not be read."""
+    _name("not embedded", done["failed"].values())
+    _name("check the units", [f"{name}: {doubt}" for name, doubt in done["doubtful"].items()])
+    if format_ is Format.json:
+        result_json({"out": out, **done})
+    else:
+        result(f"{done['records']:,} records in {out}")
+    if done["failed"]:
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _with_model(given: list[str]) -> list[str]:

@@ -2,7 +2,8 @@ import numpy as np
 import torch
 
 from marecg.config import ModelConfig
-from marecg.evaluate.methods.encoder import encoder, random_control, random_encoder, weights_sha256
+from marecg.evaluate.methods.encoder import encoder, random_control, random_encoder
+from marecg.model.pretrained import weights_sha256
 from marecg.use.embed import embed
 
 CONFIG = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)

@@ -1,8 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from marecg.errors import InputError
 from marecg.evaluate.methods.external import read_features
+from marecg.evaluate.subject import file_sha256
 from marecg.evaluate.tasks.task import Recordings
 
 RECORDINGS = Recordings("made", ("a", "b", "c"), "0" * 64, "", lambda row: np.zeros((12, 1), np.float32))
@@ -36,3 +41,55 @@ def test_a_file_that_does_not_fit_is_refused(arrays, problem, tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"no\.npz"):
         read_features(tmp_path / "no.npz", RECORDINGS)
+
+
+def parts(folder, records, sources, columns):
+    folder.mkdir()
+    for number, (record, source) in enumerate(zip(records, sources, strict=True)):
+        vectors = {
+            name: pa.FixedSizeListArray.from_arrays(
+                pa.array(values[number], pa.float32()), len(values[number])
+            )
+            for name, values in columns.items()
+        }
+        pq.write_table(
+            pa.table({"record": [record], "source": [source], **vectors}),
+            folder / f"part-{number:05d}.parquet",
+        )
+    return folder
+
+
+def test_a_folder_of_embeddings_is_matched_by_source_name_and_what_the_world_calls_a_record(tmp_path):
+    recordings = replace(RECORDINGS, ids=("a", "s/b", "3"), identities=(None, None, "ptbxl/00003"))
+    found = read_features(
+        parts(
+            tmp_path / "parts",
+            ["HR00003", "b", "z"],
+            ["ptb-xl", "s", "s"],
+            {"rhythm": [[0.0]] * 3, "wide": [[3.0, 4.0], [1.0, 2.0], [9.0, 9.0]]},
+        ),
+        recordings,
+    )
+    np.testing.assert_array_equal(found.x_RF, [[np.nan, np.nan], [1, 2], [3, 4]])
+    assert found.unreadable == {"a": "not in parts"}
+
+
+@pytest.mark.parametrize(
+    ("records", "values", "problem"),
+    [
+        (["x", "y"], [[1.0], [2.0]], "knows none of the 3 recordings"),
+        (["a", "a"], [[1.0], [2.0]], "holds the recording a or another twice"),
+        (["a", "b"], [[1.0], [np.nan]], "has NaN or infinite vectors"),
+    ],
+)
+def test_a_folder_that_does_not_fit_is_refused(records, values, problem, tmp_path):
+    folder = parts(tmp_path / "parts", records, ["s", "s"], {"rhythm": values})
+    with pytest.raises(InputError, match=problem):
+        read_features(folder, RECORDINGS)
+
+
+def test_another_folder_has_another_hash(tmp_path):
+    one = parts(tmp_path / "one", ["a"], ["s"], {"rhythm": [[1.0]]})
+    two = parts(tmp_path / "two", ["a"], ["s"], {"rhythm": [[2.0]]})
+    same = parts(tmp_path / "same", ["a"], ["s"], {"rhythm": [[1.0]]})
+    assert file_sha256(one) == file_sha256(same) != file_sha256(two)

@@ -10,9 +10,9 @@ import torch
 import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.errors import UsageError
-from marecg.evaluate.methods.encoder import weights_sha256
 from marecg.evaluate.scores.summary import ENCODER, WIDE
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
 from marecg.use.embed import Readout
 
 UNTRAINED_POOL = (
@@ -65,8 +65,11 @@ def subject_of(run: Path | None, features: Mapping[str, Path], readout: Readout)
 
 
 def file_sha256(path: Path) -> str:
-    """The hash of a file's bytes; empty where it can't be read, which is said when it is used."""
+    """The hash of the bytes of a file, or of a folder's; empty where they can't be read, as is said later."""
     try:
+        if path.is_dir():
+            parts = "".join(file_sha256(part) for part in sorted(path.iterdir()))
+            return hashlib.sha256(parts.encode()).hexdigest()
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:

@@ -4,6 +4,7 @@ The folder is what a run leaves under `model/` and what a repository on the Hugg
 and safetensors are read, and only whole: nothing that is missing, extra or in another order is loaded.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -203,6 +204,15 @@ def _local(given: str | Path) -> Path | None:
         remedy="Name a run, its folder 'model', an installed model such as marecg-small, or the id "
         "owner/name of a model on the Hugging Face hub",
     )
+
+
+def weights_sha256(model: Pretrained) -> str:
+    """What a model is: its shape, and every parameter and buffer by name."""
+    digest = hashlib.sha256(model.config.model_dump_json().encode())
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().data)
+    return digest.hexdigest()
 
 
 def names_model(given: str | Path) -> bool:

@@ -1,41 +1,26 @@
 """What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.ecg.signal import amplitude_doubt
-from marecg.ecg.windows import Recording, recording
-from marecg.errors import InputError, UsageError
+from marecg.errors import InputError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import find_inputs, read_one
+from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
-from marecg.read.record import Candidate, Record, as_text
+from marecg.read.record import Candidate
 from marecg.use.embed import BATCH, Readout, best_device, encode
+from marecg.use.inputs import Inputs
 from marecg.use.predict import concepts
+from marecg.use.recordings import Embedded, prepared, recordings
 from marecg.use.vectors import writing
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """What was embedded.
-
-    Attributes:
-        ids: the records, in the order of the file.
-        failed: what could not be read, with the reason.
-        doubtful: what was embedded but is hardly in mV, with the reason.
-    """
-
-    ids: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    doubtful: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,7 @@ class Prediction:
     support: int | None = None
 
 
-Passing = Callable[[Collection[tuple[str, Candidate]]], Iterable[tuple[str, Candidate]]]
+Passing = Callable[[Iterable[tuple[str, Candidate]]], Iterable[tuple[str, Candidate]]]
 """Hands the records on by name; a progress bar, say."""
 
 
@@ -79,13 +64,13 @@ def embed_files(
     batch_size: int = BATCH,
     watch: Passing = iter,
 ) -> Embedded:
-    """Embed WFDB headers, folders of records and array files into one `.npz` or `.parquet` file.
+    """Embed headers, folders, array files and prepared corpora into one `.npz` or `.parquet` file.
 
     The file holds what `vectors.writing` says. A record that can't be read is left out and named.
 
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
-        inputs: headers, folders, or array files.
+        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote.
         out: where to write; its ending says how.
         layout: what the arrays are; without it, those in folders are passed over.
         patches: write H̄ as well.
@@ -100,7 +85,7 @@ def embed_files(
     model = MarEcg.from_pretrained(run).to(best_device())
     done = Embedded()
     with writing(out, model.config.width, patches=patches, readout=readout) as add:
-        found = _recordings(model, watch(find_inputs(inputs, layout).items()), done)
+        found = recordings(model, watch(Inputs(inputs, layout)), done)
         for row, embedded in enumerate(encode(model, found, batch_size)):
             add(done.ids[row], embedded)
         if not done.ids:
@@ -122,7 +107,7 @@ def predict_file(
             records.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
-    whole, doubt = _prepared(read_one(record, layout), record, model)
+    whole, doubt = prepared(read_one(record, layout), record, model)
     if doubt:
         logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
@@ -148,26 +133,3 @@ def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighb
         Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
         for other, relation in near
     ]
-
-
-def _recordings(model: MarEcg, found: Iterable[tuple[str, Candidate]], done: Embedded) -> Iterator[Recording]:
-    """What the encoder takes; what it can't take is noted in `done`."""
-    for name, candidate in found:
-        try:
-            whole, doubt = _prepared(candidate.read(), candidate.place, model)
-        except InputError as error:
-            done.failed[name] = as_text(str(error))
-            continue
-        if doubt:
-            done.doubtful[name] = doubt
-        done.ids.append(name)
-        yield whole
-
-
-def _prepared(record: Record, place: str | Path, model: MarEcg) -> tuple[Recording, str | None]:
-    """A record as the encoder takes it, and why it is hardly in mV. Raises `InputError` where it can't be."""
-    try:
-        whole = recording(record.x_KL, record.fs, record.leads, model.config)
-    except UsageError as error:
-        raise InputError(error.problem, where=place, remedy=error.remedy) from error
-    return whole, amplitude_doubt(record.x_KL)

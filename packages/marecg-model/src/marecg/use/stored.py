@@ -6,6 +6,7 @@ Shapes: B records of a block, W width of a vector.
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from marecg.errors import EcgError, InputError, UsageError
+from marecg.places import Place, is_remote
 
 PARTS = "part-*.parquet"
 """The files of a folder of embeddings, in the order of their names."""
@@ -24,7 +26,7 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
     """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
 
     Args:
-        path: what `marecg embed` wrote.
+        path: what `marecg embed` wrote, or the address of a folder of parts.
         columns: such as `id` and `rhythm`.
         beside: columns that are read where there are such.
 
@@ -32,14 +34,16 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
         UsageError: there is no such column.
         InputError: there is no such file, or it can't be read.
     """
-    path = Path(path)
-    parts = sorted(path.glob(PARTS)) if path.is_dir() else [path]
-    if not parts:
+    one = None if is_remote(path) or Path(path).is_dir() else Path(path)
+    place = Place(path if one is None else one.parent)
+    names = place.names(PARTS) if one is None else [one.name]
+    if not names:
         raise InputError(f"holds no {PARTS}", where=path, remedy="Name what marecg embed wrote")
-    for part in parts:
+    for name in names:
+        part = place.file(name)
         try:
-            read = _npz if part.suffix == ".npz" else _parquet
-            yield from read(part, columns, beside)
+            with place.open(name) as file:
+                yield from (_npz if name.endswith(".npz") else _parquet)(file, part, columns, beside)
         except EcgError:
             raise
         except (OSError, ValueError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
@@ -59,9 +63,11 @@ def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
     return x.reshape(len(block), found.type.list_size)
 
 
-def _npz(path: Path, columns: Sequence[str], beside: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-        wanted = _present(path, columns, beside, kept.files)
+def _npz(
+    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    with np.load(file, allow_pickle=False) as kept:
+        wanted = _present(where, columns, beside, kept.files)
         arrays = {name: kept[name] for name in wanted}
     for first in range(0, len(arrays[wanted[0]]), BLOCK):
         yield pa.record_batch({name: _column(array[first : first + BLOCK]) for name, array in arrays.items()})
@@ -73,16 +79,18 @@ def _column(array: NDArray[np.generic]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(array.ravel()), array.shape[1])
 
 
-def _parquet(path: Path, columns: Sequence[str], beside: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with pq.ParquetFile(path) as file:
-        wanted = _present(path, columns, beside, file.schema_arrow.names)
-        yield from file.iter_batches(BLOCK, columns=wanted)
+def _parquet(
+    file: IO[bytes], where: str, columns: Sequence[str], beside: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    with pq.ParquetFile(file) as part:
+        wanted = _present(where, columns, beside, part.schema_arrow.names)
+        yield from part.iter_batches(BLOCK, columns=wanted)
 
 
-def _present(path: Path, columns: Sequence[str], beside: Sequence[str], names: Sequence[str]) -> list[str]:
+def _present(where: str, columns: Sequence[str], beside: Sequence[str], names: Sequence[str]) -> list[str]:
     """The columns to read. Raises `UsageError` where one of those that must be there is not."""
     missing = [name for name in columns if name not in names]
     if missing:
         remedy = "Embed with --readout wide" if missing[0] == "wide" else "Name what marecg embed wrote"
-        raise UsageError(f"has no column {missing[0]}", where=path, remedy=remedy)
+        raise UsageError(f"has no column {missing[0]}", where=where, remedy=remedy)
     return [*columns, *(name for name in beside if name in names)]

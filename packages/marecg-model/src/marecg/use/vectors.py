@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,21 @@ from marecg.errors import UsageError
 from marecg.model.readout import wide_width
 from marecg.use.embed import Readout, WideEmbeddings
 
+TOLD = pa.schema(
+    [
+        ("record", pa.string()),  # its own name within its source
+        ("source", pa.string()),
+        ("patient", pa.string()),
+        ("codes", pa.list_(pa.string())),
+    ]
+)
+"""What a part tells of each record beside its name."""
 GROUP, PATCH_GROUP = 8192, 64
 """Records per row group of a Parquet file without and with H̄: about 25 MB at the paper's width."""
 Add = Callable[[str, WideEmbeddings], None]
 """Appends a record by its name."""
+AddTold = Callable[[str, WideEmbeddings, Mapping[str, Any]], None]
+"""The same with what is told of it."""
 
 
 @contextmanager
@@ -40,9 +52,9 @@ def writing(
     """
     out = Path(out)
     if out.suffix not in FORMATS:
-        raise UsageError(
-            f"can't write {out.suffix or 'a file without ending'}", remedy=f"Use {' or '.join(FORMATS)}"
-        )
+        what = out.suffix or "a file without ending"
+        remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
+        raise UsageError(f"can't write {what}", remedy=remedy)
     lengths = {"rhythm": width} | ({"wide": wide_width(width)} if readout == "wide" else {})
     with replacing(out) as temporary, FORMATS[out.suffix](temporary, lengths, patches) as add:
         yield add
@@ -74,18 +86,44 @@ def _npz(path: Path, lengths: Mapping[str, int], patches: bool) -> Iterator[Add]
 @contextmanager
 def _parquet(path: Path, lengths: Mapping[str, int], patches: bool) -> Iterator[Add]:
     """Rows wait until they fill a row group."""
+    with part(path, lengths, patches, {}) as (add, _):
+        yield lambda name, embedded: add(name, embedded, {})
+
+
+@contextmanager
+def part(
+    path: Path, lengths: Mapping[str, int], patches: bool, constants: Mapping[str, str]
+) -> Iterator[tuple[AddTold, Callable[[Mapping[str, str]], None]]]:
+    """Write a Parquet file whose columns tell of each record too: its name, `TOLD`, and what holds for all.
+
+    Args:
+        path: the file.
+        lengths: the vectors by name, `rhythm` and perhaps `wide`, with their lengths.
+        patches: whether H̄ is written.
+        constants: columns that say the same of each record; without any there is no `TOLD` either.
+
+    Yields:
+        What appends a record with a value for each column of `TOLD`, and what adds metadata to the file.
+    """
     width = lengths["rhythm"]
     vectors = {name: pa.list_(pa.float32(), length) for name, length in lengths.items()}
+    told = {field.name: field.type for field in TOLD} if constants else {}
     schema = pa.schema(
-        {"id": pa.string()} | vectors | ({"patch": pa.list_(vectors["rhythm"])} if patches else {})
+        {"id": pa.string()}
+        | told
+        | dict.fromkeys(constants, pa.string())
+        | vectors
+        | ({"patch": pa.list_(vectors["rhythm"])} if patches else {})
     )
     group = PATCH_GROUP if patches else GROUP * width // sum(lengths.values())
-    waiting: list[tuple[str, WideEmbeddings]] = []
-    with pq.ParquetWriter(path, schema) as file:
+    waiting: list[tuple[str, WideEmbeddings, Mapping[str, Any]]] = []
+    with pq.ParquetWriter(path, schema, write_page_checksum=True) as file:
 
         def write() -> None:
-            names, embedded = zip(*waiting, strict=True)
+            names, embedded, about = zip(*waiting, strict=True)
             columns = [pa.array(names)]
+            columns += [pa.array([each[name] for each in about], kind) for name, kind in told.items()]
+            columns += [pa.array([value] * len(names)) for value in constants.values()]
             for name, length in lengths.items():
                 columns.append(_vectors([getattr(each, name) for each in embedded], length))
             if patches:
@@ -95,12 +133,12 @@ def _parquet(path: Path, lengths: Mapping[str, int], patches: bool) -> Iterator[
             file.write_table(pa.table(columns, schema=schema))
             waiting.clear()
 
-        def add(name: str, embedded: WideEmbeddings) -> None:
-            waiting.append((name, embedded))
+        def add(name: str, embedded: WideEmbeddings, about: Mapping[str, Any]) -> None:
+            waiting.append((name, embedded, about))
             if len(waiting) == group:
                 write()
 
-        yield add
+        yield add, file.add_key_value_metadata
         if waiting:
             write()
 

@@ -16,6 +16,7 @@ from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.scores.summary import ENCODER, MEAN_H, RANDOM, RANDOM_WIDE, WIDE
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns, wide_width
 from marecg.use.embed import Readout, embed
 
@@ -49,15 +50,6 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return MarEcg(config, ontology).eval()
-
-
-def weights_sha256(model: MarEcg) -> str:
-    """What a model is: its shape, and every parameter and buffer by name."""
-    digest = hashlib.sha256(model.config.model_dump_json().encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().data)
-    return digest.hexdigest()
 
 
 def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:

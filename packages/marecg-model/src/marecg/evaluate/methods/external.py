@@ -1,4 +1,4 @@
-"""Features of any other model, computed elsewhere: an `.npz` with `ids` [R] and `features` [R, F].
+"""Features computed elsewhere: an `.npz` with `ids` [R] and `features` [R, F], or a folder of embeddings.
 
 Shapes: R records of the file, M of the task's recordings, F features.
 """
@@ -7,18 +7,25 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from marecg.corpus.audit import published_as
 from marecg.errors import InputError
 from marecg.evaluate.methods.method import Features
 from marecg.evaluate.tasks.task import Recordings
+from marecg.use.stored import blocks, vectors
 
 
 def read_features(path: Path, recordings: Recordings) -> Features:
     """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
 
+    Of a folder that `marecg embed` wrote the wide readout is taken, and h_rhythm where it has none.
+
     Raises:
         InputError: the file is damaged, its arrays don't fit, a value isn't finite, or no id is known.
     """
+    if path.is_dir():
+        return _of_parts(path, recordings)
     remedy = "Write it with numpy.savez(path, ids=record names, features=[records, features])"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
@@ -39,3 +46,36 @@ def read_features(path: Path, recordings: Recordings) -> Features:
     matched_MF[known] = x_RF[[row[recordings.ids[number]] for number in known]]
     absent = {record: f"not in {path.name}" for record in recordings.ids if record not in row}
     return Features(matched_MF, absent)
+
+
+def _of_parts(folder: Path, recordings: Recordings) -> Features:
+    """The same of a folder of embeddings, whose records go by source and name, or as the world calls them."""
+    number = {record: row for row, record in enumerate(recordings.ids)}
+    world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
+    matched_MF: NDArray[np.float32] | None = None
+    absent = set(range(len(recordings.ids)))
+    for block in blocks(folder, ["record", "source", "rhythm"], ["wide"]):
+        names = zip(block.column("record").to_pylist(), block.column("source").to_pylist(), strict=True)
+        places = [
+            number.get(
+                f"{source}/{record}", number.get(record, world.get(published_as(record, source) or ""))
+            )
+            for record, source in names
+        ]
+        here = [place for place, row in enumerate(places) if row is not None]
+        rows = [row for row in places if row is not None]
+        if len({*rows} & absent) < len(rows):
+            problem = f"holds the recording {recordings.ids[rows[0]]} or another twice"
+            raise InputError(problem, where=folder, remedy="Embed each recording once")
+        absent -= {*rows}
+        x_BF = vectors(block, "wide" if "wide" in block.schema.names else "rhythm")
+        if not np.isfinite(x_BF).all():
+            raise InputError("has NaN or infinite vectors", where=folder, remedy="Embed it again")
+        if matched_MF is None:
+            matched_MF = np.full((len(recordings.ids), x_BF.shape[1]), np.nan, np.float32)
+        matched_MF[rows] = x_BF[here]
+    if matched_MF is None or len(absent) == len(recordings.ids):
+        problem = f"knows none of the {len(recordings.ids)} recordings"
+        few = ", ".join(recordings.ids[:3])
+        raise InputError(problem, where=folder, remedy=f"Embed the records of the task, such as {few}")
+    return Features(matched_MF, {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)})

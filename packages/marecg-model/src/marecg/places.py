@@ -1,0 +1,124 @@
+"""A folder that results go to: on this machine, or wherever fsspec reaches (`s3://`, `gs://`, …).
+
+A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from ecg_ontology import replacing
+from marecg.errors import InputError, OutputError, UsageError
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
+LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8}\.\w+")
+"""What `replacing` leaves behind where a process was killed while it wrote."""
+
+
+def is_remote(where: str | Path) -> bool:
+    """Whether a name is an address for fsspec, and no path of this machine.
+
+    Example:
+        >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
+        (True, False, False)
+    """
+    return isinstance(where, str) and _URL.match(where) is not None
+
+
+class Place:
+    """A folder, here or elsewhere.
+
+    Args:
+        where: a path, or an address as fsspec takes it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
+
+    def __init__(self, where: str | Path) -> None:
+        self.where = str(where)
+        self.path = None if is_remote(where) else Path(where)
+        self._fs: Any = None
+        if self.path is None:
+            self._fs, self._root = _remote(self.where)
+
+    def __str__(self) -> str:
+        return self.where
+
+    def file(self, name: str) -> str:
+        """A file of it, for messages."""
+        return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """The files in it whose names fit, in the order of their names; none where there is no folder.
+
+        Raises:
+            InputError: it can't be listed.
+        """
+        try:
+            if self.path:
+                found = [each.name for each in self.path.iterdir()] if self.path.exists() else []
+            else:
+                self._fs.invalidate_cache(self._root)
+                listed = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+                found = [each.rstrip("/").rpartition("/")[2] for each in listed]
+        except Exception as error:  # each store has errors of its own
+            raise InputError(f"can't be listed ({_said(error)})", where=self) from error
+        return sorted(name for name in found if fnmatch(name, pattern))
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file for reading. Raises `OSError` where there is none."""
+        found: IO[bytes] = (
+            (self.path / name).open("rb") if self.path else self._fs.open(f"{self._root}/{name}")
+        )
+        return found
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """A path of this machine whose content becomes that of the file when the block succeeds.
+
+        Raises:
+            OutputError: it can't be written.
+        """
+        if self.path:
+            with replacing(self.path / name) as temporary:
+                yield temporary
+            return
+        with TemporaryDirectory() as folder:
+            temporary = Path(folder) / name
+            yield temporary
+            try:
+                self._fs.makedirs(self._root, exist_ok=True)
+                self._fs.put_file(str(temporary), f"{self._root}/{name}")
+            except Exception as error:  # as above
+                problem = f"cannot be written ({_said(error)})"
+                raise OutputError(problem, where=self.file(name), remedy="Check access and space") from error
+
+    def tidy(self) -> None:
+        """Remove what killed processes left behind."""
+        for path in self.path.iterdir() if self.path else ():
+            if LEFT_OVER.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def _remote(where: str) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
+
+    try:
+        fs, root = url_to_fs(where)
+    except ImportError as error:
+        remedy = "pip install 'marecg-model[remote]', or the library that it names"
+        raise UsageError(f"needs a library ({_said(error)})", where=where, remedy=remedy) from error
+    except Exception as error:  # each protocol has errors of its own
+        remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
+        raise UsageError(f"is no address ({_said(error)})", where=where, remedy=remedy) from error
+    return fs, str(root).rstrip("/")
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,230 @@
+"""`marecg embed --out folder/`: millions of records into parts, by any number of processes and machines.
+
+A part is the unit: it is embedded by one process, alone, in an order of its own, and never changes once it is
+there. So it does not matter who makes it, or how often the others were interrupted.
+"""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from marecg.corpus.index import keep_private
+from marecg.corpus.workers import workers
+from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.model.readout import wide_width
+from marecg.read.array_layout import Layout
+from marecg.use.embed import BATCH, Readout, check_readout, encode
+from marecg.use.inputs import Inputs, Named
+from marecg.use.parts import Done, Parts
+from marecg.use.recordings import Embedded, recordings
+from marecg.use.vectors import part
+
+PART = 1024
+"""Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
+FORMAT = 1
+Watch = Callable[[int, int], None]
+"""Told how many of the records wanted are done."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Which parts are this process': every `of`-th, the `number`-th of them first.
+
+    Example:
+        >>> [list(Shard.named(name).of_parts(5)) for name in ("1/2", "2/2")]
+        [[0, 2, 4], [1, 3]]
+    """
+
+    number: int = 1
+    of: int = 1
+
+    @classmethod
+    def named(cls, text: str) -> "Shard":
+        """Read `i/n`, from 1 to n. Raises `UsageError` for anything else."""
+        number, slash, of = text.partition("/")
+        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+            raise UsageError(f"{text} is no shard", remedy="Give i/n, such as 1/8 to 8/8")
+        return cls(int(number), int(of))
+
+    def of_parts(self, parts: int) -> range:
+        """The numbers of the parts."""
+        return range(self.number - 1, parts, self.of)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every part is made by; it is sent to other processes, and the model is not."""
+
+    run: str
+    parts: Parts
+    batch_size: int
+
+
+def embed_folder(
+    run: str | Path,
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    *,
+    layout: Layout | None = None,
+    patches: bool = False,
+    readout: Readout = "rhythm",
+    batch_size: int = BATCH,
+    part_records: int = PART,
+    shard: Shard | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    watch: Watch | None = None,
+) -> Done:
+    """Embed records into a folder of Parquet files; called again after an interruption, go on.
+
+    The files have the columns `id`, those of `vectors.TOLD`, `weights_sha256`, `ontology_sha256`, `rhythm`,
+    and `wide` and `patch` where they are asked for. A record that can't be read is left out and named.
+
+    Args:
+        run: a run or a model, as for `MarEcg.from_pretrained`.
+        inputs: headers, folders, array files, or prepared corpora.
+        out: a folder, or an address that fsspec knows.
+        layout: what the arrays are; without it, those in folders are passed over.
+        patches: write H̄ as well.
+        readout: `wide` writes the wide readout as well.
+        batch_size: windows per forward pass.
+        part_records: records per file.
+        shard: which of the parts are to be made; all of them if None.
+        jobs: processes; by default one per GPU of this machine, or this one alone. They take GPUs in turn.
+        cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
+            inputs and `out` under the same names.
+        watch: called whenever some more records are done.
+
+    Returns:
+        What became of the shard's records.
+
+    Raises:
+        UsageError: an option can't be, or the folder holds something else or embeddings of others.
+        InputError: an input can't be read, or not one record of the shard.
+        CheckpointError: the model can't be loaded, gives values that aren't finite, or was replaced.
+        OutputError: the folder can't be written.
+    """
+    check_readout(readout)
+    if part_records < 1:
+        raise UsageError(f"{part_records} records are no part", remedy="Give a number from 1")
+    model = MarEcg.from_pretrained(run).to(device_here())
+    records = Inputs(inputs, layout)
+    about = {
+        "format": FORMAT,
+        "weights_sha256": weights_sha256(model),
+        "ontology_sha256": model.ontology.sha256,
+        "readout": readout,
+        "patches": patches,
+        "records": len(records),
+        "records_sha256": records.sha256,
+        "part_records": part_records,
+        "arrays": layout.as_dict() if layout else None,
+    }
+    parts = Parts(str(out), about)
+    parts.begin()
+    own = (shard or Shard()).of_parts(len(parts))
+    wanted = sum(last - first for first, last in map(parts.span, own))
+    total, missing = Done(), []
+    for number in own:
+        found = parts.finished(number)
+        if found is None:
+            missing.append(number)
+        else:
+            total.add(found)
+
+    def tell(more: int = 0) -> None:
+        if watch is not None:
+            watch(total.records + len(total.failed) + more, wanted)
+
+    tasks = ((number, records.part(*parts.span(number))) for number in missing)
+    for done in _made(Work(str(run), parts, batch_size), model, tasks, len(missing), jobs, cluster, tell):
+        total.add(done)
+        tell()
+    parts.tidy()
+    if total.failed and not total.records:
+        first = next(iter(total.failed.values()))
+        raise InputError(f"not one record could be read, the first because: {first}")
+    return total
+
+
+def _made(
+    work: Work,
+    model: MarEcg,
+    tasks: Iterable[tuple[int, list[Named]]],
+    count: int,
+    jobs: int | None,
+    cluster: str | None,
+    tell: Callable[[int], None],
+) -> Iterator[Done]:
+    """Make the parts, here or elsewhere, and say of each what became of it."""
+    processes = min(jobs or max(torch.cuda.device_count(), 1), max(count, 1))
+    if cluster is None and processes == 1:
+        for number, named in tasks:
+            yield make_part(work, model, number, _counted(named, tell))
+        return
+    with workers(count, processes, cluster):
+        try:
+            parallel = Parallel(return_as="generator", batch_size=1)
+            yield from parallel(delayed(_make_elsewhere)(work, *task) for task in tasks)
+        except TerminatedWorkerError as error:
+            problem = "a worker process was killed, perhaps for lack of memory"
+            remedy = "Run the same command again, with fewer --jobs"
+            raise InputError(problem, where=work.parts.where, remedy=remedy) from error
+
+
+def _counted(named: list[Named], tell: Callable[[int], None]) -> Iterator[Named]:
+    for done, each in enumerate(named):
+        tell(done)
+        yield each
+
+
+def _make_elsewhere(work: Work, number: int, named: list[Named]) -> Done:
+    return make_part(work, _loaded(work.run, str(work.parts.about["weights_sha256"])), number, named)
+
+
+@lru_cache(maxsize=1)
+def _loaded(run: str, weights: str) -> MarEcg:
+    """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
+    model = MarEcg.from_pretrained(run).to(device_here())
+    if weights_sha256(model) != weights:
+        problem = "has other weights than when the command began"
+        raise CheckpointError(problem, where=run, remedy="Put them back, or embed into another folder")
+    return model
+
+
+def make_part(work: Work, model: MarEcg, number: int, named: Iterable[Named]) -> Done:
+    """Embed a part's records and write its file."""
+    about = work.parts.about
+    lengths = {"rhythm": model.config.width}
+    if about["readout"] == "wide":
+        lengths["wide"] = wide_width(model.config.width)
+    constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
+    done = Embedded()
+    with (
+        work.parts.writing(number) as temporary,
+        part(temporary, lengths, bool(about["patches"]), constants) as (add, note),
+    ):
+        found = recordings(model, named, done)
+        for row, embedded in enumerate(encode(model, found, work.batch_size)):
+            add(done.ids[row], embedded, done.told[row])
+        account = Done(len(done.ids), done.failed, done.doubtful)
+        note(work.parts.metadata(account))
+        keep_private(temporary)
+    return account
+
+
+def device_here() -> torch.device:
+    """The GPU of this process: worker processes take those of the machine in turn."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    worker = multiprocessing.current_process().name.rpartition("-")[2]
+    number = int(worker) - 1 if worker.isdecimal() else 0
+    return torch.device("cuda", number % torch.cuda.device_count())

@@ -1,0 +1,153 @@
+"""A folder of embeddings: what it holds is fixed before the first part is written.
+
+_embeddings.json     what it is: model, readout, records, how many a part has
+part-00000.parquet   the first of them (`vectors.part`); in its metadata what could not be embedded
+"""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from marecg.errors import CorpusError, UsageError
+from marecg.places import LEFT_OVER, Place
+
+MANIFEST = "_embeddings.json"
+"""Readers of Parquet folders pass over a file that begins so."""
+ABOUT = b"marecg"
+"""The key of a part's metadata."""
+_PART = re.compile(r"part-\d{5,}\.parquet")
+_WORDS = {
+    "format": "format",
+    "weights_sha256": "weights",
+    "ontology_sha256": "ontology",
+    "readout": "readout",
+    "patches": "patches",
+    "records": "number of records",
+    "records_sha256": "records",
+    "part_records": "records per part",
+    "arrays": "array layout",
+}
+"""What a manifest says, in words for an error."""
+
+
+@dataclass
+class Done:
+    """What became of a part's records: how many were embedded, which were not, and which are doubtful."""
+
+    records: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, str] = field(default_factory=dict)
+
+    def add(self, other: "Done") -> None:
+        """Count another part too."""
+        self.records += other.records
+        self.failed |= other.failed
+        self.doubtful |= other.doubtful
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a folder, finished or not.
+
+    Attributes:
+        where: the folder, or its address.
+        about: what its manifest says; equal manifests lead to equal bytes.
+    """
+
+    where: str
+    about: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return math.ceil(int(self.about["records"]) / int(self.about["part_records"]))
+
+    @property
+    def key(self) -> str:
+        """What a part says that it belongs to."""
+        return hashlib.sha256(json.dumps(self.about, sort_keys=True).encode()).hexdigest()
+
+    def span(self, number: int) -> tuple[int, int]:
+        """The first record of a part, and the one behind its last."""
+        first = number * int(self.about["part_records"])
+        return first, min(first + int(self.about["part_records"]), int(self.about["records"]))
+
+    @staticmethod
+    def name(number: int) -> str:
+        """A part's file."""
+        return f"part-{number:05d}.parquet"
+
+    def begin(self) -> None:
+        """Make the folder ready to go on in.
+
+        Raises:
+            UsageError: it holds something else, or embeddings of others.
+            OutputError: it can't be written.
+        """
+        place = Place(self.where)
+        names = place.names()
+        if MANIFEST not in names:
+            others = [name for name in names if not LEFT_OVER.fullmatch(name)]
+            if others:
+                problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
+                raise UsageError(problem, where=place, remedy="Choose another folder for --out")
+            with place.writing(MANIFEST) as temporary:
+                temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
+        found = read_manifest(place)
+        differences = [word for key, word in _WORDS.items() if found.get(key) != self.about[key]]
+        if differences:
+            problem = f"holds embeddings of other {' and '.join(differences)}"
+            raise UsageError(
+                problem, where=place, remedy="Choose another folder for --out, or remove this one"
+            )
+
+    def finished(self, number: int) -> Done | None:
+        """What became of a part's records; None where it is not there, damaged or another's."""
+        first, last = self.span(number)
+        try:
+            with (
+                Place(self.where).open(self.name(number)) as file,
+                pq.ParquetFile(file, page_checksum_verification=True) as part,
+            ):
+                about = json.loads(part.metadata.metadata[ABOUT])
+                records = sum(len(batch) for batch in part.iter_batches())
+        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+            return None
+        done = Done(records, dict(about["failed"]), dict(about["doubtful"]))
+        whole = about["of"] == self.key and records + len(done.failed) == last - first
+        return done if whole else None
+
+    @contextmanager
+    def writing(self, number: int) -> Iterator[Path]:
+        """Where a part is written that appears whole or not at all."""
+        with Place(self.where).writing(self.name(number)) as temporary:
+            yield temporary
+
+    def metadata(self, done: Done) -> dict[str, str]:
+        """What a part says of its records beside their vectors."""
+        about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
+        return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
+
+    def tidy(self) -> None:
+        """Once all parts are there, remove what killed processes left behind."""
+        place = Place(self.where)
+        if sum(_PART.fullmatch(name) is not None for name in place.names()) == len(self):
+            place.tidy()
+
+
+def read_manifest(place: Place) -> dict[str, Any]:
+    """What a folder of embeddings is. Raises `CorpusError` where it can't be read."""
+    try:
+        with place.open(MANIFEST) as file:
+            found = json.load(file)
+    except (OSError, ValueError) as error:
+        problem = f"is damaged ({error})"
+        raise CorpusError(problem, where=place.file(MANIFEST), remedy="Remove the folder") from error
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,211 @@
+"""Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
+
+import filecmp
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.recipes import Config
+from marecg.synth import write_corpus
+from marecg.use import embed_folder as module
+from marecg.use.embed import embed
+from marecg.use.embed_folder import Shard, device_here, embed_folder
+from marecg.use.parts import MANIFEST
+
+RECORDS, PART = 10, 3
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
+    """A model; ten records, one without its signal; the nine as a corpus; and the parts of the ten."""
+    folder = tmp_path_factory.mktemp("place")
+    torch.manual_seed(0)
+    MarEcg(micro.model).save_pretrained(folder / "model")
+    write_corpus(folder / "wfdb", RECORDS, 0)
+    sorted((folder / "wfdb").rglob("*.mat"))[4].unlink()
+    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
+    run(folder, folder / "quiet")
+    return folder
+
+
+def run(place: Path, out: object, *inputs: str, **options: Any) -> Any:
+    given = [place / each for each in inputs or ("wfdb",)]
+    return embed_folder(place / "model", given, str(out), **{"part_records": PART, **options})
+
+
+def same_files(one: Path, two: Path) -> None:
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in two.iterdir())
+    assert filecmp.cmpfiles(one, two, names, shallow=False)[0] == names
+
+
+def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
+    names = sorted(path.name for path in (place / "quiet").iterdir())
+    assert names == [MANIFEST, *(f"part-{number:05d}.parquet" for number in range(4))]
+    rows = pq.read_table(place / "quiet").to_pylist()
+    model = MarEcg.from_pretrained(place / "model")
+    corpus = Corpus.open(place / "corpus")
+    assert [row["record"] for row in rows] == corpus.ids
+    assert [row["id"] for row in rows] == [f"wfdb/{record}" for record in corpus.ids]
+    assert {row["source"] for row in rows} == set(corpus.sources)
+    assert {row["weights_sha256"] for row in rows} == {weights_sha256(model)}
+    assert {row["ontology_sha256"] for row in rows} == {corpus.ontology_sha256}
+    assert all(row["codes"] for row in rows)
+    (failed,) = [
+        json.loads(pq.read_metadata(place / "quiet" / name).metadata[b"marecg"])["failed"]
+        for name in names[2:3]
+    ]
+    assert len(failed) == 1
+
+
+def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place: Path, tmp_path: Path) -> None:
+    done = run(place, tmp_path / "out", "corpus", readout="wide", patches=True)
+    assert (done.records, done.failed) == (9, {})
+    rows = pq.read_table(tmp_path / "out").to_pylist()
+    corpus = Corpus.open(place / "corpus")
+    for number, row in enumerate(rows):
+        valid = corpus.n_valid[number]
+        found = embed(place / "model", corpus.signals([number])[..., :valid], fs=500, readout="wide")
+        for column in ("rhythm", "wide", "patch"):
+            np.testing.assert_allclose(
+                np.array(row[column], np.float32), getattr(found, column)[0], atol=1e-5
+            )
+    assert [row["id"] for row in rows] == pq.read_table(place / "quiet")["id"].to_pylist()
+
+
+def test_shards_make_all_parts_and_no_part_twice(place: Path, tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    second = run(place, tmp_path / "out", shard=Shard(2, 2), watch=lambda *told: seen.append(told))
+    assert [path.name for path in sorted(tmp_path.glob("out/part*"))] == [
+        "part-00001.parquet",
+        "part-00003.parquet",
+    ]
+    assert (second.records, len(second.failed)) == (3, 1)
+    assert seen[0] == (0, 4)
+    assert seen[-1] == (4, 4)
+    first = run(place, tmp_path / "out", shard=Shard(1, 2))
+    assert (first.records, first.failed) == (6, {})
+    same_files(tmp_path / "out", place / "quiet")
+
+
+def test_what_was_finished_is_kept_and_what_was_not_is_made_again(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run(place, out)
+    (out / "part-00001.parquet").unlink()
+    (out / ".part-00001-0123abcd.parquet").write_bytes(b"killed while it wrote")
+    cut = (out / "part-00002.parquet").read_bytes()
+    (out / "part-00002.parquet").write_bytes(cut[: len(cut) // 2])
+    flipped = bytearray((out / "part-00003.parquet").read_bytes())
+    flipped[60] ^= 1
+    (out / "part-00003.parquet").write_bytes(flipped)
+    made: list[int] = []
+    monkeypatch.setattr(module, "make_part", lambda *given: made.append(given[2]) or make_part(*given))
+    done = run(place, out)
+    assert made == [1, 2, 3]
+    assert (done.records, len(done.failed)) == (9, 1)
+    same_files(out, place / "quiet")
+
+
+make_part = module.make_part
+
+
+def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> None:
+    seen: list[int] = []
+    run(place, tmp_path / "out", jobs=2, watch=lambda done, wanted: seen.append(done))
+    assert seen == [3, 6, 9, 10]
+    same_files(tmp_path / "out", place / "quiet")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"part_records": 4}, "holds embeddings of other records per part"),
+        ({"readout": "wide"}, "holds embeddings of other readout"),
+        ({"patches": True}, "holds embeddings of other patches"),
+        ({"inputs": ("corpus",)}, "holds embeddings of other number of records and records"),
+    ],
+)
+def test_other_embeddings_in_the_folder_are_refused(
+    place: Path, change: dict[str, Any], problem: str
+) -> None:
+    before = sorted(path.stat().st_mtime_ns for path in (place / "quiet").iterdir())
+    inputs = change.pop("inputs", ())
+    with pytest.raises(UsageError, match=problem):
+        run(place, place / "quiet", *inputs, **change)
+    assert sorted(path.stat().st_mtime_ns for path in (place / "quiet").iterdir()) == before
+
+
+def test_another_model_and_another_folder_are_refused(place: Path, micro: Config, tmp_path: Path) -> None:
+    MarEcg(micro.model).save_pretrained(tmp_path / "model")
+    with pytest.raises(UsageError, match="holds embeddings of other weights"):
+        embed_folder(tmp_path / "model", [place / "wfdb"], place / "quiet", part_records=PART)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").touch()
+    with pytest.raises(UsageError, match=r"is not empty \(chapter\.tex\) and holds no embeddings"):
+        run(place, tmp_path / "thesis")
+
+
+def test_a_model_that_is_replaced_meanwhile_is_refused(place: Path, micro: Config, tmp_path: Path) -> None:
+    MarEcg(micro.model).save_pretrained(tmp_path / "model")
+    with pytest.raises(CheckpointError, match="has other weights than when the command began"):
+        module._loaded(str(tmp_path / "model"), "0" * 64)
+
+
+def test_records_of_one_name_and_no_records_are_refused(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="records of two inputs would be called wfdb/"):
+        run(place, tmp_path / "out", "wfdb", "corpus")
+    write_corpus(tmp_path / "broken", 2, 0)
+    for path in (tmp_path / "broken").rglob("*.mat"):
+        path.unlink()
+    with pytest.raises(InputError, match="not one record could be read"):
+        embed_folder(place / "model", [tmp_path / "broken"], tmp_path / "out")
+
+
+def test_an_address_works_as_a_folder_does(place: Path) -> None:
+    import fsspec
+
+    store = fsspec.filesystem("memory")
+    run(place, "memory://bucket/embeddings", shard=Shard(1, 2))
+    store.pipe_file("/bucket/embeddings/part-00002.parquet", b"no part")
+    run(place, "memory://bucket/embeddings")
+    names = [path.name for path in sorted((place / "quiet").iterdir())]
+    assert sorted(each.rpartition("/")[2] for each in store.ls("/bucket/embeddings", detail=False)) == sorted(
+        names
+    )
+    for name in names:
+        assert store.cat_file(f"/bucket/embeddings/{name}") == (place / "quiet" / name).read_bytes()
+    with pytest.raises(UsageError, match="holds embeddings of other readout"):
+        run(place, "memory://bucket/embeddings", readout="wide")
+    with pytest.raises(UsageError, match=r"s4://bucket: is no address \(Protocol not known: s4\)"):
+        run(place, "s4://bucket")
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_what_is_no_shard_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is no shard"):
+        Shard.named(text)
+
+
+def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    names = ["MainProcess", *(f"LokyProcess-{number}" for number in range(1, 5))]
+    found = []
+    for name in names:
+        monkeypatch.setattr(
+            module.multiprocessing, "current_process", lambda name=name: type("P", (), {"name": name})
+        )
+        found.append(device_here().index)
+    assert found == [0, 0, 1, 0, 1]
