@@ -19,6 +19,7 @@ STATED = {
     "head-flops": "≤ 0.02",
     "c2-step": "≤ 2.5",
     "c3-step": "≤ 2.5",
+    "small-step": "≥ 0.45",
     "checkpoint-memory": "≤ 0.15",
     "checkpoint-time": "≤ 1.33",
     "adamw": "≥ 3",

@@ -28,7 +28,7 @@ def noise_batch(records: int, ontology: Ontology, config: Config) -> Batch:
         rr_cv_B=torch.rand(records, generator=draw),
         rate_B=torch.arange(records) % 3,
         alternates_B=torch.zeros(records),
-        phase_BT=torch.ones(records, config.model.context_patches, dtype=torch.int8),
+        phase_BT=torch.ones(records, config.model.patches(window), dtype=torch.int8),
     )
     d_BCL = (1000 * torch.randn(records, len(LEADS), window, generator=draw)).to(torch.int16)
     return Batch(0, torch.arange(records), d_BCL, torch.full((records,), window), supervision)

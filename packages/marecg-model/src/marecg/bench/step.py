@@ -1,15 +1,18 @@
-"""What the objectives cost: a step of C2 and of C3 beside one of C1, at full width."""
+"""What a step costs: C2's and C3's beside C1's, at full width; that of `small` beside matrix products."""
 
 from dataclasses import replace
 from functools import partial
 
 import torch
+from torch.nn.functional import linear
 
 import ecg_ontology
 from marecg.bench.batches import noise_batch
-from marecg.bench.ratio import Action, Effort, Reach, Row, costs
+from marecg.bench.ratio import Action, Effort, Reach, Row, alternate, costs
+from marecg.config import LEADS
+from marecg.memory import keep_freed
 from marecg.overrides import override
-from marecg.recipes import by_name
+from marecg.recipes import Config, by_name
 from marecg.train.network import Network
 
 RECORDS = 2
@@ -17,6 +20,10 @@ RECORDS = 2
 REPEATS = 3
 """A step takes seconds."""
 LIMIT = "7 passes over 3: 2.33"
+SMALL = by_name("small")
+TOKENS = SMALL.train.batch_size * SMALL.model.context_patches * len(LEADS)
+PRODUCTS = 200
+"""Matrix products in a baseline's turn: about a third of a step of `small`."""
 
 
 def beside_c1(recipe: str, effort: Effort) -> list[float]:
@@ -25,10 +32,26 @@ def beside_c1(recipe: str, effort: Effort) -> list[float]:
     return costs(_step(recipe, effort.depth), _step("c1", effort.depth), fewer)
 
 
+def small_rate(effort: Effort) -> list[float]:
+    """The FLOP rate of `small`'s forward and backward pass over that of F.linear at its width."""
+    keep_freed()  # as `marecg train` does
+    width, batch = SMALL.model.width, SMALL.train.batch_size
+    step = _of(SMALL, batch)
+    x_LD, weight_DD, bias_D = torch.randn(TOKENS, width), torch.randn(width, width), torch.randn(width)
+    turns = alternate(step, lambda: [linear(x_LD, weight_DD, bias_D) for _ in range(PRODUCTS)], effort)
+    per_product = 2 * TOKENS * width**2
+    return [
+        batch * SMALL.step_flops() / turn.ours / (PRODUCTS * per_product / turn.baseline) for turn in turns
+    ]
+
+
 def _step(recipe: str, depth: int) -> Action:
-    config = override(by_name(recipe), [f"model.depth={depth}"])
+    return _of(override(by_name(recipe), [f"model.depth={depth}"]), RECORDS)
+
+
+def _of(config: Config, records: int) -> Action:
     ontology = ecg_ontology.load()
-    batch = noise_batch(RECORDS, ontology, config)
+    batch = noise_batch(records, ontology, config)
     network = Network(config, ontology)
 
     def step() -> None:
@@ -41,5 +64,13 @@ def _step(recipe: str, depth: int) -> Action:
 
 ROWS = (
     Row("c2-step", "C2 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c2")),
+    Row(
+        "small-step",
+        "`small`, forward + backward, FLOP/s",
+        f"F.linear {TOKENS}×{SMALL.model.width}×{SMALL.model.width}, FLOP/s",
+        Reach("≥", 0.45),
+        "1",
+        small_rate,
+    ),
     Row("c3-step", "C3 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c3")),
 )

@@ -5,6 +5,8 @@ from torch import Tensor
 
 
 def dropout(x: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Zero each entry with probability `rate` and scale the others by 1 / (1 − rate)."""
+    """Zero each entry with probability `rate` and scale the others by 1 / (1 − rate); 0 draws nothing."""
+    if not rate:
+        return x
     keep = torch.rand(x.shape, generator=generator, device=generator.device) >= rate
     return x * keep.to(x.device) / (1 - rate)

@@ -28,6 +28,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
 from marecg.corpus.supervision import Supervision, labels
 from marecg.errors import CorpusError, StoppedError
+from marecg.memory import keep_freed
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, Watch
@@ -160,6 +161,7 @@ def _run(
     loggers: list[Logger],
 ) -> Run:
     """Train in a folder that is ours."""
+    keep_freed()
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     monitors = Monitors(folder / "monitors.csv", config.train.monitor_every)
     shown = [metrics, monitors, Tracking(metrics, monitors), Progress(metrics, watch)]
