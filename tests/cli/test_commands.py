@@ -3,32 +3,19 @@
 import logging
 import re
 import shlex
-from collections import defaultdict
-from collections.abc import Iterator
-from enum import StrEnum
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import pytest
 import typer
+from tests.docs.options import APPS, MIXED, commands, kind, kinds, options
 
-from marecg_cli import ecgonto, marecg
 from marecg_cli._commands import the_one
 from marecg_cli._progress import PATIENCE, PAUSE, Tenths
 
-APPS = {"marecg": marecg, "ecgonto": ecgonto}
 TREES = {name: typer.main.get_command(module.app) for name, module in APPS.items()}
 
 
-def walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
-    children = getattr(command, "commands", None)
-    if children is None:
-        yield " ".join(path), command
-        return
-    for name, child in children.items():
-        yield from walk((*path, name), child)
-
-
-COMMANDS = dict(pair for name, tree in TREES.items() for pair in walk((name,), tree))
+COMMANDS = commands()
 EVERY = pytest.mark.parametrize("name", COMMANDS)
 
 
@@ -72,43 +59,25 @@ def test_where_something_goes_is_said_by_out(name: str) -> None:
             assert each.name not in {"out", "output", "target"}, f"{name}: an argument says where"
 
 
-SAME = {
-    "--out", "--profile", "--rule", "--sigma", "--fs", "--leads", "--units", "--gain", "--key",
-    "--protocol", "--ontology", "--quiet", "--verbose",
-}  # fmt: skip
-"""Options that mean the same wherever they are, so they take the same kind of value."""
-
-
-def options(command: Any) -> Iterator[tuple[Any, str]]:
-    for each in command.params:
-        if each.param_type_name == "option":
-            yield from ((each, option) for option in each.opts)
-
-
-def kind(option: Any) -> str:
-    """What it takes: choices, or the name of a type or of what stands for its value."""
-    annotation = option.type_descriptor.annotation
-    choices = [str(each) for each in (get_args(annotation) if get_origin(annotation) is Literal else ())]
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        choices = [each.value for each in annotation]
-    return "|".join(choices) or str(option.metavar or annotation)
-
-
 def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
-    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for name, command in COMMANDS.items():
-        for each, option in options(command):
-            kinds[option]["flag" if each.is_flag else kind(each)].append(name)
-    mixed = {option: dict(found) for option, found in kinds.items() if option in SAME and len(found) > 1}
-    assert not mixed
-    flags = {option: dict(found) for option, found in kinds.items() if "flag" in found and len(found) > 1}
-    assert not flags, "an option is a flag here and takes a value there"
+    mixed = {option: dict(found) for option, found in kinds().items() if len(found) > 1}
+    assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
+
+
+def test_no_option_is_known_by_two_names_that_a_help_page_shows() -> None:
+    twice = {
+        f"{name} {' '.join(each.opts)}"
+        for name, command in COMMANDS.items()
+        for each, _ in options(command)
+        if sum(option.startswith("--") for option in each.opts) > 1
+    }
+    assert twice == {"marecg ablate --recipe --recipes", "marecg bench gpu --batch-size --batch"}
 
 
 def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> None:
     for name, command in COMMANDS.items():
         for each, option in options(command):
-            if option == "--format" and name != "marecg table":
+            if option == "--format":
                 assert "json" in kind(each), name
 
 

@@ -105,7 +105,7 @@ def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(
 
 
 def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path) -> None:
-    code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--corpus", "paper")
+    code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--select", "paper")
     assert code == 0
     assert "8,296" in out
     words = " ".join(out.replace("│", " ").split())

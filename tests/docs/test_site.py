@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.docs import options
 from tests.docs.cli_reference import APPS, PAGES, page
 
 import ecg_ontology
@@ -31,6 +32,10 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_page_of_a_command_line_is_what_its_help_says(name: str) -> None:
     written = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert written == page(name), "run: python -m tests.docs.cli_reference"
+
+
+def test_the_table_of_all_options_is_that_of_the_commands() -> None:
+    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "run: python -m tests.docs.options"
 
 
 @pytest.mark.parametrize(("package", "its_page"), [(marecg, "marecg"), (ecg_ontology, "ecg-ontology")])

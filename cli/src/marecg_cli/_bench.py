@@ -78,7 +78,9 @@ def rows_(
 def gpu(
     device: Annotated[str, typer.Option(help="cuda, or cpu, which only shows that it runs.")] = "cuda",
     tiny: Annotated[bool, typer.Option("--tiny", help="The tiny recipes and a small product.")] = False,
-    batch: Annotated[int, typer.Option(help="Records per micro-batch.", min=1)] = 8,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", "--batch", help="Records per micro-batch.", min=1)
+    ] = 8,
     steps: Annotated[int, typer.Option(help="Steps that are timed.", min=1)] = 20,
     recipe: Annotated[
         list[str] | None,
@@ -115,7 +117,7 @@ def gpu(
 
     say = result if format_ is Format.text else message
     told = pretraining(
-        torch.device(device), recipe or RECIPES, variant or tuple(VARIANTS), batch, steps, say, tiny=tiny
+        torch.device(device), recipe or RECIPES, variant or tuple(VARIANTS), batch_size, steps, say, tiny=tiny
     )
     if format_ is Format.json:
         result_json(told)
@@ -126,13 +128,19 @@ def gpu(
 
 def rpeaks(
     records: Annotated[int, typer.Option(help="Synthetic records.", min=1)] = 400,
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
 ) -> None:
     """Score the R-peak detectors on synthetic records whose every beat is known.
 
     Example: marecg bench rpeaks --records 200
     """
-    from marecg.bench.rpeaks import table
+    from dataclasses import asdict
 
+    from marecg.bench.rpeaks import annotated, scores, table
+
+    if format_ is Format.json:
+        result_json({name: asdict(score) for name, score in scores(annotated(records))})
+        return
     for line in table(records):
         result(line)
 

@@ -23,7 +23,7 @@ from marecg_cli._corpus_text import (
     tell_quarantined,
 )
 from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
-from marecg_cli._progress import progress
+from marecg_cli._progress import passing, progress
 
 
 class Profile(StrEnum):
@@ -127,9 +127,10 @@ def prepare(
             "--set", metavar="KEY=VALUE", help="Change one setting, such as zero_limit; may be repeated."
         ),
     ] = None,
-    corpus: Annotated[
+    select: Annotated[
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
+    corpus: Annotated[Selection | None, typer.Option(hidden=True)] = None,
     fs: Fs = None,
     leads: Leads = "",
     units: Units = "mV",
@@ -164,7 +165,8 @@ def prepare(
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
     table = code_table(codes, id_column, code_column, patient_column, vocabulary, mapping, concepts)
-    only = COLLECTIONS if corpus is Selection.paper else ()
+    wanted = corpus or select  # --corpus is what older scripts say
+    only = COLLECTIONS if wanted is Selection.paper else ()
     with progress("records") as tell:
         account = prepare(
             sources,
@@ -179,7 +181,7 @@ def prepare(
             codes=table,
             ontology=ontology,
         )
-    compared = reconcile(statistics(out)) if corpus is Selection.paper else []
+    compared = reconcile(statistics(out)) if wanted is Selection.paper else []
     if format_ is Format.json:
         result_json(account.as_json() | ({"reconciliation": compared} if compared else {}))
         return
@@ -227,7 +229,7 @@ def audit(
     """
     from marecg.corpus.audit import audit
 
-    found = audit(data, against)
+    found = audit(data, against, passing)
     if format_ is Format.json:
         result_json(found)
     else:

@@ -2,19 +2,23 @@
 
 import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_look import Profile, Source
-from marecg_cli._output import message, result
+from marecg_cli._output import Format, message, result, result_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ecg_ontology import Decision
 
+Predicate = Literal[
+    "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
+]
+"""SKOS's mapping relations."""
 Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
 
 
@@ -54,7 +58,7 @@ def add_code(
     ] = None,
     author: Annotated[str, typer.Option(help="Who decides.")] = "",
     comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
-    predicate: Annotated[str, typer.Option(help="How code and node relate.")] = "skos:closeMatch",
+    predicate: Annotated[Predicate, typer.Option(help="How code and node relate.")] = "skos:closeMatch",
     table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
     date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
     ontology: Folder = Path("ontology"),
@@ -86,9 +90,12 @@ def match(
         "candidates.tsv"
     ),
     table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
-    candidates: Annotated[int, typer.Option("-n", min=1, help="At most so many for each code.")] = 3,
+    candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
     profile: Profile = "curated",
     ontology: Source = None,
+    format_: Annotated[
+        Format, typer.Option("--format", help="How to print what was proposed.")
+    ] = Format.text,
 ) -> None:
     """Propose concepts for new codes by the words of their labels. Nothing is applied.
 
@@ -99,7 +106,11 @@ def match(
     onto = ecg_ontology.load(ontology, profile)
     new = ecg_ontology.read_new_codes(codes, onto)
     rows = ecg_ontology.candidate_rows(onto, new, table, candidates)
-    result(str(ecg_ontology.write_review(out, rows)))
+    written = ecg_ontology.write_review(out, rows)
+    if format_ is Format.json:
+        result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
+    else:
+        result(str(written))
     none = sum(not row["node"] for row in rows)
     message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
 

@@ -25,6 +25,7 @@ class TableFormat(StrEnum):
     markdown = "markdown"
     latex = "latex"
     csv = "csv"
+    json = "json"
 
 
 class PairedTest(StrEnum):
@@ -218,9 +219,10 @@ def table(
         TableFormat, typer.Option("--format", help="How the table is printed.")
     ] = TableFormat.markdown,
     task: Annotated[
-        list[str] | None, typer.Option(help="These tasks alone, one option each. [default: all]")
+        list[str] | None,
+        typer.Option(help="These tasks alone, one option each. [default: all]", **one_of(_tasks)),
     ] = None,
-    protocol: Annotated[str, typer.Option(help="Whose reports are read.")] = "strict",
+    protocol: Annotated[str, typer.Option(help="Whose reports are read.", **one_of(_protocols))] = "strict",
     published: Annotated[
         bool, typer.Option(help="Whether the paper's rows stand above the measured ones.")
     ] = True,
@@ -244,8 +246,8 @@ def table(
 def compare(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that was probed.")],
     other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
-    task: Annotated[str, typer.Option(help="The task that both were probed on.")] = "ptbxl-super",
-    protocol: Annotated[str, typer.Option(help="The protocol of both.")] = "strict",
+    task: Annotated[str, typer.Option(help="What both were probed on.", **one_of(_tasks))] = "ptbxl-super",
+    protocol: Annotated[str, typer.Option(help="The protocol of both.", **one_of(_protocols))] = "strict",
     test: Annotated[
         PairedTest, typer.Option(help="Paired resamples of the test records, or DeLong's test.")
     ] = PairedTest.bootstrap,

@@ -152,12 +152,8 @@ def predict(
     """
     from marecg.use.embed_files import predict_file
 
-    if len(given) > MODEL_AND_RECORD:
-        raise UsageError(f"{len(given)} names are given", remedy="Name a model and a record, or a record")
-    run, *records = given if len(given) == MODEL_AND_RECORD else _with_model(given)
-    if not records:
-        raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
-    found = predict_file(run, Path(records[0]), top, array_layout(fs, leads, units, gain, key))
+    run, read = model_and_record(given)
+    found = predict_file(run, read, top, array_layout(fs, leads, units, gain, key))
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
         return
@@ -213,6 +209,16 @@ def _tell_embedded(out: str, done: dict[str, Any], format_: Format) -> None:
         result(f"{done['records']:,} records in {out}")
     if done["failed"]:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def model_and_record(given: list[str]) -> tuple[str, Path]:
+    """What was named: a model, which may be left out, and one record."""
+    if len(given) > MODEL_AND_RECORD:
+        raise UsageError(f"{len(given)} names are given", remedy="Name a model and a record, or a record")
+    run, *records = given if len(given) == MODEL_AND_RECORD else _with_model(given)
+    if not records:
+        raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
+    return run, Path(records[0])
 
 
 def _with_model(given: list[str]) -> list[str]:

@@ -3,12 +3,14 @@
 `marecg report RUN` is `marecg report whole RUN`. Each command imports what it runs inside itself.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from marecg_cli._commands import add, application
+from marecg_cli._inference import model_and_record
 from marecg_cli._output import result
 
 
@@ -38,22 +40,38 @@ def whole(
     result(str(write_report(run, data, record or (), out)))
 
 
+class Language(StrEnum):
+    """The languages of the page of a record."""
+
+    en = "en"
+    de = "de"
+
+
 def record(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
-    wfdb: Annotated[Path, typer.Argument(metavar="RECORD", help="A WFDB record, any leads and rate.")],
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RUN] RECORD",
+            help="A run, a model or owner/name on the hub; marecg-small if none is named. Then a record "
+            "in any format that is read, any leads and rate.",
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The HTML file.")],
     data: Annotated[
         Path | None, typer.Option(help="A prepared corpus, for the most similar labelled ECGs.")
     ] = None,
-    lang: Annotated[str, typer.Option(help="The language of the page: en or de.")] = "en",
+    lang: Annotated[Language, typer.Option(help="The language of the page.")] = Language.en,
 ) -> None:
     """Write a page of one record for whoever reads ECGs; nothing else of the run is touched.
+
+    Example: marecg report record georgia/g1/E00001 --out E00001.html
 
     Example: marecg report record run georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
     from marecg.report.record_page import write_record
 
-    result(str(write_record(run, wfdb, out, data=data, language=lang)))
+    model, read = model_and_record(given)
+    result(str(write_record(model, read, out, data=data, language=lang.value)))
 
 
 app = application(

@@ -50,6 +50,12 @@ def _recipes() -> list[str]:
     return list(RECIPES)
 
 
+def _tasks() -> list[str]:
+    from marecg.evaluate.tasks.registry import TASKS
+
+    return list(TASKS)
+
+
 def train(
     data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
@@ -177,7 +183,7 @@ def ablate(
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
-    task: Annotated[str, typer.Option(help="The probe's task.")] = "ptbxl-super",
+    task: Annotated[str, typer.Option(help="The probe's task.", **one_of(_tasks))] = "ptbxl-super",
     fraction: Annotated[float, typer.Option(help="The share of the probe's training records.")] = 1.0,
     seeds: Annotated[int, typer.Option(help="Runs per recipe.", min=1)] = 1,
     set_: Annotated[

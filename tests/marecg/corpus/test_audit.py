@@ -1,6 +1,6 @@
 """Evaluation records inside a pretraining corpus are found under any name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +90,16 @@ def test_a_folder_without_evaluation_records_is_refused(tmp_path: Path, source: 
     (tmp_path / "empty").mkdir()
     with pytest.raises(CorpusError, match="no WFDB header"):
         audit(tmp_path / "corpus", [tmp_path / "empty"])
+
+
+def test_the_records_that_are_compared_are_seen_going_by(tmp_path: Path, write_record: Write) -> None:
+    write_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    told: dict[str, int] = {}
+
+    def watch(steps: Sequence[Any], what: str) -> Sequence[Any]:
+        told[what] = len(steps)
+        return steps
+
+    audit(tmp_path / "corpus", [tmp_path / "wfdb"], watch)
+    assert told == {"evaluation records": 1, "blocks of 1,024 corpus records": 1}

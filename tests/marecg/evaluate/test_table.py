@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from marecg.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks
-from marecg.evaluate.table_print import latex, long_csv, markdown
+from marecg.evaluate.table_print import latex, long_csv, long_json, markdown
 
 C = ("ptbxl-super", 1.0)
 
@@ -240,3 +241,11 @@ def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, t
     evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
     assert measured([gscl_run, tmp_path / "features"]) == measured([gscl_run])
     assert [f"{tmp_path / 'features'}: passed over" in each.message for each in caplog.records] == [True]
+
+
+def test_json_has_the_same_objects_as_the_csv_has_lines():
+    lines = list(csv.DictReader(io.StringIO(long_csv(published()))))
+    objects = json.loads(long_json(published()))
+    assert [
+        {key: "" if value is None else str(value) for key, value in each.items()} for each in objects
+    ] == lines

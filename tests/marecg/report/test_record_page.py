@@ -12,6 +12,7 @@ from marecg.config import LEADS
 from marecg.drawing.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.errors import UsageError
 from marecg.evaluate.scores.results import Difference, Report
+from marecg.model.card import Score
 from marecg.read.any_leads import read_one
 from marecg.report import texts as module
 from marecg.report.measurements import Measurements, measurements
@@ -154,3 +155,51 @@ def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
         baseline = before - NAME_HEIGHTS[0]
         assert after != before
         assert not after - NAME_SIZE < baseline - 9 < after
+
+
+def carded(method: str, auc: float, *, fraction: float = 1.0, leaks: bool | None = False) -> Score:
+    return Score(
+        task="ptbxl-form",
+        method=method,
+        fraction=fraction,
+        tested=39,
+        auc=auc,
+        low=auc - 0.05,
+        high=auc + 0.05,
+        leaks=leaks,
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "rival", "leaks", "verdict"),
+    [
+        (0.9, 0.7, False, Verdict.better),
+        (0.9, 0.85, False, Verdict.even),
+        (0.7, 0.9, False, Verdict.worse),
+        (0.9, 0.7, True, Verdict.leaking),
+    ],
+)
+def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
+    own: float, rival: float, leaks: bool, verdict: Verdict
+) -> None:
+    scores = [
+        carded("encoder, wide", own, leaks=leaks),
+        carded("encoder", 0.5),
+        carded("hand-crafted", rival),
+        carded("hand-crafted", 0.99, fraction=0.1),
+    ]
+    found = trust([], scores)
+    assert (found.verdict, found.task, found.records) == (verdict, "PTB-XL form", 39)
+    assert (found.auc, found.rival_auc) == (pytest.approx(100 * own), pytest.approx(100 * rival))
+    assert trust([], scores[:2]).verdict is Verdict.untested, "beside nothing it is not tested"
+
+
+def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
+    records: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("marecg_small")
+    with pytest.raises(SystemExit) as ended:
+        main(["report", "record", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
+    assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small\n")
+    page = Checked((tmp_path / "af.html").read_text(encoding="utf-8"))
+    assert "Was der Encoder „marecg-small“ in diesem EKG sieht" in page.text

@@ -5,7 +5,7 @@
 To be reached: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,18 +69,23 @@ def score(detector: Callable[[NDArray[np.float64]], Peaks], records: Iterable[An
     )
 
 
-def table(records: int = 400) -> Iterator[str]:
-    """Score every detector on that many records; the lines of a table as they come."""
-    drawn = annotated(records)
+def scores(drawn: Sequence[Annotated]) -> Iterator[tuple[str, Score]]:
+    """Score every detector, each by its name."""
     detectors: dict[str, Callable[[NDArray[np.float64]], Peaks]] = {
         "pantompkins1985, as it is": lambda lead: find_raw(lead, FS),
         "pantompkins1985, refined": lambda lead: detect(lead, FS),
         "neurokit, as it is": lambda lead: find_raw(lead, FS, "neurokit"),
         "neurokit, refined": lambda lead: detect(lead, FS, "neurokit"),
     }
+    for name, detector in detectors.items():
+        yield name, score(detector, drawn)
+
+
+def table(records: int = 400) -> Iterator[str]:
+    """The lines of a table of the scores as they come."""
+    drawn = annotated(records)
     yield f"{len(drawn)} records, {sum(len(beats) for _, beats in drawn)} beats"
     yield f"{'':28}{'sensitivity':>12}{'predictive':>12}{'median lag':>12}{'p95 |lag|':>12}"
-    for name, detector in detectors.items():
-        s = score(detector, drawn)
+    for name, s in scores(drawn):
         shares = f"{s.sensitivity:12.4f}{s.predictive_value:12.4f}"
         yield f"{name:28}{shares}{s.median_lag:12.0f}{s.p95_lag:12.0f}"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from marecg.read.datasets.cinc2021 import COLLECTIONS
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
 
+T = TypeVar("T")
 ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
@@ -46,12 +47,24 @@ class Evaluated:
     prints_KF: NDArray[np.float32]
 
 
-def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
+class Watch(Protocol):
+    """Hands on what it is given, and sees it go by."""
+
+    def __call__(self, steps: Sequence[T], what: str) -> Iterable[T]:
+        """The steps, in words."""
+
+
+def _unwatched(steps: Sequence[T], what: str) -> Iterable[T]:
+    return steps
+
+
+def audit(folder: str | Path, against: Sequence[str | Path], watch: Watch = _unwatched) -> dict[str, Any]:
     """Look for the records of evaluation sources in a prepared corpus.
 
     Args:
         folder: the corpus.
         against: folders of evaluation records: PTB-XL releases or WFDB records in CinC style.
+        watch: sees the evaluation records, then blocks of the corpus, go by.
 
     Returns:
         JSON-ready: `records` and `evaluation_records` (how many there are), pairs (corpus record, evaluation
@@ -65,7 +78,9 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
     """
     corpus = Corpus.open(folder)
     rows = index.read(Path(folder) / "index.parquet", _ROWS).to_pylist()
-    evaluated = _evaluated(find([Path(source) for source in against]), corpus.config)
+    evaluated = _evaluated(
+        watch(find([Path(source) for source in against]), "evaluation records"), corpus.config
+    )
     patients = ptbxl_patients(Path(source) for source in against)
     names = [f"{row['root']}/{row['path']}" for row in rows]
     identities = [identity(row["id"], row["source"]) for row in rows]
@@ -82,7 +97,7 @@ def audit(folder: str | Path, against: Sequence[str | Path]) -> dict[str, Any]:
             name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
         ],
         "identical": _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes),
-        "similar": _similar(corpus, names, evaluated),
+        "similar": _similar(corpus, names, evaluated, watch),
     }
     leaking = {pair if isinstance(pair, str) else pair[0] for pairs in found.values() for pair in pairs}
     ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
@@ -143,7 +158,7 @@ def fingerprint(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(slow_CF / max(float(np.linalg.norm(slow_CF)), 1e-6), np.float32).reshape(-1)
 
 
-def _evaluated(candidates: Sequence[Candidate], config: CorpusConfig) -> Evaluated:
+def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluated:
     """Read the evaluation records; those that can't be read can't be in the corpus either."""
     names, identities, patients, hashes, prints = [], [], [], [], []
     codes = set[str]()
@@ -191,10 +206,11 @@ def _overlap(ours: set[str], theirs: set[str]) -> dict[str, Any]:
     }
 
 
-def _similar(corpus: Corpus, names: list[str], evaluated: Evaluated) -> list[list[Any]]:
+def _similar(corpus: Corpus, names: list[str], evaluated: Evaluated, watch: Watch) -> list[list[Any]]:
     """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
     found: list[list[Any]] = []
-    for first in range(0, len(corpus) if evaluated.names else 0, _BLOCK):
+    blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
+    for first in watch(blocks, f"blocks of {_BLOCK:,} corpus records"):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
         prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
         alike_MK = prints_MF @ evaluated.prints_KF.T

@@ -6,10 +6,11 @@ pretrained on records that it is judged by.
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marecg.evaluate.table import MEASURED, Column, Row, Value, columns, judged, ranks, share, title
 
@@ -20,8 +21,11 @@ NOTE = (
 LEAKED = "{} pretrained on val or test records of the task: no number for records that it never saw."
 UNKNOWN = "It is not known what these were pretrained on, which may have been the test records: {}."
 APART = "Rows on different records of a task are ranked apart."
-CSV = ("source", "group", "method", "task", "fraction", "macro_auc", "sd", "low", "high", "test_records")
-CSV_MEASURED = ("rank", "task_sha256", "leaked_records", "seconds")
+LONG = (
+    *("source", "group", "method", "task", "fraction", "macro_auc", "sd", "low", "high", "test_records"),
+    *("rank", "task_sha256", "leaked_records", "seconds"),
+)
+"""What a line per number says; the last three are known of measured ones alone."""
 TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -109,21 +113,32 @@ def latex(rows: Sequence[Row], intervals: bool = False) -> str:
 def long_csv(rows: Sequence[Row], intervals: bool = True) -> str:
     """One line per number, with everything that is known of it; intervals are always there."""
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow((*CSV, *CSV_MEASURED))
+    table = csv.DictWriter(text, LONG, lineterminator="\n")
+    table.writeheader()
+    table.writerows(_long(rows))
+    return text.getvalue()
+
+
+def long_json(rows: Sequence[Row], intervals: bool = True) -> str:
+    """The same as JSON: a list of objects."""
+    return json.dumps(list(_long(rows)), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _long(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     rank = {column: ranks(rows, column) for column in columns(rows)}
     for number, row in enumerate(rows):
         for column, value in row.values.items():
             known = (value.sd, *(value.interval or (None, None)), value.records, rank[column].get(number))
             own = (value.asked, value.leaked, value.seconds) if row.source == MEASURED else (None, None, None)
-            table.writerow([row.source, row.group, row.method, *column, value.mean, *known, *own])
-    return text.getvalue()
+            told = (row.source, row.group, row.method, *column, value.mean, *known, *own)
+            yield dict(zip(LONG, told, strict=True))
 
 
 FORMATS: dict[str, Callable[[Sequence[Row], bool], str]] = {
     "markdown": markdown,
     "latex": latex,
     "csv": long_csv,
+    "json": long_json,
 }
 
 

@@ -20,6 +20,8 @@ from marecg.drawing.page import Figure, Section, folded, page, paragraph, table
 from marecg.drawing.tracing import stacked, strip, tracing
 from marecg.ecg.signal import order_leads, resample, to_microvolts, window
 from marecg.evaluate.table import read_report
+from marecg.model.card import Score
+from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report.measurements import Measurements, measurements
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
@@ -48,7 +50,7 @@ def write_record(
     """Write the page of one record; nothing else of the run is touched.
 
     Args:
-        run: a finished run, or a model folder.
+        run: a finished run, a model folder, or the name of an installed model.
         record: a record on disk in any format that is read; any of the twelve leads.
         out: the HTML file.
         data: a prepared corpus, for the most similar labelled records.
@@ -61,15 +63,16 @@ def write_record(
         UsageError: the page is not written in that language.
         OutputError: the page can't be written.
     """
-    say, run, out = texts(language), Path(run), Path(out)
-    model = MarEcg.from_pretrained(str(run))
+    say, out, model = texts(language), Path(out), MarEcg.from_pretrained(str(run))
+    shipped = installed(str(run))
+    name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     packaged = load()
     named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
     corpus = None if data is None else Corpus.open(data)
     sections = list(_sections(run, model, named, shown, corpus, say, language))
     with replacing(out) as temporary:
-        lead = say("lead", run=run.resolve().name)
+        lead = say("lead", run=name)
         text = page(shown.name, lead, sections, language=language, contents=say("contents"))
         temporary.write_text(text, encoding="utf-8")
     return out
@@ -87,7 +90,7 @@ def _sections(
     """`ontology` names the concepts; that of an older model may lack a language."""
     rhythm_D = embed(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads).rhythm[0]
     measured = measurements(shown.x_KL, shown.fs, shown.leads)
-    yield _ecg(run, ontology, shown, measured, say, language)
+    yield _ecg(run, model.scores, ontology, shown, measured, say, language)
     q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
     yield _findings(ontology, q_N, shown.coded, say, language)
     if corpus is not None:
@@ -96,11 +99,17 @@ def _sections(
 
 
 def _ecg(
-    run: Path, ontology: Ontology, shown: Shown, measured: Measurements, say: Say, language: str
+    run: Path,
+    scores: Sequence[Score],
+    ontology: Ontology,
+    shown: Shown,
+    measured: Measurements,
+    say: Say,
+    language: str,
 ) -> Section:
     named = ", ".join(_name(ontology.nodes[index], language) for index in shown.coded)
     codes = say("codes", named=named) if named else say("no_codes")
-    found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))])
+    found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
     parts: list[Figure | str] = [
         paragraph(say(f"trust_{found.verdict}", **found._asdict()), "warning"),
         Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),

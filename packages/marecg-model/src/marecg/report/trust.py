@@ -1,12 +1,13 @@
 """Whether an encoder may be believed: the one sentence that stands over everything it says of a record."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from marecg.evaluate.scores.results import Cell, Report
-from marecg.evaluate.scores.summary import OWN
+from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE
 from marecg.evaluate.table import title
+from marecg.model.card import Score
 
 
 class Verdict(StrEnum):
@@ -30,10 +31,15 @@ class Trust(NamedTuple):
     rival_auc: float = 0.0
 
 
-def trust(reports: Sequence[Report]) -> Trust:
-    """The worst verdict over the probes of a run: what failed once is not to be believed everywhere."""
+def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
+    """The worst verdict over the probes of a run: what failed once is not to be believed everywhere.
+
+    Args:
+        reports: of the probes.
+        scores: what the model's card says it reaches, for a model that comes without its probes.
+    """
     order = list(Verdict)
-    found = [each for each in map(_of, reports) if each is not None]
+    found = [each for each in map(_of, reports) if each is not None] or list(_carded(scores))
     return max(found, key=lambda each: order.index(each.verdict)) if found else Trust(Verdict.untested)
 
 
@@ -49,6 +55,25 @@ def _of(report: Report) -> Trust | None:
     verdict = Verdict.leaking if report.leak and report.leak.records else _verdict(best)
     percents = 100 * own.macro_auc.mean, 100 * best.macro_auc.mean
     return Trust(verdict, title(report.task), report.records.test, percents[0], best.method, percents[1])
+
+
+def _carded(scores: Sequence[Score]) -> Iterator[Trust]:
+    """Per task the verdict by its largest share; without pairs, intervals that overlap tell nothing."""
+    for task in dict.fromkeys(score.task for score in scores):
+        asked = [score for score in scores if score.task == task]
+        largest = [score for score in asked if score.fraction == max(each.fraction for each in asked)]
+        cells = {score.method: score for score in largest}
+        own = cells.get(WIDE) or cells.get(ENCODER)
+        rivals = [score for score in largest if score.method not in OWN]
+        if own is None or not rivals:
+            continue
+        best = max(rivals, key=lambda score: score.auc)
+        verdict = Verdict.even
+        if own.leaks:
+            verdict = Verdict.leaking
+        elif own.low > best.high or own.high < best.low:
+            verdict = Verdict.better if own.low > best.high else Verdict.worse
+        yield Trust(verdict, title(task), own.tested, 100 * own.auc, best.method, 100 * best.auc)
 
 
 def _verdict(rival: Cell) -> Verdict:

@@ -1,0 +1,96 @@
+"""One table of every option of every command: `python -m tests.docs.options` writes it.
+
+It is how a name is held to one meaning: what takes two kinds of value shows here, and the test refuses it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import typer
+
+from marecg_cli import ecgonto, marecg
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
+APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
+PLAIN = {"str": "TEXT", "int": "INTEGER", "float": "NUMBER", "Path": "PATH", "bool": "flag"}
+OF_ALL = {"--help", "--quiet", "--verbose"}
+MIXED = {
+    "--format": "what can be printed differs from command to command; json and text mean the same everywhere",
+    "--lang": "a label has any language; the page of a record is written in two",
+    "--out": "what is written; `embed` writes one file, or a folder of parts, here or in an object store",
+    "--root": "the folder of a task's data; `probe` takes one per data set",
+}
+"""Options that take more than one kind of value, and why."""
+
+
+def commands() -> dict[str, Any]:
+    """Every command by the words that call it."""
+    trees = {name: typer.main.get_command(module.app) for name, module in APPS.items()}
+    return dict(pair for name, tree in trees.items() for pair in _walk((name,), tree))
+
+
+def options(command: Any) -> Iterator[tuple[Any, str]]:
+    """The options of a command that its help shows, each by each of its long names."""
+    for each in command.params:
+        if each.param_type_name == "option" and not each.hidden:
+            yield from ((each, name) for name in each.opts if name.startswith("--"))
+
+
+def kind(option: Any) -> str:
+    """What it takes: choices, or what stands for a value."""
+    annotation = _one(option.type_descriptor.annotation)
+    if option.is_flag:
+        return "flag"
+    choices = [str(each) for each in (get_args(annotation) if get_origin(annotation) is Literal else ())]
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        choices = [each.value for each in annotation]
+    return "|".join(choices) or str(option.metavar or PLAIN.get(annotation.__name__, annotation.__name__))
+
+
+def kinds() -> dict[str, dict[str, list[str]]]:
+    """By option, by what it takes, the commands."""
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, command in commands().items():
+        for each, option in options(command):
+            if option not in OF_ALL:
+                found[option][kind(each)].append(name)
+    return found
+
+
+def page() -> str:
+    """The table."""
+    lines = [
+        "# Every option of every command",
+        "",
+        "A name means the same wherever it is. Every command takes `-h`, `-q` and `-v` as well.",
+        "",
+        "| option | takes | commands |",
+        "|---|---|---|",
+    ]
+    for option, taken in sorted(kinds().items()):
+        for what, names in taken.items():
+            shown = what if what == "flag" else f"`{what}`".replace("|", r"\|")
+            lines.append(f"| `{option}` | {shown} | {', '.join(names)} |")
+    lines += ["", *(f"`{option}`: {why}." for option, why in MIXED.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _walk(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, Any]]:
+    children = getattr(command, "commands", None)
+    if children is None:
+        yield " ".join(path), command
+        return
+    for name, child in children.items():
+        yield from _walk((*path, name), child)
+
+
+def _one(annotation: Any) -> Any:
+    """What each of several values is."""
+    return get_args(annotation)[0] if get_origin(annotation) is list else annotation
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
