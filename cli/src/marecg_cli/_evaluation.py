@@ -96,6 +96,14 @@ def probe(
     splits: Annotated[
         Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
     ] = None,
+    folds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRAIN,VAL,TEST",
+            help="PTB-XL's folds that train, select and test, such as 1-5,6,7-8. [default: 1-8,9,10]",
+            show_default=False,
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
@@ -145,7 +153,7 @@ def probe(
     folders = [Path(word) for word in runs or [] if not given.takes(word)]
     places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
     request = Request.named(
-        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value
+        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds
     )
     refused: list[str] = []
     found = []

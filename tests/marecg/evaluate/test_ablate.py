@@ -6,15 +6,28 @@ from pathlib import Path
 
 import pytest
 
+import ecg_ontology
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.errors import UsageError
-from marecg.evaluate.ablate import ablate, averaged
+from marecg.evaluate import table_print
+from marecg.evaluate.ablate import Found, ablate
+from marecg.evaluate.averages import averaged, standings
+from marecg.evaluate.budget import equalled, records_of
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
+from marecg.evaluate.standings_print import markdown
 from marecg.evaluate.table import Row
+from marecg.overrides import override
+from marecg.recipes import by_name
 from marecg.synth import write_corpus
+from marecg.train.monitors import COLLAPSED
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
+
+
+REQUEST = Request((1.0,), resamples=50, without=("encoder, wide",))
 
 
 class Steps:
@@ -48,14 +61,13 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_daggers(
     corpus_folder: Path, probed: Path, tmp_path: Path
 ) -> None:
-    def run(watch: Steps) -> list[tuple[str, Path, Report]]:
+    def run(watch: Steps) -> list[Found]:
         return ablate(
             ["tiny-c1", "tiny"],
             corpus_folder,
             tmp_path,
-            task="corpus",
-            root=probed,
-            fractions=(1.0,),
+            tasks={"corpus": probed},
+            request=REQUEST,
             seeds=2,
             settings=SMALL,
             watch=watch,
@@ -74,6 +86,10 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     assert [(name, folder.name) for name, folder, _ in found] == [
         (name, f"{name}-seed{seed}") for name in ("tiny-c1", "tiny") for seed in (0, 1)
     ]
+
+    times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
+    assert run(Steps()) == found
+    assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
 
     rows = averaged(found)
     own = {row.group: row.values["corpus", 1.0] for row in rows if row.method == ENCODER}
@@ -94,7 +110,76 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
 
 def test_a_recipe_that_is_named_twice_is_refused(corpus_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="tiny is named twice"):
-        ablate(["tiny", "tiny"], corpus_folder, tmp_path, task="corpus", root=corpus_folder)
+        ablate(["tiny", "tiny"], corpus_folder, tmp_path, tasks={"corpus": corpus_folder})
+
+
+def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_equal_flops(
+    corpus_folder: Path, probed: Path, tmp_path: Path
+) -> None:
+    ecg_ontology.perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
+    found = ablate(
+        ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"],
+        corpus_folder,
+        tmp_path / "out",
+        tasks={"corpus": probed},
+        request=REQUEST,
+        equal=("records", "flops"),
+        records=12,
+        settings=SMALL,
+    )
+    names = ["tiny", "tiny@shuffled", "tiny-c2", "tiny-c2, equal FLOPs"]
+    assert [name for name, _, _ in found] == names
+    assert [folder.name for _, folder, _ in found][1::2] == ["tiny@shuffled-seed0", "tiny-c2-flops-seed0"]
+    other = Corpus.open(tmp_path / "out" / "corpora" / "shuffled")
+    corpus = Corpus.open(corpus_folder)
+    assert (other.y == corpus.y).all()
+    assert (other.ontology().distances != corpus.ontology().distances).any()
+    assert (other.folder / "shards" / "00000.npy").samefile(corpus_folder / "shards" / "00000.npy")
+    sha256 = [report.ontology_sha256 for _, _, report in found]
+    assert sha256[0] == sha256[2] == corpus.ontology_sha256
+    assert sha256[1] == other.ontology_sha256 != corpus.ontology_sha256
+
+    standing = standings(found, resamples=50)
+    assert [(one.name, one.flops) for one in standing] == [
+        (name.split(",")[0], "FLOPs" in name) for name in names
+    ]
+    costs = [one.cost for one in standing if one.cost]
+    assert [cost.records for cost in costs] == [12, 12, 12, 6]
+    assert costs[2].flops == pytest.approx(2 * costs[3].flops)
+    assert costs[3].flops <= costs[0].flops * 1.2
+    assert not standing[0].differences
+    mean = standing[2].means[1.0] - standing[0].means[1.0]
+    assert 100 * standing[2].differences["corpus", 1.0].mean == pytest.approx(mean)
+    table = markdown(standing)
+    assert "| recipe | runs | 100%, equal records | 100%, equal FLOPs | above / below the first |" in table
+    assert len(table.splitlines()) == 2 + 3 + 2
+
+
+def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path, tmp_path: Path) -> None:
+    found = ablate(
+        ["tiny"], corpus_folder, tmp_path, tasks={"corpus": probed}, request=REQUEST, settings=SMALL
+    )
+    name, folder, report = found[0]
+    assert report.rank is not None
+    assert report.rank > COLLAPSED
+    fallen = [(name, folder, report.model_copy(update={"rank": 1.4}))]
+    assert "tiny: encoder (collapsed)" in table_print.markdown(averaged(fallen))
+    assert "below 2" in table_print.markdown(averaged(fallen))
+    assert "tiny (collapsed)" in markdown(standings(fallen, resamples=20))
+    assert "collapsed" not in table_print.markdown(averaged(found))
+
+
+def test_equal_means_the_same_records_or_the_same_arithmetic() -> None:
+    c1, c2 = (override(by_name(name), ["train.batch_size=16"]) for name in ("tiny-c1", "tiny-c2"))
+    assert records_of(override(c1, ["train.max_steps=10"]), 1000) == 160
+    assert records_of(c1, 1000) == 100_000
+    alike = equalled(c2, c1, "records", 4800, 1000)
+    assert alike.train.max_steps == 300
+    spent = equalled(c2, c1, "flops", 4800, 1000)
+    assert spent.train.max_steps is not None
+    ratio = spent.train.max_steps * c2.step_flops() / (300 * c1.step_flops())
+    assert ratio == pytest.approx(1, abs=0.01)
+    assert equalled(c1, c1, "records", 200_000, 1000).train.max_epochs == 200
 
 
 def _mean_of(report: Report) -> float:

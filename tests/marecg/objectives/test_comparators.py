@@ -8,15 +8,18 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from marecg.nn.heads import BatchNormMLP
+from marecg.nn.tokens import patchify
+from marecg.objectives.comparators.astcl import adversarial_loss
 from marecg.objectives.comparators.barlow import barlow_loss
 from marecg.objectives.comparators.byol import byol_loss
 from marecg.objectives.comparators.clocs import clocs_loss
+from marecg.objectives.comparators.crt import cut, discrimination_loss, joined, spectrum
 from marecg.objectives.comparators.dino import dino_loss
 from marecg.objectives.comparators.labels import labels_loss
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
 from marecg.objectives.comparators.moco import moco_loss
-from marecg.objectives.comparators.simsiam import simsiam_loss
 from marecg.objectives.comparators.tstcc import temporal_loss
+from marecg.objectives.contrast import minus_cosine
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ def test_byol_is_the_squared_distance_of_directions(pair: tuple[Tensor, Tensor])
 
 def test_simsiam_is_minus_the_mean_cosine(pair: tuple[Tensor, Tensor]) -> None:
     expected = -sum(cosine(one, other) for one, other in zip(*pair, strict=True)) / 5
-    assert float(simsiam_loss(*pair)) == pytest.approx(expected)
+    assert float(minus_cosine(*pair)) == pytest.approx(expected)
 
 
 def test_barlow_sums_over_every_entry_of_the_correlation() -> None:
@@ -113,6 +116,52 @@ def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real(
     assert float(masked_patch_loss(predicted, x, torch.zeros_like(masked), real)) == 0
 
 
+def test_the_adversary_is_asked_which_view_it_sees() -> None:
+    noisy, clear = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 0.0])
+    expected = 0.0
+    for logit in noisy.tolist():
+        expected -= math.log(1 / (1 + math.exp(-logit))) / 4
+    for logit in clear.tolist():
+        expected -= math.log(1 - 1 / (1 + math.exp(-logit))) / 4
+    assert float(adversarial_loss(noisy, clear)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_future_of_each_lead_is_predicted_on_its_own() -> None:
+    predicted, future = torch.randn(2, 3, 12, 4, generator=torch.Generator().manual_seed(4))
+    each = [cosine(predicted[b, c], future[b, c]) for b in range(3) for c in range(12)]
+    assert float(minus_cosine(predicted, future)) == pytest.approx(-sum(each) / 36, rel=1e-5)
+
+
+def test_discrimination_is_the_log_mean_exp_of_all_cosines_between_records(
+    pair: tuple[Tensor, Tensor],
+) -> None:
+    z = pair[0]
+    each = [math.exp(cosine(z[i], z[j])) for i in range(5) for j in range(5) if i != j]
+    assert float(discrimination_loss(z)) == pytest.approx(math.log(sum(each) / 20), rel=1e-5)
+    assert float(discrimination_loss(z[:1])) == 0
+
+
+def test_magnitude_and_phase_are_those_of_a_slow_fourier_sum() -> None:
+    wave = torch.randn(1, 1, 8, generator=torch.Generator().manual_seed(5))
+    magnitude, phase = spectrum(wave)
+    for bin_ in range(1, 4):
+        turns = [2 * math.pi * bin_ * n / 8 for n in range(8)]
+        real = sum(float(x) * math.cos(turn) for x, turn in zip(wave[0, 0], turns, strict=True))
+        imaginary = -sum(float(x) * math.sin(turn) for x, turn in zip(wave[0, 0], turns, strict=True))
+        size = math.hypot(real, imaginary) / math.sqrt(8)
+        assert float(magnitude[0, 0, bin_]) == pytest.approx(math.log(1 + size), rel=1e-4)
+        assert float(phase[0, 0, bin_]) == pytest.approx(math.atan2(imaginary, real) / math.pi, abs=1e-4)
+
+
+def test_patches_join_to_the_signal_and_bins_are_cut_with_zeros_behind() -> None:
+    x = torch.arange(2 * 12 * 20.0).view(2, 12, 20)
+    assert torch.equal(joined(patchify(x, 6, 4), 4), x[..., :16])
+    patches = cut(x, 8)
+    assert patches.shape == (2, 3, 12, 8)
+    assert torch.equal(patches[:, 2, :, :4], x[..., 16:])
+    assert not patches[:, 2, :, 4:].any()
+
+
 def test_labels_are_independent_and_records_without_any_count_for_nothing() -> None:
     logits = torch.tensor([[0.0, 2.0], [5.0, 5.0]])
     y = torch.tensor([[True, False], [False, False]])
@@ -120,7 +169,7 @@ def test_labels_are_independent_and_records_without_any_count_for_nothing() -> N
     assert float(labels_loss(logits, y)) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", [byol_loss, simsiam_loss, lambda q, k: moco_loss(q, k, 0.2)])
+@pytest.mark.parametrize("loss", [byol_loss, minus_cosine, lambda q, k: moco_loss(q, k, 0.2)])
 def test_no_gradient_goes_into_a_target(loss, pair: tuple[Tensor, Tensor]) -> None:  # type: ignore[no-untyped-def]
     first, second = (one.requires_grad_() for one in pair)
     loss(first, second).backward()

@@ -13,6 +13,8 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import Supervision, labels
 from marecg.errors import ConfigError
 from marecg.objectives.comparators import COMPARATORS
+from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
+from marecg.objectives.comparators.crt import Crt, _taken
 from marecg.objectives.comparators.dino import Dino
 from marecg.objectives.comparators.momentum import Momentum
 from marecg.objectives.comparators.stmem import Stmem
@@ -73,11 +75,13 @@ def test_the_monitors_see_the_pass_that_is_trained(name: str, batch: Batch) -> N
     outcome = run(network(name), batch)
     found = monitor(outcome)
     assert found["rank"] > 1
-    if name not in ("tiny-clocs", "tiny-tstcc"):  # they train through parts of the record
+    if name not in ("tiny-clocs", "tiny-tstcc", "tiny-crt"):  # they train through parts of the record
         assert max(value for key, value in found.items() if key.startswith("grad_")) > 0
 
 
-@pytest.mark.parametrize("name", ["byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc"])
+@pytest.mark.parametrize(
+    "name", ["byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl"]
+)
 def test_what_compares_records_sees_64_of_them(name: str) -> None:
     for recipe in (name, f"small-{name}", f"tiny-{name}"):
         assert by_name(recipe).train.batch_size >= 64
@@ -164,17 +168,61 @@ def test_the_controls_differ_from_c1_with_gscl_in_one_thing() -> None:
     assert list(by_name("supervised").objectives) == ["labels"]
 
 
-@pytest.mark.parametrize("name", ["tiny-dino", "tiny-byol"])
+@pytest.mark.parametrize("name", TINY)
 def test_a_run_that_was_cut_goes_on_to_the_same_bytes(name: str, corpus_folder: Path, tmp_path: Path) -> None:
     sizes = [*SMALLER, "train.batch_size=4", "train.checkpoint_every=1", "train.precision=32-true"]
-    config = override(by_name(name), [*sizes, "train.max_steps=3"])
-    train(config, corpus_folder, tmp_path / "whole")
-    train(config, corpus_folder, tmp_path / "cut")
-    for path in (tmp_path / "cut" / "checkpoints").glob("step-*3.ckpt"):
-        path.unlink()
-    (tmp_path / "cut" / "model" / "model.safetensors").unlink()
-    train(config, corpus_folder, tmp_path / "cut")
-    kept = [(tmp_path / run / "model" / "model.safetensors").read_bytes() for run in ("whole", "cut")]
-    assert kept[0] == kept[1]
-    metrics = [(tmp_path / run / "metrics.csv").read_text() for run in ("whole", "cut")]
-    assert metrics[0] == metrics[1]
+    config = override(by_name(name), [*sizes, "train.max_steps=2"])
+    run, model = tmp_path / "run", tmp_path / "run" / "model" / "model.safetensors"
+    train(config, corpus_folder, run)
+    whole = [path.read_bytes() for path in (model, run / "metrics.csv", run / "monitors.csv")]
+    (run / "checkpoints" / "step-00000002.ckpt").unlink()
+    model.unlink()
+    train(config, corpus_folder, run)
+    assert [path.read_bytes() for path in (model, run / "metrics.csv", run / "monitors.csv")] == whole
+
+
+def test_crt_drops_more_as_the_run_goes_on(batch: Batch) -> None:
+    net = network("tiny-crt")
+    crt = net.objectives["crt"]
+    assert isinstance(crt, Crt)
+    kept = []
+    for step in (0, 50, 100):
+        net.after_step(step, 100)
+        kept.append(crt._kept(4, torch.Generator().manual_seed(0))[1])
+    assert kept == [35 - 10, 35 - 18, 35 - 28]
+    assert crt.settings.mean_dropped == pytest.approx(
+        sum(crt.settings.dropped((k + 0.5) / 1000) for k in range(1000)) / 1000, abs=1e-6
+    )
+
+
+def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
+    net = network("tiny-crt")
+    crt = net.objectives["crt"]
+    assert isinstance(crt, Crt)
+    z = torch.randn(2, 35 + 2 * crt.patches, 12, 16)
+    kept, times = crt._kept(2, torch.Generator().manual_seed(0))
+    changed = z.clone()
+    for record in range(2):
+        away = [place for place in range(z.shape[1]) if place not in kept[record].tolist()]
+        changed[record, away] += 1
+    assert torch.equal(_taken(z, kept), _taken(changed, kept))
+    assert (kept[:, :times] < 35).all()
+    bands = kept[:, times:].unflatten(1, (2, -1))
+    assert torch.equal(bands[:, 1] - bands[:, 0], torch.full_like(bands[:, 0], crt.patches))
+    said = crt._decoded(z[:, : kept.shape[1]], kept)
+    assert said.shape == (2, z.shape[1], 12, 100)
+
+
+def test_astcl_s_encoder_plays_against_the_discriminator(batch: Batch) -> None:
+    net = network("tiny-astcl")
+    h = torch.randn(4, 16, requires_grad=True)
+    objective = net.objectives["astcl"]
+    assert isinstance(objective, Astcl)
+    plain, reversed_ = (
+        torch.autograd.grad(adversarial_loss(score[:2], score[2:]), h)[0]
+        for score in (
+            objective.discriminator(h)[:, 0],
+            objective.discriminator(reversed_gradient(h, 0.1))[:, 0],
+        )
+    )
+    torch.testing.assert_close(reversed_, -0.1 * plain)

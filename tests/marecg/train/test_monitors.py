@@ -13,6 +13,8 @@ def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> N
     assert effective_rank(line) == pytest.approx(1, abs=1e-3)
     assert effective_rank(torch.cat([torch.eye(8), -torch.eye(8)])) == pytest.approx(8, rel=1e-4)
     assert effective_rank(torch.ones(8, 16)) == pytest.approx(1, abs=1e-3)
+    rounding = 1e-6 * torch.randn(8, 16, generator=torch.Generator().manual_seed(0))
+    assert effective_rank(torch.ones(8, 16) + rounding) == 1
 
 
 def test_an_undecided_q_has_entropy_log_n_and_a_certain_one_none() -> None:

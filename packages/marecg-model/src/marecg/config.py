@@ -17,7 +17,7 @@ LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V
 """The lead order of every tensor in this package."""
 
 
-Augmentation = Literal["unconstrained", "rhythm-safe"]
+Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
 """The augmentation sets of Table component-ablation."""
 
 WINDOW = 4700

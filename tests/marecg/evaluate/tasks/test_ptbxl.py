@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from marecg.errors import InputError, UsageError
-from marecg.evaluate.tasks.registry import TASKS, open_task
+from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.registry import TASKS, open_task, task_named
 
 MERL = {
     "ptbxl-super": "super_class",
@@ -43,6 +44,31 @@ def test_the_folds_are_the_official_ones(ptbxl_root):
     for row, split in zip(task.row_M, task.split_M, strict=True):
         parts[split].add(fold[task.recordings.ids[row]])
     assert parts == {"train": set(range(1, 9)), "val": {9}, "test": {10}}
+
+
+def test_other_folds_may_train_select_and_test(ptbxl_root):
+    official = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root, folds=Folds.of("1-5,6,7-8"))
+    fold_of = {str(ecg_id): 1 + (ecg_id - 1) // 4 % 10 for ecg_id in range(1, 81)}
+    parts = {
+        split: {fold_of[task.recordings.ids[row]] for row in task.row_M[task.split_M == split]}
+        for split in ("train", "val", "test")
+    }
+    assert parts == {"train": {1, 2, 3, 4, 5}, "val": {6}, "test": {7, 8}}
+    assert task.folds == "PTB-XL strat_fold: train 1–5, val 6, test 7–8"
+    assert task.sha256 != official.sha256
+    assert task.recordings.sha256 == official.recordings.sha256
+
+
+@pytest.mark.parametrize("text", ["1-5,6", "1-5,5,7", "1-5,6,8-7", "a,b,c", "1,2,3,4"])
+def test_folds_that_are_no_split_are_refused(text):
+    with pytest.raises(UsageError, match="not three parts"):
+        Folds.of(text)
+
+
+def test_a_task_without_folds_has_none_to_choose(ptbxl_root):
+    with pytest.raises(UsageError, match="folds of the task cpsc2018 can't be chosen"):
+        task_named("cpsc2018").open(ptbxl_root, folds=Folds.of("1,2,3"))
 
 
 def test_a_listed_record_that_is_not_on_disk_is_named(ptbxl_root):

@@ -77,7 +77,7 @@ class Plan:
             "unit": "µV",
             "profile": ontology.profile,
             "ontology_sha256": ontology.sha256,
-            "routing_sha256": _routing_sha256(ontology),
+            "routing_sha256": routing_sha256(ontology),
             "sources": sorted({candidate.root_name for candidate in candidates}),
             "records_sha256": sources_sha256(candidates),
             "arrays": layout.as_dict() if layout else None,
@@ -182,7 +182,7 @@ class Plan:
         )
 
 
-def _routing_sha256(ontology: Ontology) -> str:
+def routing_sha256(ontology: Ontology) -> str:
     """A hash of which leaves every code has; the enumeration's hash does not cover that."""
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()

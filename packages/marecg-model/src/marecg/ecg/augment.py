@@ -13,6 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
+PASSED = (0.5, 40.0)
+"""Hz: what monitoring ECGs keep (Kligfield et al. 2007, doi:10.1161/CIRCULATIONAHA.106.180200)."""
+
 
 def rhythm_safe(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
     """Mains hum, muscle and white noise, baseline wander and shift, and a gain per lead; no R-peak moves."""
@@ -42,8 +45,18 @@ def unconstrained(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.
     return rhythm_safe(x_BCL.masked_fill(blank_B1L, 0.0), n_valid_B, fs, generator)
 
 
-AUGMENTATIONS = {"rhythm-safe": rhythm_safe, "unconstrained": unconstrained}
-"""The augmentation sets of Table component-ablation, by name."""
+def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Generator) -> Tensor:
+    """What lies within `PASSED`, by a filter without delay: no wander, no hum; nothing is drawn."""
+    low, high = PASSED
+    real_B1L = _real(x_BCL, n_valid_B)
+    mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / real_B1L.sum(-1, keepdim=True)
+    hertz_F = torch.fft.rfftfreq(x_BCL.shape[-1], 1 / fs, device=x_BCL.device)
+    spectrum_BCF = torch.fft.rfft((x_BCL - mean_BC1) * real_B1L) * ((hertz_F >= low) & (hertz_F <= high))
+    return torch.fft.irfft(spectrum_BCF, x_BCL.shape[-1]) * real_B1L
+
+
+AUGMENTATIONS = {"rhythm-safe": rhythm_safe, "unconstrained": unconstrained, "denoised": denoised}
+"""The augmentation sets of Table component-ablation, and the filter, by name."""
 
 
 class _Draw:

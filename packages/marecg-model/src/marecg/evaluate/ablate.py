@@ -1,29 +1,41 @@
 """The component ablation: several recipes, several seeds, one probe, one table (Table component-ablation)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed
 
+import ecg_ontology
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.relabel import relabelled
 from marecg.errors import UsageError
+from marecg.evaluate.budget import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
+from marecg.evaluate.methods.encoder import weights_sha256
 from marecg.evaluate.methods.method import Progress, unwatched
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import OWN, spread
-from marecg.evaluate.table import Row, Value, measured_rows, merged
+from marecg.evaluate.table import read_report
+from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import Task
+from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
 from marecg.train.callbacks import Watch
 from marecg.train.run import train
 
+FLOPS = ", equal FLOPs"
+"""Behind the name of a recipe that was cut to another's arithmetic."""
+NEARLY = 0.05
+"""A run whose steps FLOPs would change by no more than this is not trained twice."""
 Watching = Callable[[str], AbstractContextManager[Watch]]
 """Opens what is told of a run's steps, under the run's name."""
+Found = tuple[str, Path, Report]
+"""Of one run on one task: whose row it is, the run folder, and the probe's report."""
 
 
 def unseen(_what: str) -> AbstractContextManager[Watch]:
@@ -31,31 +43,67 @@ def unseen(_what: str) -> AbstractContextManager[Watch]:
     return nullcontext(lambda step, steps, note: None)
 
 
+@dataclass(frozen=True)
+class Contender:
+    """A row of the table: a recipe, cut to size, and the graph that reads its codes.
+
+    Attributes:
+        name: as it was asked for, and what is equal where that is not the records.
+        config: the recipe.
+        graph: a graph's file; that of the corpus if None.
+    """
+
+    name: str
+    config: Config
+    graph: Path | None = None
+
+    @classmethod
+    def named(cls, asked: str, settings: Sequence[str]) -> "Contender":
+        """`RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
+        recipe, _, graph = asked.partition("@")
+        config = override(by_name(recipe), settings)
+        if not graph:
+            return cls(config.name, config)
+        return cls(f"{config.name}@{Path(graph).stem}", config, Path(graph))
+
+    def seeded(self, seed: int, out: Path) -> tuple["Contender", Path]:
+        """With a seed, and the folder of that run."""
+        folder = self.name.replace(FLOPS, "-flops")
+        config = override(self.config, [f"train.seed={seed}"])
+        return Contender(self.name, config, self.graph), out / f"{folder}-seed{seed}"
+
+
 def ablate(
     recipes: Sequence[str],
     data: str | Path,
     out: str | Path,
     *,
-    task: str,
-    root: str | Path,
-    fractions: tuple[float, ...] = (0.01, 0.1, 1.0),
+    tasks: Mapping[str, Path],
+    request: Request | None = None,
     seeds: int = 1,
+    equal: Sequence[Equal] = ("records",),
+    records: int | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
     watch: Watching = unseen,
     passing: Progress = unwatched,
     loggers: Sequence[str] = (),
-) -> list[tuple[str, Path, Report]]:
-    """Train each recipe with each seed and probe them all; `averaged` makes a table of it.
+) -> list[Found]:
+    """Train each recipe with each seed and probe them all; `averages.averaged` makes a table of it.
 
     Called again after an interruption, it goes on: a finished run is probed, a begun one resumed.
 
     Args:
-        recipes: as for `marecg.recipes.by_name`.
+        recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
+            another graph. The first is what the others' FLOPs are held against.
         data: the prepared corpus to train on.
         out: a folder for the runs, one each.
-        task, root, fractions: see `marecg.evaluate.evaluation.evaluate`.
+        tasks: by name, the folder of their data.
+        request: how they are asked.
         seeds: runs per recipe, seeded 0, 1, …
+        equal: what all recipes have alike: the records that they see, the FLOPs, or once the one and once the
+            other.
+        records: how many those are; what the recipes' epochs say if None.
         settings: `key=value` for every recipe alike.
         jobs: runs side by side.
         watch: is opened for each run that is trained.
@@ -63,78 +111,84 @@ def ablate(
         loggers: where each run is followed beside metrics.csv; see `marecg.train.run.train`.
 
     Returns:
-        Per run, recipes in their order and seeds ascending: the recipe, the run folder, the probe's report.
+        Per run and task, recipes in their order and seeds ascending.
 
     Raises:
         UsageError: two recipes have one name.
+        SourceError: a graph can't be read.
     """
-    out = Path(out)
-    chosen = [override(by_name(recipe), settings) for recipe in recipes]
-    if twice := [name for name, count in Counter(config.name for config in chosen).items() if count > 1]:
-        raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
+    out, corpus = Path(out), Corpus.open(data)
+    contenders = _contenders(
+        [Contender.named(each, settings) for each in recipes], equal, records, len(corpus)
+    )
+    folders = {each.graph: corpus.folder for each in contenders}
+    for graph in filter(None, folders):
+        place = out / "corpora" / graph.stem
+        folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
+    request = request or Request()
     known: TrialCache = {}  # what is no run's own is fitted once by each process
+    asked = {task: request.open(task_named(task), root) for task, root in tasks.items()}
 
-    def run(config: Config) -> tuple[str, Path, Report]:
-        seed = config.train.seed
-        label, folder = f"{config.name}, seed {seed}", out / f"{config.name}-seed{seed}"
+    def run(contender: Contender, seed: int) -> list[Found]:
+        seeded, folder = contender.seeded(seed, out)
+        label = f"{contender.name}, seed {seed}"
         with watch(f"{label}: steps") as tell:
-            train(config, data, folder, watch=tell, loggers=loggers)
+            train(seeded.config, folders[contender.graph], folder, watch=tell, loggers=loggers)
 
         def passed(steps: Iterable[Any], what: str) -> Iterable[Any]:
             return passing(steps, f"{label}: {what}")
 
         # One place for features: those that are no run's own are computed for the first run alone.
-        report = evaluate(
-            folder,
-            task,
-            Path(root),
-            Request(fractions),
-            kept_in=out / "features",
-            watch=passed,
-            known=known,
-        )
-        return config.name, folder, report
+        def probed(task: str) -> Report:
+            kept = _kept(folder, asked[task], request)
+            return kept or evaluate(
+                folder,
+                task,
+                tasks[task],
+                request,
+                kept_in=out / "features",
+                watch=passed,
+                known=known,
+            )
 
-    return list(
-        Parallel(n_jobs=jobs)(
-            delayed(run)(override(config, [f"train.seed={seed}"]))
-            for config in chosen
-            for seed in range(seeds)
-        )
-    )
+        return [(contender.name, folder, probed(task)) for task in tasks]
+
+    runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in contenders for seed in range(seeds))
+    return [found for of_run in runs for found in of_run]
 
 
-def averaged(found: Sequence[tuple[str, Path, Report]]) -> list[Row]:
-    """The rows of `marecg.evaluate.table`, one per recipe and method: means over the recipe's runs.
-
-    Of several runs, `sd` is that over them (n − 1) and there is no interval. What doesn't depend on the run
-    stands as it was measured, and once.
-    """
-    rows = []
-    for recipe in dict.fromkeys(name for name, _, _ in found):
-        runs = [measured_rows([(folder, report)]) for name, folder, report in found if name == recipe]
-        for row in runs[0]:
-            alike = [each for run in runs for each in run if each.method == row.method]
-            values = {
-                column: _mean([each.values[column] for each in alike if column in each.values], row.method)
-                for column in row.values
-            }
-            rows.append(replace(row, group=recipe, values=values))
-    return sorted(merged(rows), key=lambda row: not row.group)
+def _kept(folder: Path, task: Task, request: Request) -> Report | None:
+    """The report that the run has already, if it answers the very same question."""
+    path = folder / "probe" / f"{task.name}-{request.protocol.name}.json"
+    if not (path.is_file() and path.with_suffix(".npz").is_file()):
+        return None
+    report = read_report(path)
+    model = weights_sha256(MarEcg.from_pretrained(folder / "model"))
+    usable = task.without(report.records.unreadable)
+    same = (usable.sha256, request.told, model)
+    return report if (report.task_sha256, report.request, report.model_sha256) == same else None
 
 
-def _mean(values: Sequence[Value], method: str) -> Value:
-    first = values[0]
-    if len(values) == 1 or (method not in OWN and all(value == first for value in values)):
-        return first
-    over_runs = spread(np.array([value.mean for value in values]))
-    leaks = [value.leaked for value in values if value.leaked is not None]
-    seconds = [value.seconds for value in values if value.seconds is not None]
-    return replace(
-        first,
-        mean=over_runs.mean,
-        sd=over_runs.sd,
-        interval=None,
-        leaked=max(leaks, default=None),
-        seconds=sum(seconds) if seconds else None,
-    )
+def _contenders(
+    named: list[Contender], equal: Sequence[Equal], records: int | None, corpus: int
+) -> list[Contender]:
+    """One per recipe and what is equal; one that FLOPs leave nearly as it is stands there once."""
+    if twice := [name for name, count in Counter(each.name for each in named).items() if count > 1]:
+        raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
+    first = named[0].config
+    found: list[Contender] = []
+    for each in named:
+        alike = each.config if records is None else equalled(each.config, first, "records", records, corpus)
+        if "records" in equal:
+            found.append(Contender(each.name, alike, each.graph))
+        if "flops" in equal:
+            spent = equalled(each.config, first, "flops", records or records_of(first, corpus), corpus)
+            same = each is named[0] or _as_long(spent, alike)
+            if not (same and "records" in equal):
+                found.append(Contender(each.name + FLOPS, alike if same else spent, each.graph))
+    return found
+
+
+def _as_long(one: Config, other: Config) -> bool:
+    steps = [config.train.max_steps for config in (one, other)]
+    return None not in steps and abs(steps[0] / steps[1] - 1) <= NEARLY  # type: ignore[operator]

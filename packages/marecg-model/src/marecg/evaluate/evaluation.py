@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
@@ -25,9 +26,12 @@ from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.subject import Subject, file_sha256, subject_of
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
+from marecg.train.monitors import effective_rank
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""
+RANKED = 5000
+"""Of so many records at most the rank is computed."""
 Arrays = dict[str, NDArray[np.float32]]
 """By the name of a row, the features [M, F] of the task's records."""
 
@@ -71,7 +75,8 @@ def evaluate(
     recordings = request.protocol.view(asked.recordings)
     subject = subject_of(run, files, request.readout)
     methods = _methods(subject, asked, request)
-    found = _features(methods, files, recordings, kept_in or home / "features", watch)
+    every = _features(methods, files, recordings, kept_in or home / "features", watch)
+    found = {name: features for name, features in every.items() if name not in request.without}
     usable = _restrict(asked, found)
     trials = _trials(methods, files, found, usable, recordings, request, known, watch)
     if zero := _zero_shot(subject, found, usable):
@@ -117,7 +122,7 @@ def _features(
 def _restrict(task: Task, found: Mapping[str, Features]) -> Task:
     """The task on those of its records that every method has features of."""
     unreadable = {record for features in found.values() for record in features.unreadable}
-    return task.only(np.array([task.recordings.ids[row] not in unreadable for row in task.row_M], bool))
+    return task.without(unreadable)
 
 
 def _trials(
@@ -207,9 +212,19 @@ def report_on(
         data_sha256=recordings.sha256,
         task_sha256=task.sha256,
         leak=leak(run, task) if run else None,
+        rank=_rank(found, task),
+        request=request.told,
         remarks=(*subject.remarks, *_unknown(subject, task)),
-        cells=summarise(trials, widths, y_MK, task.classes, subject.name),
+        cells=summarise(trials, widths, y_MK, task.classes, subject.name, request.resamples),
     )
+
+
+def _rank(found: Mapping[str, Features], task: Task) -> float | None:
+    """The effective rank of h_rhythm over the task's records, a few thousand of them at most."""
+    if ENCODER not in found:
+        return None
+    h_MD = found[ENCODER].x_RF[task.row_M]
+    return effective_rank(torch.from_numpy(h_MD[:: 1 + len(h_MD) // RANKED]))
 
 
 def _counts(task: Task, found: Collection[Features]) -> Counts:

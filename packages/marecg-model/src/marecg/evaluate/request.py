@@ -1,5 +1,6 @@
 """What a probe may be asked for."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,9 @@ from marecg.evaluate.methods.registry import Baseline, baseline_named
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.probe.strict import STRICT
+from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.tasks.definition import TaskDefinition
+from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.task import Task
 from marecg.use.embed import Readout, check_readout
 
@@ -27,9 +30,12 @@ class Request:
         splits: MERL's split tables, if labels and split shall come from there.
         baselines: beside those that are always there.
         readout: what of a run's encoder the others are compared with; `wide` adds a random encoder's too.
+        folds: which of a data set's folds train, select and test; the published ones if None.
+        resamples: of the test records, for the intervals.
+        without: rows that are left out, such as `encoder, wide`, which takes the longest.
 
     Raises:
-        UsageError: impossible fractions, seeds or readout, or what the protocol can't do.
+        UsageError: impossible fractions, seeds, resamples or readout, or what the protocol can't do.
     """
 
     fractions: tuple[float, ...] = FRACTIONS
@@ -38,6 +44,9 @@ class Request:
     splits: Path | None = None
     baselines: tuple[Baseline, ...] = ()
     readout: Readout = "rhythm"
+    folds: Folds | None = None
+    resamples: int = RESAMPLES
+    without: tuple[str, ...] = ()
 
     @classmethod
     def named(
@@ -48,14 +57,19 @@ class Request:
         splits: Path | None = None,
         baselines: Sequence[str] = (),
         readout: Readout = "rhythm",
+        folds: str | None = None,
+        resamples: int = RESAMPLES,
     ) -> "Request":
         """The request with its protocol and baselines by name: ours, an entry point's, or `FILE.py:NAME`.
 
         Raises:
-            UsageError: as the request itself, or there is no such protocol or baseline.
+            UsageError: as the request itself, or there is no such protocol, baseline or fold.
         """
         found = tuple(baseline_named(name) for name in baselines)
-        return cls(tuple(fractions), seeds, protocol_named(protocol), splits, found, readout)
+        chosen = None if folds is None else Folds.of(folds)
+        return cls(
+            tuple(fractions), seeds, protocol_named(protocol), splits, found, readout, chosen, resamples
+        )
 
     def __post_init__(self) -> None:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
@@ -68,6 +82,8 @@ class Request:
         check_readout(self.readout)
         if self.seeds < 1:
             raise UsageError(f"seeds {self.seeds}: impossible", remedy="Give at least 1")
+        if self.resamples < 1:
+            raise UsageError(f"resamples {self.resamples}: impossible", remedy="Give at least 1")
         if self.protocol.by_position and self.splits is None:
             remedy = "Name their folder as --splits"
             raise UsageError(f"{self.protocol.name} reads MERL's split tables", remedy=remedy)
@@ -75,6 +91,22 @@ class Request:
             problem = f"baselines are not measured by protocol {self.protocol.name}"
             raise UsageError(problem, remedy="Leave out --baseline")
 
+    @property
+    def told(self) -> str:
+        """Everything that a report's numbers depend on beside encoder and task, in a line."""
+        told = {
+            "fractions": self.fractions,
+            "seeds": self.seeds,
+            "protocol": self.protocol.name,
+            "baselines": [baseline.__qualname__ for baseline in self.baselines],
+            "readout": self.readout,
+            "folds": str(self.folds or "as published"),
+            "splits": str(self.splits or ""),
+            "resamples": self.resamples,
+            "without": self.without,
+        }
+        return json.dumps(told, ensure_ascii=False)
+
     def open(self, task: TaskDefinition, root: Path) -> Task:
         """The task on its data. Raises as `TaskDefinition.open` does."""
-        return task.open(root, self.splits, by_position=self.protocol.by_position)
+        return task.open(root, self.splits, by_position=self.protocol.by_position, folds=self.folds)

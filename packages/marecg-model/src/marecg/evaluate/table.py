@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.results import Cell, Report
 from marecg.evaluate.scores.summary import OWN
+from marecg.train.monitors import COLLAPSED
 
 logger = logging.getLogger(__name__)
 
@@ -55,12 +56,26 @@ class Value:
 
 @dataclass(frozen=True)
 class Row:
-    """One method: `source` is `PRINTED` or `MEASURED`, `group` the run, empty where several share the row."""
+    """One method.
+
+    Attributes:
+        source: `PRINTED` or `MEASURED`.
+        group: the run, empty where several share the row.
+        method: whose features.
+        values: by task and share.
+        rank: the least effective rank of h_rhythm on a task, of a run's own encoder.
+    """
 
     source: str
     group: str
     method: str
     values: dict[Column, Value]
+    rank: float | None = field(default=None, compare=False)
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether records look alike to the encoder."""
+        return self.rank is not None and self.rank < COLLAPSED
 
 
 def published() -> list[Row]:
@@ -120,10 +135,16 @@ def measured_rows(found: Iterable[tuple[Path, Report]]) -> list[Row]:
 
 def _rows(group: str, reports: Iterable[Report]) -> list[Row]:
     values: dict[str, dict[Column, Value]] = {}
+    ranks: list[float] = []
     for report in reports:
+        ranks += [] if report.rank is None else [report.rank]
         for cell in report.cells:
             values.setdefault(cell.method, {})[report.task, cell.fraction] = _value(cell, report)
-    return [Row(MEASURED, group, method, found) for method, found in values.items()]
+    rank = min(ranks, default=None)
+    return [
+        Row(MEASURED, group, method, found, rank if method in OWN else None)
+        for method, found in values.items()
+    ]
 
 
 def merged(rows: Sequence[Row]) -> list[Row]:

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from marecg.evaluate.table import MEASURED, Column, Row, Value, columns, judged, ranks, share, title
+from marecg.train.monitors import COLLAPSED
 
 NOTE = (
     "Macro AUC in percent. Published rows are copied from the paper; measured ones stand on the records that "
@@ -20,6 +21,10 @@ NOTE = (
 )
 LEAKED = "{} pretrained on val or test records of the task: no number for records that it never saw."
 UNKNOWN = "It is not known what these were pretrained on, which may have been the test records: {}."
+FALLEN = (
+    f"Collapsed: the effective rank of h_rhythm over the task's records is below {COLLAPSED:g}, so that "
+    "records look alike."
+)
 APART = "Rows on different records of a task are ranked apart."
 LONG = (
     *("source", "group", "method", "task", "fraction", "macro_auc", "sd", "low", "high", "test_records"),
@@ -180,8 +185,9 @@ def _grid(rows: Sequence[Row], style: Style, intervals: bool) -> Grid:
 
 
 def name_of(row: Row) -> str:
-    """The method, and whose it is where it is measured and a run's own."""
-    return f"{row.group}: {row.method}" if row.source == MEASURED and row.group else row.method
+    """The method, whose it is where it is measured and a run's own, and whether that run has collapsed."""
+    name = f"{row.group}: {row.method}" if row.source == MEASURED and row.group else row.method
+    return f"{name} (collapsed)" if row.collapsed else name
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
@@ -200,7 +206,8 @@ def notes(rows: Sequence[Row]) -> list[str]:
         for task, asked in found.items()
     ]
     apart = [APART] if any(len(asked) > 1 for asked in found.values()) else []
-    return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart, *unknown]
+    fallen = [FALLEN] if any(row.collapsed for row in rows) else []
+    return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart, *fallen, *unknown]
 
 
 def _notes(rows: Sequence[Row], style: Style) -> list[str]:

@@ -1,11 +1,11 @@
-"""The two contrastive losses: among all views of a batch, and from queries to keys.
+"""The two contrastive losses, among all views of a batch and from queries to keys; and one without negatives.
 
 Shapes: B batch, K projection width.
 """
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, normalize
+from torch.nn.functional import cosine_similarity, cross_entropy, normalize
 
 
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
@@ -32,3 +32,8 @@ def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
     """
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
     return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))
+
+
+def minus_cosine(predicted: Tensor, target: Tensor) -> Tensor:
+    """−cos between predictions and targets along the last axis; no gradient goes into the targets."""
+    return -cosine_similarity(predicted, target.detach(), dim=-1).mean()

@@ -141,7 +141,7 @@ class Views:
         )
         masked_BTC = masked_BTC.to(self.batch.d_BCL.device)
         return self._passed(
-            self._signal, masked_BTC, self.batch.supervision, hidden_leads_asked=masking.hidden_leads
+            self.signal, masked_BTC, self.batch.supervision, hidden_leads_asked=masking.hidden_leads
         )
 
     @property
@@ -168,7 +168,7 @@ class Views:
     @torch.no_grad()
     def slow(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
         """H of the context [B, T, C, D] by other tokens and another encoder: only padding is hidden."""
-        return _clean_h(self._signal, self.model.config.context_patches, tokens, encoder)
+        return _clean_h(self.signal, self.model.config.context_patches, tokens, encoder)
 
     @property
     def reached(self) -> set[str]:
@@ -177,13 +177,14 @@ class Views:
         return {part for one in passes for part in one.reached}
 
     @cached_property
-    def _signal(self) -> Signal:
+    def signal(self) -> Signal:
+        """The records as they are, in patches; not yet encoded."""
         return self._patches(self.batch.x_BCL, self.batch.n_valid_B)
 
     def _cleanly(self, augmentation: Augmentation | None) -> Pass:
         shape, batch = self.model.config, self.batch
         x_BCL, n_valid_B, supervision = batch.x_BCL, batch.n_valid_B, batch.supervision
-        signal = self._signal
+        signal = self.signal
         if self.cleaning.crop:
             spare_B = (n_valid_B - shape.context).clamp(min=0) // shape.stride
             draw_B = torch.rand(len(x_BCL), generator=self.generator, device=self.generator.device)

@@ -115,17 +115,12 @@ class Metrics(Rows):
 class Monitors(Rows):
     """monitors.csv: the signs of collapse, one row per look at them (`marecg.train.monitors`)."""
 
-    def __init__(self, path: Path, every: int) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.every = every
-
-    def due(self, step: int) -> bool:
-        """Whether that step was looked at."""
-        return step % self.every == 0
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Write the row of a step that was looked at."""
-        if trainer.is_global_zero and self.due(trainer.global_step):
+        if trainer.is_global_zero and module.looked_at(trainer.global_step):
             _append(self.path, {"step": trainer.global_step, **module.monitored})
 
 

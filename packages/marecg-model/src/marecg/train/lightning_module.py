@@ -55,11 +55,15 @@ class Pretraining(lightning.LightningModule):
         epoch = train.max_epochs * self.global_step / self.total_steps
         outcome = self.network(batch, self._generator(batch.number), self._all_ranks, epoch)
         last = (batch.number + 1) % train.accumulate == 0
-        if last and (self.global_step + 1) % train.monitor_every == 0:
+        if last and self.looked_at(self.global_step + 1):
             self.monitored = monitor(outcome)
         named = {name: value.detach() for name, value in outcome.named.items()}
         self._last = (batch, named)
         return {"loss": outcome.loss, **named}
+
+    def looked_at(self, step: int) -> bool:
+        """Whether the monitors look at a step: every so many, and the last."""
+        return step % self.config.train.monitor_every == 0 or step == self.total_steps
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.

@@ -10,6 +10,11 @@ from torch import Tensor
 
 from marecg.train.network import Outcome
 
+COLLAPSED = 2.0
+"""Below this effective rank of h_rhythm one direction is nearly all that tells records apart."""
+POINT = 1e-4
+"""A spread that is smaller than this against the embeddings' own size is rounding, not information."""
+
 
 def monitor(outcome: Outcome) -> dict[str, float]:
     """The monitors of one micro-batch.
@@ -19,8 +24,7 @@ def monitor(outcome: Outcome) -> dict[str, float]:
         `grad_…`, the norm of the gradient that it alone sends into H, before any weight.
     """
     views = outcome.views
-    with torch.no_grad():
-        rhythm_BD = views.first.rhythm_BD.detach().float()
+    rhythm_BD = views.first.rhythm_BD.detach().float()
     found = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
     if views.logits_BN is not None:
         found["entropy"] = entropy(views.logits_BN.detach().float())
@@ -33,11 +37,14 @@ def monitor(outcome: Outcome) -> dict[str, float]:
 def effective_rank(h_BD: Tensor) -> float:
     """Exponential of the entropy of the centred singular values: 1 is a line, min(B − 1, D) everywhere.
 
-    NaN where `h_BD` isn't finite.
+    A point is 1 too. NaN where `h_BD` isn't finite.
     """
     if not h_BD.isfinite().all():  # the decomposition would raise
         return math.nan
-    singular = torch.linalg.svdvals(h_BD - h_BD.mean(0))
+    centred_BD = h_BD - h_BD.mean(0)
+    if centred_BD.norm() <= POINT * h_BD.norm():
+        return 1.0
+    singular = torch.linalg.svdvals(centred_BD)
     share = singular / singular.sum().clamp(min=1e-12)
     return float(torch.exp(-(share * share.clamp(min=1e-12).log()).sum()))
 

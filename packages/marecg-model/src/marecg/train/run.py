@@ -34,6 +34,7 @@ from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, Watch
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.lightning_module import Pretraining
+from marecg.train.monitors import COLLAPSED
 from marecg.train.network import Network
 from marecg.train.peers import lost_peers, several_processes
 from marecg.train.provenance import provenance
@@ -163,8 +164,8 @@ def _run(
     """Train in a folder that is ours."""
     keep_freed()
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    monitors = Monitors(folder / "monitors.csv", config.train.monitor_every)
-    shown = [metrics, monitors, Tracking(metrics, monitors), Progress(metrics, watch)]
+    monitors = Monitors(folder / "monitors.csv")
+    shown = [metrics, monitors, Tracking(metrics), Progress(metrics, watch)]
     kept = Checkpoints(folder, config.train.checkpoint_every, stopping)
     trainer = _trainer(config, folder, [*shown, *callbacks, kept], loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
@@ -201,12 +202,20 @@ def _run(
             devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
         model.save_pretrained(folder / "model")
+        if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
+            logger.warning(
+                "%s: the run has collapsed: h_rhythm has an effective rank of %.1f, below %g, so records "
+                "look alike (monitors.csv); a lower train.lr or more records per step may help",
+                folder,
+                rank,
+                COLLAPSED,
+            )
     return Run(folder, steps, module.skipped_steps)
 
 
 def _refuse_without_labels(config: Config, corpus: Corpus) -> None:
     """Refuse to teach concepts where no record has one: the loss would be zero, and `predict` speak."""
-    taught = [name for name in ("gscl", "mpct") if getattr(config, name)]
+    taught = [name for name in ("gscl", "mpct", "labels") if name in config.objectives]
     if taught and not labels(corpus, config.sampling.without_codes).any():
         raise CorpusError(
             f"no record has a code that is read, of a leaf concept, for {' and '.join(taught)} to learn from",

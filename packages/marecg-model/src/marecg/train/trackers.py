@@ -22,7 +22,7 @@ from lightning.pytorch.utilities import rank_zero_only
 from ecg_ontology import replacing
 from marecg.corpus.batches import Batch
 from marecg.errors import OutputError, UsageError
-from marecg.train.callbacks import AfterStep, Metrics, Monitors
+from marecg.train.callbacks import AfterStep, Metrics
 from marecg.train.lightning_module import Pretraining
 
 logger = logging.getLogger(__name__)
@@ -82,9 +82,8 @@ def opened(
 class Tracking(AfterStep):
     """Hands each row of metrics.csv and monitors.csv on; a tracker that fails ends with a warning."""
 
-    def __init__(self, metrics: Metrics, monitors: Monitors) -> None:
+    def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
-        self.monitors = monitors
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Tell every tracker of the step."""
@@ -92,7 +91,7 @@ class Tracking(AfterStep):
             return
         step = trainer.global_step
         row = {name: value for name, value in self.metrics.latest.items() if name != "step"}
-        if self.monitors.due(step):
+        if module.looked_at(step):
             row |= {f"monitor/{name}": value for name, value in module.monitored.items()}
         for each in list(trainer.loggers):
             try:

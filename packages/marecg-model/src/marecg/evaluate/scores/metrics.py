@@ -11,6 +11,8 @@ from scipy.stats import rankdata
 from sklearn.metrics import average_precision_score
 
 Floats = NDArray[np.float64]
+RESAMPLES = 1000
+"""Of the test records, for an interval."""
 
 
 def scorable(y_MK: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -67,7 +69,7 @@ def interval(values_R: Floats) -> Interval:
 
 
 def resampled_macro_auc(
-    y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = 1000, seed: int = 0
+    y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, seed: int = 0
 ) -> Floats:
     """Macro AUC, mean over seeds, on resamples of the records (the bootstrap): float64 [R].
 

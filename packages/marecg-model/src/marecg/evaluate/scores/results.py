@@ -108,6 +108,9 @@ class Report(Frozen):
         notes: what is done otherwise than in MERL's code, by its protocol.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
         leak: None where it is unknown what the encoder was pretrained on.
+        rank: the effective rank of h_rhythm over the task's records (`marecg.train.monitors`); None of mere
+            features.
+        request: how it was asked (`request.Request.told`); empty in reports of before.
         remarks: what must be known of the encoder to read its rows.
     """
 
@@ -127,5 +130,7 @@ class Report(Frozen):
     data_sha256: str
     task_sha256: str
     leak: Leak | None
+    rank: float | None = None
+    request: str = ""
     remarks: tuple[str, ...] = ()
     cells: tuple[Cell, ...]

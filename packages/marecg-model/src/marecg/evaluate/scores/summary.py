@@ -3,13 +3,14 @@
 Shapes: M test records, K classes, S seeds, R resamples.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marecg.evaluate.scores.metrics import (
+    RESAMPLES,
     Floats,
     Interval,
     class_ap,
@@ -28,6 +29,15 @@ ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
 OWN = (ENCODER, WIDE, MEAN_H, ZERO_SHOT)
 """The methods that are read from a run's own encoder."""
+
+
+def judged_by(methods: Collection[str], wide: bool = False) -> str:
+    """The method that a run is compared by: its vector of a record, read without a pool that never learnt."""
+    if wide:
+        return WIDE
+    return MEAN_H if MEAN_H in methods else ENCODER
+
+
 RANDOM, RANDOM_WIDE = "random encoder", "random encoder, wide"
 """An encoder of the run's shape that has learnt nothing."""
 
@@ -38,17 +48,18 @@ def summarise(
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
     reference: str = ENCODER,
+    resamples: int = RESAMPLES,
 ) -> tuple[Cell, ...]:
     """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
 
-    The reference comes first.
+    The reference comes first. Intervals are over so many resamples of the records.
     """
     cells: list[Cell] = []
     resampled: dict[float, tuple[float, Floats]] = {}
     for method in sorted(trials, key=lambda name: name != reference):
         for fraction, group in groupby(trials[method], key=lambda trial: trial.fraction):
             drawn = list(group)
-            auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]))
+            auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]), resamples)
             if method == reference:
                 resampled[fraction] = (_mean_auc(y_MK, drawn), auc_R)
             versus = None

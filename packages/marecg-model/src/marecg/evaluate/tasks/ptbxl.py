@@ -18,12 +18,10 @@ from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks.definition import TaskDefinition
+from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
-    TEST,
-    TRAIN,
-    VAL,
     LabelTable,
     Recordings,
     Task,
@@ -36,7 +34,7 @@ from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
 
 SECONDS = 10
-FOLDS = "PTB-XL strat_fold: train 1–8, val 9, test 10"
+OFFICIAL = Folds.of("1-8,9,10")
 CLASS_OF: dict[str, Callable[[Statement], str | None]] = {
     "ptbxl-super": lambda statement: statement.superclass if statement.diagnostic else None,
     "ptbxl-sub": lambda statement: statement.subclass if statement.diagnostic else None,
@@ -53,7 +51,13 @@ TABLES = {
 """Per task, its name in MERL's tables."""
 
 
-def ptbxl_task(name: str, root: Path, splits: Path | None = None, by_position: bool = False) -> Task:
+def ptbxl_task(
+    name: str,
+    root: Path,
+    splits: Path | None = None,
+    by_position: bool = False,
+    folds: Folds = OFFICIAL,
+) -> Task:
     """Build one of the four tasks on the records under `root`.
 
     Args:
@@ -61,6 +65,7 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, by_position: b
         root: the folder of `ptbxl_database.csv` and `scp_statements.csv`, whose rules make the labels.
         splits: MERL's tables, to take labels and split from instead.
         by_position: see `read_split_tables`.
+        folds: which of the folds train, select and test, without such tables.
 
     Raises:
         CorpusError: a table is missing or damaged, or no record of the task is on disk.
@@ -68,14 +73,15 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, by_position: b
     entries = ptbxl.entries(root)
     recordings = _recordings(root, entries)
     if splits is None:
-        table, missing = _by_rule(name, root, entries), _missing(root, entries)
-        task = assemble(name, recordings, table, FOLDS, missing, zeroshot_concepts(name))
+        table, missing = _by_rule(name, root, entries, folds), _missing(root, entries)
+        described_as = f"PTB-XL strat_fold: {folds}"
+        task = assemble(name, recordings, table, described_as, missing, zeroshot_concepts(name))
     else:
         stem = f"ptbxl_{TABLES[name]}"
         folder = splits / "ptbxl" / TABLES[name]
         table = read_split_tables(folder, stem, "ecg_id", by_position=by_position)
-        folds = described(stem, by_position)
-        task = assemble(name, recordings, table, folds, concepts=zeroshot_concepts(name))
+        described_as = described(stem, by_position)
+        task = assemble(name, recordings, table, described_as, concepts=zeroshot_concepts(name))
     if not len(task.row_M):
         raise CorpusError(
             f"holds no record of the task {name}", where=root, remedy="Download records500 of PTB-XL"
@@ -83,7 +89,11 @@ def ptbxl_task(name: str, root: Path, splits: Path | None = None, by_position: b
     return task
 
 
-def _by_rule(name: str, root: Path, entries: list[Entry]) -> LabelTable:
+def _on_folds(name: str, root: Path, folds: Folds) -> Task:
+    return ptbxl_task(name, root, folds=folds)
+
+
+def _by_rule(name: str, root: Path, entries: list[Entry], folds: Folds) -> LabelTable:
     class_of = {
         statement.name: found.strip("_")
         for statement in ptbxl.statements(root).values()
@@ -96,7 +106,7 @@ def _by_rule(name: str, root: Path, entries: list[Entry]) -> LabelTable:
         classes=classes,
         ids=tuple(str(entry.ecg_id) for entry, _ in labelled),
         y_MK=multi_hot((present for _, present in labelled), classes),
-        split_M=np.array([{9: VAL, 10: TEST}.get(entry.fold, TRAIN) for entry, _ in labelled]),
+        split_M=np.array([folds.part(entry.fold) for entry, _ in labelled], np.str_),
     )
 
 
@@ -126,5 +136,12 @@ def _missing(root: Path, entries: list[Entry]) -> tuple[str, ...]:
 
 
 PTBXL_TASKS = tuple(
-    TaskDefinition(name, "ptbxl", partial(ptbxl_task, name), partial(ptbxl_task, name)) for name in CLASS_OF
+    TaskDefinition(
+        name,
+        "ptbxl",
+        partial(ptbxl_task, name),
+        partial(ptbxl_task, name),
+        partial(_on_folds, name),
+    )
+    for name in CLASS_OF
 )

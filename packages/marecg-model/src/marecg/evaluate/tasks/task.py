@@ -4,7 +4,7 @@ Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -85,6 +85,10 @@ class Task:
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
         """The same task on some of its records."""
         return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
+
+    def without(self, records: Collection[str]) -> "Task":
+        """The same task on all records but those."""
+        return self.only(np.array([self.recordings.ids[row] not in records for row in self.row_M], bool))
 
     @property
     def sha256(self) -> str:

@@ -1,8 +1,10 @@
 """Methods of others, one file each, on our encoder and corpus: docs/comparison.md lists them."""
 
+from marecg.objectives.comparators.astcl import AstclConfig
 from marecg.objectives.comparators.barlow import BarlowConfig
 from marecg.objectives.comparators.byol import ByolConfig
 from marecg.objectives.comparators.clocs import ClocsConfig
+from marecg.objectives.comparators.crt import CrtConfig
 from marecg.objectives.comparators.dino import DinoConfig
 from marecg.objectives.comparators.labels import LabelsConfig
 from marecg.objectives.comparators.mae import MaeConfig
@@ -24,6 +26,8 @@ COMPARATORS: dict[str, type[ObjectiveConfig]] = {
     "stmem": StmemConfig,
     "clocs": ClocsConfig,
     "tstcc": TstccConfig,
+    "astcl": AstclConfig,
+    "crt": CrtConfig,
     "labels": LabelsConfig,
 }
 """The values of each by the name that recipes have for it."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import chosen
+from marecg.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Views
@@ -28,6 +29,10 @@ class ClocsConfig(ObjectiveConfig):
     def build(self, parts: Parts) -> "Clocs":
         """Nothing but the loss: CLOCS contrasts what it keeps, without a projector."""
         return Clocs(self)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The halves stand in for the masked pass; the whole is looked at and not learnt from."""
+        return Flops(0, encoder_flops(shape))
 
 
 class Clocs(Objective):

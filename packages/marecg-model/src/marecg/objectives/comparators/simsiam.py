@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from torch import Tensor
-from torch.nn.functional import cosine_similarity
 
 from marecg.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
+from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.objective import Objective, Part, Parts
 from marecg.objectives.views import Views
 
@@ -42,14 +42,9 @@ class Simsiam(Objective):
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
-        """`simsiam`."""
+        """`simsiam`, the mean of eq. 1 both ways."""
         first_BK, second_BK = (
             self.projector(over_batch(views, seen.rhythm_BD)) for seen in self.settings.looks(views)
         )
-        there = simsiam_loss(self.predictor(first_BK), second_BK)
-        return {"simsiam": (there + simsiam_loss(self.predictor(second_BK), first_BK)) / 2}
-
-
-def simsiam_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:
-    """−cos between prediction and target (SimSiam eq. 1); no gradient goes into the target."""
-    return -cosine_similarity(predicted_BK, target_BK.detach(), dim=-1).mean()
+        there = minus_cosine(self.predictor(first_BK), second_BK)
+        return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}

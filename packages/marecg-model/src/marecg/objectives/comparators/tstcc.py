@@ -46,8 +46,9 @@ class TstccConfig(ObjectiveConfig):
         return Tstcc(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second view, and at most both again for their pasts."""
-        return Flops(3 * encoder_flops(shape), 0)
+        """The second view, and both again for their pasts: on average half of what is not predicted."""
+        past = max(1, round((1 - self.reach) * shape.context_patches / 2))
+        return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, past), 0)
 
 
 class Tstcc(Objective):

@@ -1,0 +1,181 @@
+"""The rows of an ablation: means over the seeds of a recipe, and how each stands against the first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from marecg.evaluate.ablate import FLOPS, Found
+from marecg.evaluate.cost import Cost, cost_of
+from marecg.evaluate.scores import predictions
+from marecg.evaluate.scores.metrics import Floats
+from marecg.evaluate.scores.predictions import Predictions, bootstrap
+from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.summary import OWN, judged_by, spread
+from marecg.evaluate.table import Column, Row, Value, measured_rows, merged
+
+
+def averaged(found: Sequence[Found]) -> list[Row]:
+    """The rows of `marecg.evaluate.table`, one per recipe and method: means over the recipe's runs.
+
+    Of several runs, `sd` is that over them (n − 1) and there is no interval. What doesn't depend on the run
+    stands as it was measured, and once.
+    """
+    rows = []
+    for recipe, folders in _runs(found).items():
+        runs = [
+            measured_rows(
+                (folder, report) for name, place, report in found if (name, place) == (recipe, folder)
+            )
+            for folder in folders
+        ]
+        for row in runs[0]:
+            alike = [each for run in runs for each in run if each.method == row.method]
+            values = {
+                column: _mean([each.values[column] for each in alike if column in each.values], row.method)
+                for column in row.values
+            }
+            ranks = [each.rank for each in alike if each.rank is not None]
+            rows.append(replace(row, group=recipe, values=values, rank=min(ranks, default=None)))
+    return sorted(merged(rows), key=lambda row: not row.group)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a recipe stands: one row, by the vector that it has of a record.
+
+    Attributes:
+        name: the recipe, as it was asked for.
+        flops: whether the arithmetic was made equal, and not the records.
+        runs: how many seeds.
+        means: by share, the macro AUC in percent averaged over tasks and runs.
+        differences: by task and share, its macro AUC minus that of the first recipe, with the interval of
+            paired resamples of the test records; of the first itself none.
+        cost: of all its runs together; None where a folder doesn't tell.
+        rank: the least effective rank of h_rhythm.
+        leaked: whether it was pretrained on records that judge it.
+    """
+
+    name: str
+    flops: bool
+    runs: int
+    means: dict[float, float]
+    differences: dict[Column, Difference]
+    cost: Cost | None
+    rank: float | None
+    leaked: bool
+
+    @property
+    def told_apart(self) -> tuple[int, int]:
+        """In how many cells the whole interval lies above the first recipe, and in how many below."""
+        found = self.differences.values()
+        return sum(one.low > 0 for one in found), sum(one.high < 0 for one in found)
+
+
+def standings(
+    found: Sequence[Found],
+    wide: bool = False,
+    resamples: int = 1000,
+    watch: Callable[[str], None] | None = None,
+) -> list[Standing]:
+    """Every recipe against the first, in their order.
+
+    Args:
+        found: what `ablate` returned.
+        wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
+            h_rhythm's pool).
+        resamples: of the test records.
+        watch: is told of each recipe as its turn comes.
+    """
+    rows = [row for row in averaged(found) if row.group]
+    runs = _runs(found)
+    kept = {name: _kept([one for one in found if one[0] == name], wide) for name in runs}
+    first = next(iter(runs))
+    standing = []
+    for name, folders in runs.items():
+        if watch:
+            watch(name)
+        own = [row for row in rows if row.group == name]
+        method = judged_by([row.method for row in own], wide)
+        row = next(row for row in own if row.method == method)
+        shares = sorted({share for _, share in row.values})
+        standing.append(
+            Standing(
+                name=name.removesuffix(FLOPS),
+                flops=name.endswith(FLOPS),
+                runs=len(folders),
+                means={
+                    share: float(
+                        np.mean([value.mean for (_, at), value in row.values.items() if at == share])
+                    )
+                    for share in shares
+                },
+                differences={} if name == first else _against(kept[name], kept[first], resamples),
+                cost=_together([cost_of(folder) for folder in folders]),
+                rank=row.rank,
+                leaked=any(value.leaked for value in row.values.values()),
+            )
+        )
+    return standing
+
+
+Kept = dict[Column, tuple[Predictions, Floats]]
+"""By task and share, the labels and the logits [S, M, K] of all runs of a recipe, one after the other."""
+
+
+def _kept(found: Sequence[Found], wide: bool) -> Kept:
+    cells: dict[Column, tuple[Predictions, list[Floats]]] = {}
+    for _, folder, report in found:
+        known = predictions.load(folder / "probe" / f"{report.task}-{report.protocol}.npz")
+        method = judged_by({name for name, _ in known.logits}, wide)
+        for (name, share), logits_SMK in known.logits.items():
+            if name == method:
+                cells.setdefault((report.task, share), (known, []))[1].append(logits_SMK)
+    return {column: (known, np.concatenate(logits)) for column, (known, logits) in cells.items()}
+
+
+def _against(one: Kept, other: Kept, resamples: int) -> dict[Column, Difference]:
+    return {
+        column: bootstrap(known.y_MK, logits_SMK, other[column][1], resamples)
+        for column, (known, logits_SMK) in one.items()
+        if column in other and known.ids == other[column][0].ids
+    }
+
+
+def _together(costs: Sequence[Cost | None]) -> Cost | None:
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        return None
+    seconds = [cost.seconds for cost in known if cost.seconds is not None]
+    return Cost(
+        sum(cost.records for cost in known),
+        sum(cost.flops for cost in known),
+        sum(seconds) if len(seconds) == len(known) else None,
+    )
+
+
+def _runs(found: Sequence[Found]) -> dict[str, list[Path]]:
+    """By recipe, its run folders."""
+    runs: dict[str, list[Path]] = {}
+    for name, folder, _ in found:
+        if folder not in runs.setdefault(name, []):
+            runs[name].append(folder)
+    return runs
+
+
+def _mean(values: Sequence[Value], method: str) -> Value:
+    first = values[0]
+    if len(values) == 1 or (method not in OWN and all(value == first for value in values)):
+        return first
+    over_runs = spread(np.array([value.mean for value in values]))
+    leaks = [value.leaked for value in values if value.leaked is not None]
+    seconds = [value.seconds for value in values if value.seconds is not None]
+    return replace(
+        first,
+        mean=over_runs.mean,
+        sd=over_runs.sd,
+        interval=None,
+        leaked=max(leaks, default=None),
+        seconds=sum(seconds) if seconds else None,
+    )

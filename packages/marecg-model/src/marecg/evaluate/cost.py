@@ -1,0 +1,41 @@
+"""What a finished run took, read from its folder."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from marecg.model.card import Provenance
+from marecg.recipe import Config
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What training took.
+
+    Attributes:
+        records: seen, each as often as it came.
+        flops: of all steps, by `marecg.model.flops`.
+        seconds: wall time, since the last resumption where there was one; None where nobody noted it.
+    """
+
+    records: int
+    flops: int
+    seconds: float | None
+
+
+def cost_of(run: Path) -> Cost | None:
+    """The cost of a run on one device; None where the folder doesn't tell."""
+    try:
+        config = Config.model_validate(
+            json.loads((run / "config.json").read_text(encoding="utf-8"))["config"],
+            context={"elsewhere": True},
+        )
+        noted = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["provenance"]
+        told = Provenance.model_validate(noted)
+    except (OSError, ValueError, KeyError, TypeError, ValidationError):
+        return None
+    devices = int((told.devices or "1").partition(" ")[0])
+    records = told.steps * config.train.batch_size * config.train.accumulate * devices
+    return Cost(records, records * config.step_flops(), told.seconds)

@@ -1,0 +1,201 @@
+"""CRT: Zhang et al., IEEE TNNLS 2023, arXiv:2205.09928.
+
+Self-Supervised Time Series Representation Learning via Cross Reconstruction Transformer.
+
+Shapes: B batch, T time patches, F patches of magnitude and as many of phase, N = T + 2F, K kept ones,
+C leads, P samples or bins per patch, L samples, D width, W width of the decoder.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize, pad
+
+from marecg.config import LEADS, ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.attention import init_linear
+from marecg.nn.heads import MLP, Predictor
+from marecg.objectives.narrow import NarrowConfig
+from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.views import Views
+
+DOMAINS = 3
+"""Time, magnitude and phase."""
+
+
+class CrtConfig(NarrowConfig):
+    """Dropped patches of a record and of its spectrum from those that are left (arXiv:2205.09928).
+
+    A patch goes with all its leads, so the encoder truly never meets it. The spectrum's patches are tokens
+    beside those of time while it learns; who uses the encoder gives it time alone, where CRT gives it both.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {
+        "time": "error at the patches of time",
+        "spectrum": "error at those of magnitude and phase",
+        "discrimination": "how alike different records' h_rhythm are",
+    }
+
+    least: float = chosen(0.3, "CRT's code: share of the patches that is dropped at first", ge=0, lt=1)
+    most: float = chosen(
+        0.8, "CRT's code: at last; in between it is the share of the run that is done", ge=0, lt=1
+    )
+    beta: float = chosen(1e-4, "CRT's code: weight of the instance discrimination", ge=0)
+    outputs: int = chosen(128, "CRT's code: the projection that is discriminated", gt=0)
+
+    def build(self, parts: Parts) -> "Crt":
+        """The spectrum's tokens, the decoder, and the projector."""
+        return Crt(self, parts)
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The kept patches of all domains in place of the masked pass, on average, and the decoder's."""
+        every = shape.context_patches + 2 * spectral_patches(shape)
+        kept = max(1, round((1 - self.mean_dropped) * every))
+        narrow = shape.model_copy(update={"width": self.width, "depth": self.depth})
+        return Flops(encoder_flops(shape, kept) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
+
+    def dropped(self, progress: float) -> float:
+        """The share that is dropped when so much of the run is done."""
+        return min(max(progress, self.least), self.most)
+
+    @property
+    def mean_dropped(self) -> float:
+        """That share, averaged over a run."""
+        least, most = self.least, max(self.least, self.most)
+        return least**2 + (most**2 - least**2) / 2 + most * (1 - most)
+
+
+class Crt(Objective):
+    """The encoder reads the kept patches of three domains, a decoder says all of them."""
+
+    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    settings: CrtConfig
+    progress: Tensor
+
+    def __init__(self, settings: CrtConfig, parts: Parts) -> None:
+        super().__init__(settings)
+        shape, width = parts.shape, parts.shape.width
+        self.shape = shape
+        self.patches = spectral_patches(shape)
+        every = shape.context_patches + 2 * self.patches
+        self.project = nn.ModuleList(nn.Linear(shape.patch, width, bias=False) for _ in range(DOMAINS - 1))
+        self.project.apply(init_linear)
+        self.place = nn.Parameter(torch.empty(2 * self.patches, 1, width))
+        self.lead = nn.Parameter(torch.empty(DOMAINS - 1, len(LEADS), width))
+        self.absent = nn.Parameter(torch.empty(DOMAINS, width))
+        for embedding in (self.place, self.lead, self.absent):
+            nn.init.trunc_normal_(embedding, std=0.02)
+        self.decoder = Predictor(
+            len(LEADS),
+            every,
+            width,
+            settings.width,
+            settings.depth,
+            settings.heads,
+            shape.mlp_ratio,
+            DOMAINS * shape.patch,
+        )
+        self.projector = MLP(width, width, settings.outputs)
+        self.register_buffer("progress", torch.zeros(()))
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`time`, `spectrum` and `discrimination`."""
+        patches, model = self.shape.context_patches, views.model
+        signal = views.signal
+        x_BTCP, real_BT = signal.x_BSCP[:, :patches], signal.real_BS[:, :patches]
+        wave_BCL = joined(x_BTCP, self.shape.stride)
+        spectral = [cut(x_BCf, self.shape.patch) for x_BCf in spectrum(wave_BCL)]
+        padding_BTC = ~real_BT[..., None].expand(x_BTCP.shape[:3])
+        tokens = [model.tokens(x_BTCP, padding_BTC, signal.scale)]
+        for domain, (project, x_BFCP) in enumerate(zip(self.project, spectral, strict=True)):
+            place_F1D = self.place[domain * self.patches : (domain + 1) * self.patches]
+            tokens.append(project(x_BFCP) + place_F1D + self.lead[domain])
+        z_BNCD = torch.cat(tokens, 1)
+        kept_BK, times = self._kept(len(z_BNCD), views.generator)
+        kept_BK = kept_BK.to(z_BNCD.device)
+        h_BKCD = model.encoder(_taken(z_BNCD, kept_BK))
+        rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, kept_BK[:, :times]))
+        predicted_BNCP = self._decoded(h_BKCD, kept_BK)
+        time, magnitude, phase = predicted_BNCP.split([patches, self.patches, self.patches], 1)
+        error_BT = (time - x_BTCP).square().mean((-1, -2))
+        return {
+            "time": (error_BT * real_BT).sum() / real_BT.sum().clamp(min=1),
+            "spectrum": ((magnitude - spectral[0]).square().mean() + (phase - spectral[1]).square().mean())
+            / 2,
+            "discrimination": discrimination_loss(views.all_ranks(self.projector(rhythm_BD))),
+        }
+
+    def total(self, named: Mapping[str, Tensor]) -> Tensor:
+        """The mean error of both halves, and β times the discrimination."""
+        return (named["time"] + named["spectrum"]) / 2 + self.settings.beta * named["discrimination"]
+
+    def after_step(self, model: nn.Module, step: int, total_steps: int) -> None:
+        """More is dropped as the run goes on."""
+        self.progress.fill_(step / max(1, total_steps))
+
+    def _kept(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
+        """Which places every record keeps, [B, K], in order; and how many of them are of time.
+
+        Magnitude and phase of a band are kept or dropped together.
+        """
+        share = self.settings.dropped(float(self.progress))
+        time, place = self.shape.context_patches, self.patches
+        time_BK = _drawn(batch, time, share, generator)
+        band_BK = _drawn(batch, place, share, generator)
+        return torch.cat([time_BK, time + band_BK, time + place + band_BK], 1), time_BK.shape[1]
+
+    def _decoded(self, h_BKCD: Tensor, kept_BK: Tensor) -> Tensor:
+        """What the decoder says of every place, [B, N, C, P], by the map of its domain."""
+        sizes = torch.tensor([self.shape.context_patches, self.patches, self.patches])
+        absent_ND = self.absent.repeat_interleave(sizes.to(self.absent.device), 0)
+        every_BNCD = absent_ND[None, :, None].expand(len(h_BKCD), -1, h_BKCD.shape[2], -1)
+        index_BKCD = kept_BK[..., None, None].expand_as(h_BKCD)
+        said_BNCp = self.decoder(every_BNCD.to(h_BKCD.dtype).scatter(1, index_BKCD, h_BKCD))
+        by_domain = said_BNCp.unflatten(-1, (DOMAINS, self.shape.patch)).split(sizes.tolist(), 1)
+        return torch.cat([part[..., domain, :] for domain, part in enumerate(by_domain)], 1)
+
+
+def spectral_patches(shape: ModelConfig) -> int:
+    """F: the patches that the bins of a context's spectrum fill, the last one with zeros."""
+    bins = shape.context_patches * shape.stride // 2 + 1
+    return -(-bins // shape.patch)
+
+
+def joined(x_BTCP: Tensor, stride: int) -> Tensor:
+    """The signal that patches were cut from, up to the last one's first stride, [B, C, L]."""
+    return x_BTCP[..., :stride].transpose(1, 2).flatten(2)
+
+
+def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
+    """Magnitude, as log(1 + |X|) of the orthonormal transform, and phase in half turns, [B, C, L/2 + 1]."""
+    found = torch.fft.rfft(wave_BCL.float(), norm="ortho")
+    return found.abs().log1p(), found.angle() / torch.pi
+
+
+def cut(x_BCf: Tensor, patch: int) -> Tensor:
+    """Bins in patches, the last one filled with zeros, [B, F, C, P]."""
+    missing = -x_BCf.shape[-1] % patch
+    return pad(x_BCf, (0, missing)).unflatten(-1, (-1, patch)).transpose(1, 2)
+
+
+def discrimination_loss(z_BK: Tensor) -> Tensor:
+    """The log of the mean exp of the cosines between different records: least where they point all ways."""
+    if len(z_BK) < 2:  # there is no other record
+        return z_BK.sum() * 0
+    z_BK = normalize(z_BK.float(), dim=-1)
+    itself = torch.eye(len(z_BK), dtype=torch.bool, device=z_BK.device)
+    cosines = (z_BK @ z_BK.T).masked_fill(itself, -torch.inf)
+    return cosines.flatten().logsumexp(0) - torch.tensor(float(len(z_BK) * (len(z_BK) - 1))).log()
+
+
+def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) -> Tensor:
+    """For each record the places that are kept, at least one, in ascending order, int64 [B, K]."""
+    kept = max(1, places - round(dropped * places))
+    draw_BN = torch.rand(batch, places, generator=generator, device=generator.device)
+    return draw_BN.argsort(1)[:, :kept].sort(1).values
+
+
+def _taken(z_BNCD: Tensor, kept_BK: Tensor) -> Tensor:
+    return z_BNCD.gather(1, kept_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))

@@ -1,0 +1,39 @@
+"""A corpus under another graph, without its signals being prepared again."""
+
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.relabel import relabelled
+from marecg.errors import CorpusError
+
+
+def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: Path, tmp_path: Path) -> None:
+    graph = ecg_ontology.perturb.flat(ecg_ontology.load())
+    graph.save(tmp_path / "flat.json")
+    prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "flat.json")
+    made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
+    for name in ("corpus.json", "index.parquet", "ontology.json", "report.json", "shards/00000.npy"):
+        assert (made.folder / name).read_bytes() == (tmp_path / "prepared" / name).read_bytes(), name
+
+
+def test_its_signals_are_the_same_files(corpus_folder: Path, tmp_path: Path) -> None:
+    graph = ecg_ontology.perturb.shuffled(ecg_ontology.load(), 0)
+    made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
+    for path in (made.folder / "shards").iterdir():
+        assert path.samefile(corpus_folder / "shards" / path.name)
+
+
+def test_it_is_made_once_and_another_graph_is_refused_in_its_place(
+    corpus_folder: Path, tmp_path: Path
+) -> None:
+    corpus, real = Corpus.open(corpus_folder), ecg_ontology.load()
+    made = relabelled(corpus, ecg_ontology.perturb.flat(real), tmp_path / "relabelled")
+    before = (made.folder / "index.parquet").stat().st_mtime_ns
+    relabelled(corpus, ecg_ontology.perturb.flat(real), tmp_path / "relabelled")
+    assert (made.folder / "index.parquet").stat().st_mtime_ns == before
+    with pytest.raises(CorpusError, match="of another graph"):
+        relabelled(corpus, ecg_ontology.perturb.shuffled(real, 0), tmp_path / "relabelled")
