@@ -17,7 +17,8 @@ WIDTH = 100
 def standings_text(standing: Sequence[Standing]) -> str:
     """What each recipe took, and where it differs from the first."""
     heads, lines = heads_and_lines(standing)
-    table = Table(heads[0])
+    table = Table()
+    table.add_column(heads[0], no_wrap=True)
     for head in heads[1:]:
         table.add_column(head, justify="right")
     for line in lines:

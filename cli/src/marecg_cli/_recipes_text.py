@@ -1,9 +1,12 @@
 """Recipes as a reader wants them: what makes each its own, and one whole with the source of every value."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marecg_cli._output import console
+
+if TYPE_CHECKING:
+    from marecg.recipes import Config
 
 Values = Mapping[str, Any]
 ABSENT = "not part of it"
@@ -81,3 +84,21 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
             absent = OPEN if "." in key else ABSENT
             table.add_row(key, absent if own[key] is None else str(own[key]), sources.get(key, ""))
         console().print(table)
+
+
+def print_costs(recipes: "Mapping[str, Config]", records: int, tflops: float) -> None:
+    """The arithmetic of each recipe's whole run on so many records, and how long it takes at that speed."""
+    from rich.table import Table
+
+    from marecg.evaluate.cost import expected
+
+    table = Table("recipe")
+    for head in ("records per step", "GFLOP per record", "PFLOP in all", f"hours at {tflops:g} TFLOP/s"):
+        table.add_column(head, justify="right")
+    for name, config in recipes.items():
+        cost = expected(config, records, tflops * 1e12)
+        step = config.train.batch_size * config.train.accumulate
+        seconds = cost.seconds or 0.0
+        told = (f"{step}", f"{config.step_flops() / 1e9:,.1f}", f"{cost.flops / 1e15:,.1f}")
+        table.add_row(name, *told, f"{seconds / 3600:,.2f}")
+    console().print(table)

@@ -14,7 +14,7 @@ import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._commands import one_of, the_one
-from marecg_cli._output import EXIT_FINDINGS, Format, message, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, message, result, result_json
 from marecg_cli._progress import passing, progress
 
 
@@ -124,19 +124,30 @@ def recipes(
         RecipeFormat, typer.Option("--format", help="How to print it; toml prints one, as train reads it.")
     ] = RecipeFormat.text,
     toml: Annotated[bool, typer.Option("--toml", help="The same as --format toml.")] = False,
+    cost: Annotated[
+        int | None,
+        typer.Option(metavar="RECORDS", help="Show what training each on so many records takes.", min=1),
+    ] = None,
+    speed: Annotated[float, typer.Option(help="TFLOP/s that are reached, for --cost.", min=0.001)] = 300.0,
 ) -> None:
     """Show what makes each recipe its own, or one of them as a whole, each value with its source.
 
     Example: marecg recipes c3
 
     Example: marecg recipes c3 --toml
+
+    Example: marecg recipes --cost 40721 --speed 300
     """
     from marecg.config import sources
     from marecg.objectives.registry import installed
     from marecg.recipe_toml import written
     from marecg.recipes import COMPARISON, RECIPES, Config, by_name
-    from marecg_cli._recipes_text import print_recipe, print_recipes
+    from marecg_cli._recipes_text import print_costs, print_recipe, print_recipes
 
+    if cost is not None:
+        chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
+        print_costs(chosen, cost, speed)
+        return
     if toml or format_ is RecipeFormat.toml:
         if recipe is None:
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --toml")

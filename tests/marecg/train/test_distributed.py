@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from marecg.overrides import override
-from marecg.recipes import Config
+from marecg.recipes import Config, by_name
 from marecg.train.run import train
 
 SCRIPT = """
@@ -29,7 +29,8 @@ peers.PATIENCE = timedelta(seconds=30)
 """
 SAME_VIEW_EVERYWHERE = """
 from marecg.ecg.augment import AUGMENTATIONS
-AUGMENTATIONS["rhythm-safe"] = lambda x_BCL, n_valid_B, fs, generator: 0.9 * x_BCL.roll(25, -1)
+for name in AUGMENTATIONS:
+    AUGMENTATIONS[name] = lambda x_BCL, n_valid_B, fs, generator: 0.9 * x_BCL.roll(25, -1)
 """
 
 
@@ -111,6 +112,29 @@ def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gr
         output, _ = rank.communicate(timeout=240)
         assert rank.returncode == 0, output
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["tiny-byol", "tiny-barlow", "tiny-simsiam", "tiny-moco", "tiny-astcl"])
+def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(
+    corpus_folder: Path, tmp_path: Path, recipe: str
+) -> None:
+    sizes = ["model.width=16", "model.depth=1", "model.heads=2", "train.max_steps=3", "train.accumulate=1"]
+    config = override(by_name(recipe), [*sizes, "train.precision=32-true"])
+    script = tmp_path / "script.py"
+    script.write_text(SAME_VIEW_EVERYWHERE + SCRIPT)
+    runs = {"one": ["train.batch_size=4"], "two": ["train.batch_size=2", "train.devices=2"]}
+    for name, layout in runs.items():
+        processes = "2" if name == "two" else "1"
+        flags = [
+            f"--nproc-per-node={processes}",
+            "--rdzv-backend=c10d",
+            f"--rdzv-endpoint=127.0.0.1:{free_port()}",
+        ]
+        rank = launch(override(config, layout), corpus_folder, tmp_path / name, script, *flags)
+        output, _ = rank.communicate(timeout=240)
+        assert rank.returncode == 0, output
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=2e-3)
 
 
 @pytest.mark.skipif(

@@ -52,7 +52,8 @@ def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Gener
     mean_BC1 = (x_BCL * real_B1L).sum(-1, keepdim=True) / real_B1L.sum(-1, keepdim=True)
     hertz_F = torch.fft.rfftfreq(x_BCL.shape[-1], 1 / fs, device=x_BCL.device)
     spectrum_BCF = torch.fft.rfft((x_BCL - mean_BC1) * real_B1L) * ((hertz_F >= low) & (hertz_F <= high))
-    return torch.fft.irfft(spectrum_BCF, x_BCL.shape[-1]) * real_B1L
+    passed_BCL: Tensor = torch.fft.irfft(spectrum_BCF, x_BCL.shape[-1])
+    return passed_BCL * real_B1L
 
 
 AUGMENTATIONS = {"rhythm-safe": rhythm_safe, "unconstrained": unconstrained, "denoised": denoised}

@@ -24,7 +24,7 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
-from marecg.recipes import Config, by_name
+from marecg.recipes import RECIPES, Config, by_name
 from marecg.train.callbacks import Watch
 from marecg.train.run import train
 
@@ -60,10 +60,11 @@ class Contender:
     @classmethod
     def named(cls, asked: str, settings: Sequence[str]) -> "Contender":
         """`RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
-        recipe, _, graph = asked.partition("@")
-        config = override(by_name(recipe), settings)
-        if not graph:
+        recipe, _, graph = asked.rpartition("@")
+        if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # an @ of a file's own
+            config = override(by_name(asked), settings)
             return cls(config.name, config)
+        config = override(by_name(recipe), settings)
         return cls(f"{config.name}@{Path(graph).stem}", config, Path(graph))
 
     def seeded(self, seed: int, out: Path) -> tuple["Contender", Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from marecg.evaluate.budget import records_of
 from marecg.model.card import Provenance
 from marecg.recipe import Config
 
@@ -23,6 +24,13 @@ class Cost:
     records: int
     flops: int
     seconds: float | None
+
+
+def expected(config: Config, corpus: int, speed: float) -> Cost:
+    """What a recipe will take on a corpus of so many records, at so many FLOPs in a second."""
+    records = records_of(config, corpus)
+    flops = records * config.step_flops()
+    return Cost(records, flops, flops / speed)
 
 
 def cost_of(run: Path) -> Cost | None:

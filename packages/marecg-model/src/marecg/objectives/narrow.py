@@ -11,7 +11,7 @@ from marecg.objectives.objective import ObjectiveConfig
 class NarrowConfig(ObjectiveConfig):
     """The values of an objective that has a transformer of its own."""
 
-    width: int = chosen(384, "half the encoder's, as in MAE, ST-MEM and I-JEPA", gt=0)
+    width: int = chosen(384, "half the encoder's, as in MAE and I-JEPA", gt=0)
     depth: int = chosen(4, "as in ST-MEM; I-JEPA has 6 to 12 at twice our width", gt=0)
     heads: int = chosen(6, "64 wide each", gt=0)
 

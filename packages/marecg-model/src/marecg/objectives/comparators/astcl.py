@@ -121,7 +121,7 @@ def adversarial_loss(noisy_B: Tensor, clear_B: Tensor) -> Tensor:
 
 def reversed_gradient(h_BD: Tensor, strength: float) -> Tensor:
     """The same values, whose gradient goes back with the other sign (Ganin et al. 2016, arXiv:1505.07818)."""
-    return _Reversed.apply(h_BD, strength)  # type: ignore[no-any-return]
+    return _Reversed.apply(h_BD, strength)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Reversed(torch.autograd.Function):

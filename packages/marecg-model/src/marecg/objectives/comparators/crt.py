@@ -118,7 +118,7 @@ class Crt(Objective):
         h_BKCD = model.encoder(_taken(z_BNCD, kept_BK))
         rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, kept_BK[:, :times]))
         predicted_BNCP = self._decoded(h_BKCD, kept_BK)
-        time, magnitude, phase = predicted_BNCP.split([patches, self.patches, self.patches], 1)
+        time, magnitude, phase = torch.split(predicted_BNCP, [patches, self.patches, self.patches], 1)
         error_BT = (time - x_BTCP).square().mean((-1, -2))
         return {
             "time": (error_BT * real_BT).sum() / real_BT.sum().clamp(min=1),
@@ -177,7 +177,8 @@ def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
 def cut(x_BCf: Tensor, patch: int) -> Tensor:
     """Bins in patches, the last one filled with zeros, [B, F, C, P]."""
     missing = -x_BCf.shape[-1] % patch
-    return pad(x_BCf, (0, missing)).unflatten(-1, (-1, patch)).transpose(1, 2)
+    filled_BCf = pad(x_BCf, (0, missing))
+    return filled_BCf.reshape(*filled_BCf.shape[:2], -1, patch).transpose(1, 2)
 
 
 def discrimination_loss(z_BK: Tensor) -> Tensor:

@@ -1,0 +1,63 @@
+"""What an ablation prints beside the probe's table."""
+
+import json
+
+import pytest
+
+from marecg.evaluate.averages import Standing
+from marecg.evaluate.cost import Cost
+from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.table import MEASURED, Row, Value
+from marecg_cli._ablation_text import ablation_json, standings_text
+from marecg_cli._recipes_text import print_costs
+
+BETTER = Difference(mean=0.03, low=0.01, high=0.05, p=0.01)
+ALIKE = Difference(mean=0.01, low=-0.02, high=0.04, p=0.6)
+CELLS = {("ptbxl-super", 0.1): BETTER, ("ptbxl-super", 1.0): ALIKE}
+FIRST = Standing("c1", False, 2, {0.1: 70.0, 1.0: 80.0}, {}, Cost(9600, 4 * 10**12, 80.0), 9.5, False)
+SECOND = Standing("c2", False, 2, {0.1: 73.0, 1.0: 81.0}, CELLS, Cost(9600, 9 * 10**12, None), 1.5, True)
+CUT = Standing("c2", True, 2, {0.1: 72.0, 1.0: 80.5}, CELLS, Cost(4200, 4 * 10**12, 70.0), 8.0, True)
+
+
+def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is_told_apart() -> None:
+    text = standings_text([FIRST, SECOND, CUT])
+    words = " ".join(text.split())
+    assert "c1 │ 2 │ 70.0 │ – │ 80.0 │ – │ – │ 4,800 │ 2.00 │ 40 │ 9.5" in words
+    assert "c2† (collapsed) │" in words
+    assert "73.0 │ 72.0 │ 81.0 │ 80.5 │ 1 / 0" in words
+    assert "can't be told apart" in words
+
+
+def test_machines_get_every_number() -> None:
+    row = Row(MEASURED, "c2", "encoder", {("ptbxl-super", 1.0): Value(81.0, sd=1.0)}, rank=1.5)
+    told = json.loads(json.dumps(ablation_json([row], [FIRST, SECOND])))
+    assert told["cells"] == [
+        {
+            "recipe": "c2",
+            "method": "encoder",
+            "task": "ptbxl-super",
+            "fraction": 1.0,
+            "macro_auc": 0.81,
+            "sd": 0.01,
+            "leaked_records": 0,
+            "collapsed": True,
+        }
+    ]
+    second = told["recipes"][1]
+    assert (second["records"], second["flops"], second["seconds"]) == (9600, 9 * 10**12, None)
+    assert second["versus_first"][0] == {
+        "task": "ptbxl-super",
+        "fraction": 0.1,
+        **BETTER.model_dump(),
+    }
+
+
+def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from marecg.recipes import c1
+
+    print_costs({"c1": c1()}, 1000, 300.0)
+    steps = -(-100 * 1000 // 32)
+    hours = steps * 32 * c1().step_flops() / 300e12 / 3600
+    assert f"{hours:.2f}" in capsys.readouterr().out
