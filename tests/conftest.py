@@ -31,6 +31,24 @@ def realdata() -> Path:
     return path
 
 
+HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """A shell starts its background jobs deaf to Ctrl-C, and with them the tests that raise one."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_they_were() -> Iterator[None]:
+    """No test leaves a handler behind, which would swallow the signal that a later one raises."""
+    before = [signal.getsignal(number) for number in HEARD]
+    yield
+    assert [signal.getsignal(number) for number in HEARD] == before
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[[Callable[..., BaseHTTPRequestHandler]], str]]:
     """A function that starts a web server on this machine, for as long as the test runs; its address."""

@@ -1,6 +1,7 @@
 """A full disk, a folder in the way, Ctrl-C: one line, nothing half-written, and the same command goes on."""
 
 import resource
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -84,7 +85,7 @@ def test_an_interrupted_preparation_says_so_and_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(module, "_write_shard", interrupted)
     assert end(capsys, "prepare", records, "--out", tmp_path / "corpus", "--jobs", 1) == (130, "interrupted")

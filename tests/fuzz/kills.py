@@ -79,6 +79,7 @@ def start(argv: Sequence[str]) -> int:
     if pid:
         return pid
     code = 1
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)

@@ -182,7 +182,10 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
             assert "another process gave no sign for 30 s, or is gone" in said
         else:
             step = int(sorted((tmp_path / "run/checkpoints").iterdir())[-1].stem.removeprefix("step-"))
-            assert f"stopped at step {step}; the same command goes on" in said
+            _, said_too = ranks[1].communicate(timeout=120)
+            for each in (said, said_too):
+                assert f"stopped at step {step}; the same command goes on" in each
+            assert not (tmp_path / "run/model").exists()
     finally:
         for rank in ranks:
             rank.kill()

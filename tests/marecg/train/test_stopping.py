@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from lightning.pytorch.strategies import SingleDeviceStrategy
 
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
@@ -114,6 +115,35 @@ def test_a_signal_before_the_first_step_loses_nothing(
         train(micro, corpus_folder, tmp_path / "run")
     monkeypatch.undo()
     train(micro, corpus_folder, tmp_path / "run")
+    assert files(tmp_path / "run") == files(unbroken)
+
+
+def test_a_signal_to_another_process_of_the_run_ends_this_one_too_and_leaves_no_model(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reduce(self: Any, tensor: torch.Tensor, *args: Any, reduce_op: str = "mean") -> torch.Tensor:
+        return tensor.clamp(min=signal.SIGTERM) if reduce_op == "max" else tensor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SingleDeviceStrategy, "reduce", reduce)
+        with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on") as stopped:
+            train(micro, corpus_folder, tmp_path / "run")
+    assert stopped.value.signal == signal.SIGTERM
+    assert not (tmp_path / "run/model").exists()
+    train(micro, corpus_folder, tmp_path / "run")
+    assert files(tmp_path / "run") == files(unbroken)
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, at_step: Any
+) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        at_step(3, lambda: signal.raise_signal(signal.SIGINT))
+        train(micro, corpus_folder, tmp_path / "run")
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert files(tmp_path / "run") == files(unbroken)
 
 

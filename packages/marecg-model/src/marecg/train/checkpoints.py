@@ -49,7 +49,10 @@ class Checkpoints(AfterStep, Checkpoint):
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save after the step that is due."""
         step = trainer.global_step
-        stop = trainer.strategy.reduce_boolean_decision(self.stopping.signal is not None, all=False)
+        # What any rank was asked, all were: one that ended as if it were complete would export its model.
+        asked = torch.tensor(self.stopping.signal or 0, device=trainer.strategy.root_device)
+        self.stopping.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
+        stop = self.stopping.signal is not None
         if step % self.every == 0 or step == module.total_steps or stop:
             self._save(trainer, step)
         if stop:

@@ -183,8 +183,7 @@ def _run(
             weights_only=True,
         )
     if stopping.signal is not None and module.global_step < steps:
-        last = newest(folder)
-        raise StoppedError(stopping.signal, step_of(last) if last else 0, where=folder)
+        raise StoppedError(stopping.signal, module.global_step, where=folder)
     if module.non_finite_in_a_row:
         raise module.diverged(steps)
     already = checkpoint is not None and step_of(checkpoint) == steps and (folder / "model").is_dir()

@@ -19,17 +19,22 @@ class Stopping:
     """Whether a signal asked the run to end.
 
     Attributes:
-        signal: which one; None while there was none.
+        signal: which one, of this process or of another of the run; None while there was none.
     """
 
     def __init__(self) -> None:
         self.signal: int | None = None
         self._asked = 0.0
+        self._heard: list[signal.Signals] = []
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take note of signals instead of dying of them; afterwards they do what they did before."""
+        """Take note of signals instead of dying of them; afterwards they do what they did before.
+
+        One that is ignored stays so: a shell's background job shall not hear the Ctrl-C meant for another.
+        """
         before = {number: signal.getsignal(number) for number in SIGNALS}
+        self._heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
         self.listen()
         try:
             yield
@@ -41,7 +46,7 @@ class Stopping:
     def listen(self) -> None:
         """Install the handlers; Python lets none but the main thread do that."""
         if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
+            for number in self._heard:
                 signal.signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
