@@ -181,9 +181,10 @@ def prepare(
             codes=table,
             ontology=ontology,
         )
-    compared = reconcile(statistics(out)) if wanted is Selection.paper else []
+    compared = reconcile(statistics(out)) if wanted is Selection.paper else ()
     if format_ is Format.json:
-        result_json(account.as_json() | ({"reconciliation": compared} if compared else {}))
+        rows = [each.model_dump() for each in compared]
+        result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
         return
     print_accounts(account, account.sources)
     print_comparison(compared)
@@ -231,10 +232,10 @@ def audit(
 
     found = audit(data, against, passing)
     if format_ is Format.json:
-        result_json(found)
+        result_json(found.model_dump(mode="json"))
     else:
         print_audit(found)
-    if found["leaking"]:
+    if found.leaking:
         raise typer.Exit(EXIT_FINDINGS)
 
 

@@ -5,13 +5,14 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from marecg_cli._output import console, message, printable, result
 
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
-    from marecg.corpus.statistics import Statistics
+    from marecg.corpus.audit import Audit
+    from marecg.corpus.statistics import Compared, Statistics
 
 NAMED = 20
 """Records named one by one; of the others, how many there are."""
@@ -46,9 +47,9 @@ def print_accounts(
     print_table("Records", headings, rows)
 
 
-def print_comparison(compared: Sequence[Mapping[str, Any]]) -> None:
+def print_comparison(compared: "Sequence[Compared]") -> None:
     """The rows of `statistics.reconcile`, if there are any."""
-    rows = {row["what"]: (row["paper"], row["found"], row["why"]) for row in compared}
+    rows = {each.what: (each.paper, each.found, each.why) for each in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
 
@@ -101,23 +102,22 @@ def print_statistics(found: "Statistics") -> None:
     print_table("The corpus", ("what", "value"), rows)
 
 
-def print_audit(found: Mapping[str, Any]) -> None:
+def print_audit(found: "Audit") -> None:
     """What `audit.audit` found: counts and vocabularies as a result, the records as messages."""
-    title = f"{found['records']} corpus records against {found['evaluation_records']} evaluation records"
-    rows = {words: (len(found[key]),) for key, words in LEAKS.items()}
-    rows["any of these"] = (len(found["leaking"]),)
+    title = f"{found.records} corpus records against {found.evaluation_records} evaluation records"
+    rows = {words: (len(getattr(found, key)),) for key, words in LEAKS.items()}
+    rows["any of these"] = (len(found.leaking),)
     print_table(title, ("corpus records with", "records"), rows)
-    for what in ("codes", "leaves"):
-        seen = found[what]
-        counts = f"{seen['corpus']} in the corpus, {seen['evaluation']} in the evaluation set"
-        result(f"{what}: {counts}, {len(seen['shared'])} in both")
+    for what, seen in (("codes", found.codes), ("leaves", found.leaves)):
+        counts = f"{seen.corpus} in the corpus, {seen.evaluation} in the evaluation set"
+        result(f"{what}: {counts}, {len(seen.shared)} in both")
     named = {
-        words: {pair if isinstance(pair, str) else pair[0] for pair in found[key]}
+        words: {pair if isinstance(pair, str) else pair[0] for pair in getattr(found, key)}
         for key, words in LEAKS.items()
     }
     lines = [
         f"{record}: {', '.join(words for words, records in named.items() if record in records)}"
-        for record in found["leaking"]
+        for record in found.leaking
     ]
     _tell("leaking", lines, "with --format json")
 

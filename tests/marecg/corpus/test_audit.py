@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from marecg.corpus.audit import audit, identity
+from marecg.corpus.audit import Audit, Overlap, audit, identity
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError
 
@@ -24,7 +23,7 @@ def heart(seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def found(tmp_path: Path, write_record: Write) -> dict[str, Any]:
+def found(tmp_path: Path, write_record: Write) -> Audit:
     """PTB-XL has ids 7 and 8 of patient 1, and 9 (not on disk) too; the corpus has copies and strangers."""
     release, pretraining = tmp_path / "ptbxl", tmp_path / "cinc" / "ptb-xl"
     write_record(release / "records500", "00007_hr", heart(7))
@@ -44,40 +43,40 @@ def found(tmp_path: Path, write_record: Write) -> dict[str, Any]:
     return audit(tmp_path / "corpus", [release])
 
 
-def test_the_same_record_is_found_under_the_name_the_challenge_gave_it(found: dict[str, Any]) -> None:
-    assert found["shared_ids"] == [["cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"]]
+def test_the_same_record_is_found_under_the_name_the_challenge_gave_it(found: Audit) -> None:
+    assert found.shared_ids == (("cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"),)
 
 
-def test_a_bit_identical_signal_is_found_whatever_its_gain_and_format(found: dict[str, Any]) -> None:
-    assert found["identical"] == found["shared_ids"]
+def test_a_bit_identical_signal_is_found_whatever_its_gain_and_format(found: Audit) -> None:
+    assert found.identical == found.shared_ids
 
 
-def test_another_recording_of_the_same_patient_is_found(found: dict[str, Any]) -> None:
-    assert found["shared_patients"] == ["cinc/ptb-xl/HR00007.hea", "cinc/ptb-xl/HR00009.hea"]
+def test_another_recording_of_the_same_patient_is_found(found: Audit) -> None:
+    assert found.shared_patients == ("cinc/ptb-xl/HR00007.hea", "cinc/ptb-xl/HR00009.hea")
 
 
-def test_a_rescaled_and_noisy_copy_is_found_as_similar(found: dict[str, Any]) -> None:
-    assert [pair[:2] for pair in found["similar"]] == [
-        ["cinc/georgia/E00001.hea", "ptbxl/records500/00008_hr.hea"],
-        ["cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"],
+def test_a_rescaled_and_noisy_copy_is_found_as_similar(found: Audit) -> None:
+    assert [pair[:2] for pair in found.similar] == [
+        ("cinc/georgia/E00001.hea", "ptbxl/records500/00008_hr.hea"),
+        ("cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"),
     ]
 
 
 def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(
-    found: dict[str, Any],
+    found: Audit,
 ) -> None:
-    assert "cinc/ptb-xl/HR00010.hea" in found["same_dataset"]
-    assert "cinc/ptb-xl/HR00010.hea" in found["leaking"]
+    assert "cinc/ptb-xl/HR00010.hea" in found.same_dataset
+    assert "cinc/ptb-xl/HR00010.hea" in found.leaking
 
 
-def test_a_stranger_does_not_leak(found: dict[str, Any]) -> None:
-    assert "cinc/georgia/E00002.hea" not in found["leaking"]
-    assert len(found["leaking"]) == 4
+def test_a_stranger_does_not_leak(found: Audit) -> None:
+    assert "cinc/georgia/E00002.hea" not in found.leaking
+    assert len(found.leaking) == 4
 
 
-def test_the_vocabularies_are_compared(found: dict[str, Any]) -> None:
-    assert found["codes"] == {"corpus": 1, "evaluation": 1, "shared": [], "only_in_evaluation": ["scp:NORM"]}
-    assert found["leaves"] == {"corpus": 1, "evaluation": 1, "shared": ["NSR"], "only_in_evaluation": []}
+def test_the_vocabularies_are_compared(found: Audit) -> None:
+    assert found.codes == Overlap(corpus=1, evaluation=1, shared=(), only_in_evaluation=("scp:NORM",))
+    assert found.leaves == Overlap(corpus=1, evaluation=1, shared=("NSR",), only_in_evaluation=())
 
 
 def test_identities_hold_across_releases() -> None:

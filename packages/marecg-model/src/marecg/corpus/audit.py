@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.config import CorpusConfig
+from marecg.config import CorpusConfig, Frozen
 from marecg.corpus import index
 from marecg.corpus.prepare_record import signal_hash, windowed
 from marecg.corpus.prepared import Corpus
@@ -33,6 +33,43 @@ _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
 _PTBXL_IN_CINC = re.compile(r"HR(\d{5})")
 _STEP = 20
 _BLOCK = 1024
+
+
+class Overlap(Frozen):
+    """How many names each side has, those in both, and those that the corpus lacks."""
+
+    corpus: int
+    evaluation: int
+    shared: tuple[str, ...]
+    only_in_evaluation: tuple[str, ...]
+
+
+class Audit(Frozen):
+    """What `audit` found, key by key as `--format json` prints it.
+
+    Attributes:
+        records: of the corpus.
+        evaluation_records: of the evaluation sources, as far as they can be read.
+        shared_ids: pairs (corpus record, evaluation record) of one identity.
+        shared_patients: corpus records of a patient of the evaluation set.
+        same_dataset: corpus records of PTB-XL or CPSC2018, whether this copy of it has them or not.
+        identical: pairs whose windows are the same bit for bit.
+        similar: pairs whose windows correlate, with their correlation.
+        codes: the codes of either side.
+        leaves: the leaves that those stand for.
+        leaking: every corpus record that one of the lists names.
+    """
+
+    records: int
+    evaluation_records: int
+    shared_ids: tuple[tuple[str, str], ...]
+    shared_patients: tuple[str, ...]
+    same_dataset: tuple[str, ...]
+    identical: tuple[tuple[str, str], ...]
+    similar: tuple[tuple[str, str, float], ...]
+    codes: Overlap
+    leaves: Overlap
+    leaking: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -58,20 +95,13 @@ def _unwatched(steps: Sequence[T], what: str) -> Iterable[T]:
     return steps
 
 
-def audit(folder: str | Path, against: Sequence[str | Path], watch: Watch = _unwatched) -> dict[str, Any]:
+def audit(folder: str | Path, against: Sequence[str | Path], watch: Watch = _unwatched) -> Audit:
     """Look for the records of evaluation sources in a prepared corpus.
 
     Args:
         folder: the corpus.
         against: folders of evaluation records: PTB-XL releases or WFDB records in CinC style.
         watch: sees the evaluation records, then blocks of the corpus, go by.
-
-    Returns:
-        JSON-ready: `records` and `evaluation_records` (how many there are), pairs (corpus record, evaluation
-        record) under `shared_ids`, `identical` and `similar` (with their correlation), corpus records under
-        `shared_patients` and `same_dataset` (of PTB-XL or CPSC2018, whether this copy of it has them or
-        not), `codes` and `leaves` (of either side, and their overlap), and `leaking`: every corpus record
-        that one of the lists names.
 
     Raises:
         CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
@@ -86,29 +116,31 @@ def audit(folder: str | Path, against: Sequence[str | Path], watch: Watch = _unw
     identities = [identity(row["id"], row["source"]) for row in rows]
     datasets = {dataset_of(who) for who in evaluated.identities} - {""}
     theirs = set(evaluated.patients) - {None}
-    found: dict[str, list[Any]] = {
-        "shared_ids": _pairs(names, identities, evaluated.names, evaluated.identities),
-        "shared_patients": [
-            name
-            for name, who, row in zip(names, identities, rows, strict=True)
-            if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
-        ],
-        "same_dataset": [
-            name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
-        ],
-        "identical": _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes),
-        "similar": _similar(corpus, names, evaluated, watch),
-    }
-    leaking = {pair if isinstance(pair, str) else pair[0] for pairs in found.values() for pair in pairs}
+    shared_ids = _pairs(names, identities, evaluated.names, evaluated.identities)
+    shared_patients = tuple(
+        name
+        for name, who, row in zip(names, identities, rows, strict=True)
+        if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
+    )
+    same_dataset = tuple(
+        name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
+    )
+    identical = _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes)
+    similar = _similar(corpus, names, evaluated, watch)
+    in_pairs = [pair[0] for pair in (*shared_ids, *identical)] + [name for name, _, _ in similar]
     ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
-    return {
-        "records": len(corpus),
-        "evaluation_records": len(evaluated.names),
-        **found,
-        "codes": _overlap(ours, evaluated.codes),
-        "leaves": _overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
-        "leaking": sorted(leaking),
-    }
+    return Audit(
+        records=len(corpus),
+        evaluation_records=len(evaluated.names),
+        shared_ids=shared_ids,
+        shared_patients=shared_patients,
+        same_dataset=same_dataset,
+        identical=identical,
+        similar=similar,
+        codes=_overlap(ours, evaluated.codes),
+        leaves=_overlap(_leaves(ours, ontology), _leaves(evaluated.codes, ontology)),
+        leaking=tuple(sorted({*shared_patients, *same_dataset, *in_pairs})),
+    )
 
 
 def identity(name: str, source: str) -> str:
@@ -186,10 +218,12 @@ def ptbxl_patients(roots: Iterable[Path]) -> dict[str, str | None]:
     return {f"ptbxl/{row.ecg_id:05d}": patient_of(ptbxl.SOURCE, row.patient) for row in rows}
 
 
-def _pairs(ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]) -> list[list[str]]:
+def _pairs(
+    ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]
+) -> tuple[tuple[str, str], ...]:
     """Names whose keys are equal."""
     known = dict(zip(their_keys, theirs, strict=True))
-    return [[name, known[key]] for name, key in zip(ours, our_keys, strict=True) if key in known]
+    return tuple((name, known[key]) for name, key in zip(ours, our_keys, strict=True) if key in known)
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
@@ -197,23 +231,25 @@ def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
     return {ontology.nodes[leaf].abbr for route in ontology.routes(sorted(codes)) for leaf in route.leaves}
 
 
-def _overlap(ours: set[str], theirs: set[str]) -> dict[str, Any]:
-    return {
-        "corpus": len(ours),
-        "evaluation": len(theirs),
-        "shared": sorted(ours & theirs),
-        "only_in_evaluation": sorted(theirs - ours),
-    }
+def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
+    return Overlap(
+        corpus=len(ours),
+        evaluation=len(theirs),
+        shared=tuple(sorted(ours & theirs)),
+        only_in_evaluation=tuple(sorted(theirs - ours)),
+    )
 
 
-def _similar(corpus: Corpus, names: list[str], evaluated: Evaluated, watch: Watch) -> list[list[Any]]:
+def _similar(
+    corpus: Corpus, names: list[str], evaluated: Evaluated, watch: Watch
+) -> tuple[tuple[str, str, float], ...]:
     """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
-    found: list[list[Any]] = []
+    found: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in watch(blocks, f"blocks of {_BLOCK:,} corpus records"):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
         prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
         alike_MK = prints_MF @ evaluated.prints_KF.T
         for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
-            found.append([names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)])
-    return found
+            found.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
+    return tuple(found)

@@ -201,21 +201,23 @@ HISTOGRAM = {"1": 181, "2": 29_203, "3": 5_805, "4": 3_066, "5": 1_513, "6": 635
 UNIQUE_CODES, MEAN_CODES, MEDIAN_CODES = 142, 2.51, 2.0
 
 
-def reconcile(statistics: Statistics) -> list[dict[str, Any]]:
-    """Set a corpus beside the paper's, line by line.
+class Compared(Frozen):
+    """A number of the paper's corpus beside the one found, and why they differ; empty where nobody knows."""
 
-    Args:
-        statistics: from `statistics`.
+    what: str
+    paper: int | float
+    found: int | float
+    why: str
 
-    Returns:
-        Rows of `what`, `paper`, `found` and `why` (empty where both agree or nothing is known).
-    """
+
+def reconcile(statistics: Statistics) -> tuple[Compared, ...]:
+    """Set a corpus, as `statistics` describes it, beside the paper's, line by line."""
     sources = [_source(name, statistics.sources.get(name)) for name in COLLECTIONS]
     total = _row("records, total", sum(KEPT.values()), statistics.kept, "")
     per_record = statistics.codes_per_record
     mean, middle = per_record.mean, per_record.median
     histogram = _grouped(per_record.histogram)
-    return [
+    return (
         *sources,
         total,
         *(_row(_with_codes(n), count, histogram.pop(n, 0), "") for n, count in HISTOGRAM.items()),
@@ -223,13 +225,13 @@ def reconcile(statistics: Statistics) -> list[dict[str, Any]]:
         _row("unique codes", UNIQUE_CODES, statistics.codes.unique, _UNIQUE),
         _row("codes per record, mean", MEAN_CODES, 0 if mean is None else round(mean, 2), ""),
         _row("codes per record, median", MEDIAN_CODES, 0 if middle is None else middle, ""),
-    ]
+    )
 
 
 _UNIQUE = "the official Dx map has 133 codes, of which 110 occur in these three sources"
 
 
-def _source(name: str, account: Account | None) -> dict[str, Any]:
+def _source(name: str, account: Account | None) -> Compared:
     found, kept = (account.found, account.kept) if account else (0, 0)
     reasons = []
     if found < PUBLISHED[name]:
@@ -245,8 +247,8 @@ def _with_codes(number: str) -> str:
     return f"records with {number} {'code' if number == '1' else 'codes'}"
 
 
-def _row(what: str, paper: float, found: float, why: str) -> dict[str, Any]:
-    return {"what": what, "paper": paper, "found": found, "why": "" if paper == found else why}
+def _row(what: str, paper: float, found: float, why: str) -> Compared:
+    return Compared(what=what, paper=paper, found=found, why="" if paper == found else why)
 
 
 def _grouped(histogram: dict[str, int]) -> dict[str, int]:
