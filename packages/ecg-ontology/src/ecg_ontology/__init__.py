@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from ecg_ontology.domains import draft_from_networkx
     from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, Header, RoutingRow
     from ecg_ontology.draw import draw_distances, draw_graph, family_colours
+    from ecg_ontology.dx import (
+        CPSC_LABELS,
+        NO_DIAGNOSIS,
+        Diagnoses,
+        diagnoses,
+        header_comments,
+        header_lines,
+    )
     from ecg_ontology.errors import (
         EcgError,
         InputError,
@@ -78,6 +86,7 @@ _HOMES = {
     "corpora": ("Corpus", "corpus_of", "read_corpus"),
     "coverage": ("Coverage", "coverage_of"),
     "diff": ("Difference", "compare"),
+    "dx": ("CPSC_LABELS", "NO_DIAGNOSIS", "Diagnoses", "diagnoses", "header_comments", "header_lines"),
     "drafts": ("Draft", "DraftConcept", "DraftRelation", "Erratum", "Header", "RoutingRow"),
     "domains": ("draft_from_networkx",),
     "draw": ("draw_distances", "draw_graph", "family_colours"),
@@ -105,6 +114,8 @@ _MODULES = ("listings", "owl", "perturb", "reports")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CPSC_LABELS",
+    "NO_DIAGNOSIS",
     "Branch",
     "Candidate",
     "CodeTable",
@@ -114,6 +125,7 @@ __all__ = [
     "Corpus",
     "Coverage",
     "Decision",
+    "Diagnoses",
     "Difference",
     "Draft",
     "DraftConcept",
@@ -149,6 +161,7 @@ __all__ = [
     "corpus_of",
     "coverage_of",
     "decision_counts",
+    "diagnoses",
     "difference_text",
     "draft_from_networkx",
     "draw_distances",
@@ -159,6 +172,8 @@ __all__ = [
     "export",
     "family_colours",
     "find_concept",
+    "header_comments",
+    "header_lines",
     "label_in",
     "language_notes",
     "languages_of",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ecg_ontology.code_tables import CodeTable
 from ecg_ontology.concepts import Frozen
+from ecg_ontology.dx import diagnoses, header_comments
 from ecg_ontology.errors import InputError, UsageError
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
@@ -16,7 +17,6 @@ PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
 PTBXL = "ptbxl_database.csv"
 """Names the statements of PTB-XL's records, whose headers name none."""
 
-_DX = re.compile(r"#\s*Dx:(.*)", re.IGNORECASE)
 _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
 """A statement in the column scp_codes, which holds them as Python writes a dictionary."""
 
@@ -112,17 +112,14 @@ def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _codes_of(header: Path) -> tuple[str, ...]:
-    """The codes of one header; text that is no code stays in the list and is counted as malformed."""
+    """What the ``#Dx`` of one header names; a label or other text is counted as what it is, no code."""
     if not header.is_file():  # a pipe would be waited for
         raise InputError("is no file", where=header, remedy="Remove it, or give another folder")
     try:
         text = header.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=header) from error
-    for line in text.split("\n"):
-        if match := _DX.match(line):
-            return tuple(code for part in match[1].split(",") if (code := part.strip()))
-    return ()
+    return diagnoses(header_comments(text).get("dx", "")).words
 
 
 def _lists(table: Path) -> tuple[tuple[str, ...], ...]:

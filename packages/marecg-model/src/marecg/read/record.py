@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_ontology import NO_DIAGNOSIS
 from marecg.config import LEADS
 from marecg.ecg.signal import order_leads
 from marecg.errors import Reason, RecordError
-from marecg.read.dx import NO_DIAGNOSIS
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 import wfdb
 from numpy.typing import NDArray
 
+from ecg_ontology import diagnoses
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.errors import Reason, RecordError
-from marecg.read.dx import diagnoses
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.wfdb_header import Channel, Header, read_header
 

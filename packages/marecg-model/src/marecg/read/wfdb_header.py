@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ecg_ontology import header_comments, header_lines
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
 from marecg.errors import Reason, RecordError
 from marecg.read.record import inside
@@ -28,7 +29,6 @@ _FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?
 _GAIN = re.compile(
     r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
 )
-_COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,7 @@ def read_header(path: Path, root: Path) -> Header:
 
 def parse_header(text: str, path: Path) -> Header:
     """Parse a header's text; `path` only names it in errors. Raises as `read_header` does."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    body = [line for line in lines if not line.startswith("#")]
+    body = [line for line in header_lines(text) if not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:
         raise RecordError(
@@ -96,7 +95,7 @@ def parse_header(text: str, path: Path) -> Header:
         fs=_sampling_rate(record["fs"], path),
         length=_whole(record["length"], path) if record["length"] else None,
         channels=tuple(_channel(line, path) for line in body[1:]),
-        comments=_comments(lines),
+        comments=header_comments(text),
     )
 
 
@@ -156,12 +155,3 @@ def _whole(text: str, path: Path) -> int:
 
 def _integer(text: str) -> int | None:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else None
-
-
-def _comments(lines: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in lines:
-        comment = _COMMENT.fullmatch(line)
-        if comment:
-            found.setdefault(comment["key"].lower(), comment["value"].strip())
-    return found

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ecg_ontology import CPSC_LABELS
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
 from marecg.errors import CorpusError
@@ -27,7 +28,6 @@ from marecg.evaluate.tasks.task import (
 )
 from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import cpsc2018
-from marecg.read.dx import CPSC_LABELS
 from marecg.read.record import Candidate
 
 SECONDS = 10

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from marecg.read.dx import NO_DIAGNOSIS
+from ecg_ontology import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record
 from marecg.read.wfdb import read_record
 from marecg.read.wfdb_header import read_header

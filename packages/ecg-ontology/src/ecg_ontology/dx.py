@@ -1,0 +1,90 @@
+"""The comments of a WFDB header, and what CinC's say in `#Dx`: SNOMED-CT codes, or CPSC2018's labels."""
+
+import re
+from dataclasses import dataclass
+
+CPSC_LABELS = {
+    "Normal": "426783006",
+    "AF": "164889003",
+    "I-AVB": "270492004",
+    "LBBB": "164909002",
+    "RBBB": "59118001",
+    "PAC": "284470004",
+    "PVC": "164884008",
+    "STD": "429622005",
+    "STE": "164931005",
+}
+"""CPSC2018's nine labels → the codes under which the official Dx map counts its records (column CPSC)."""
+
+NO_DIAGNOSIS = "no diagnosis"
+"""The note on a record without any code."""
+
+_SCTID = re.compile(r"[1-9]\d{5,17}")
+_LINE_END = re.compile(r"\r\n?|\n")
+_COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
+
+
+@dataclass(frozen=True)
+class Diagnoses:
+    """What a ``#Dx`` comment says.
+
+    Attributes:
+        codes: in the order given, each once.
+        notes: on what was translated or passed over.
+        words: what stands there between the commas, each once, codes or not.
+    """
+
+    codes: tuple[str, ...]
+    notes: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+
+def header_lines(text: str) -> list[str]:
+    """The lines of a header, stripped, without blank ones; nothing but a line feed or a return ends one."""
+    return [line for part in _LINE_END.split(text) if (line := part.strip())]
+
+
+def header_comments(text: str) -> dict[str, str]:
+    r"""The comments ``# key: value`` of a header by lower-case key; of several, the first.
+
+    Example:
+        >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
+        {'dx': '164889003', 'sex': 'Female'}
+    """
+    found: dict[str, str] = {}
+    for line in header_lines(text):
+        comment = _COMMENT.fullmatch(line)
+        if comment:
+            found.setdefault(comment["key"].lower(), comment["value"].strip())
+    return found
+
+
+def diagnoses(text: str) -> Diagnoses:
+    """Parse the value of a ``#Dx`` comment.
+
+    Codes that no map knows are kept: whether a code can be routed is the ontology's answer, not the reader's.
+
+    Example:
+        >>> diagnoses("427084000,,STE").codes
+        ('427084000', '164931005')
+        >>> diagnoses("427084000,,STE").notes
+        ('an empty code', "label 'STE' read as 164931005")
+    """
+    if not text.strip():
+        return Diagnoses((), (NO_DIAGNOSIS,))
+    codes: list[str] = []
+    notes: list[str] = []
+    words = [part.strip() for part in text.split(",")]
+    for word in words:
+        code = CPSC_LABELS.get(word, word)
+        if not word:
+            notes.append("an empty code")
+        elif not _SCTID.fullmatch(code):
+            notes.append(f"malformed code {word[:40]!r} passed over")
+        elif code in codes:
+            notes.append(f"code {code} given twice")
+        else:
+            codes.append(code)
+            if code != word:
+                notes.append(f"label {word!r} read as {code}")
+    return Diagnoses(tuple(codes), tuple(notes), tuple(dict.fromkeys(filter(None, words))))
