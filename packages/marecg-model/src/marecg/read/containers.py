@@ -1,7 +1,6 @@
 """Arrays inside files, opened so that only what is asked for is read.
 
-NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and slices of the first axes. Of
-MATLAB files before v7.3 a variable, of 2 GB at most, is read as far as its last axis is asked for.
+NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and slices of the first axes.
 """
 
 import math
@@ -21,14 +20,12 @@ from scipy.io.matlab import matfile_version
 from marecg.errors import InputError
 from marecg.extensions import installed
 from marecg.read import mat5
+from marecg.read.packed import Packed, Slices
 from marecg.read.parquet import columns_in
 
 _numpy: Any = np.lib.format  # it has no types
 
 
-Slices = tuple[slice, ...]
-MOST_READS = 4096
-"""Pieces that a block of a packed array is fetched in; of more, what lies between them is read as well."""
 DEEPEST, MOST_OBJECTS = 32, 10_000
 """Of an HDF5 file: groups in one another, and objects in all."""
 LARGEST_CHUNK = 1 << 29
@@ -72,7 +69,7 @@ def _npz(path: Path) -> dict[str, Lazy]:
     return {name: member for name, member in members.items() if _real(member.dtype)}
 
 
-class _Zipped:
+class _Zipped(Packed):
     """An array of an `.npz` file, read through one forward cursor: compressed data can't be jumped into."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
@@ -80,30 +77,11 @@ class _Zipped:
         finalize(self, self._stream.close)
         first = _numpy.read_magic(self._stream) == (1, 0)
         header = _numpy.read_array_header_1_0 if first else _numpy.read_array_header_2_0
-        self.shape: tuple[int, ...]
-        self.shape, self._by_column, self.dtype = header(self._stream)
+        shape, by_column, dtype = header(self._stream)
+        super().__init__(shape, dtype, by_column)
         self._begin = self._stream.tell()
 
-    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
-        whole = (slice(None),) * (len(self.shape) - len(key))
-        bounds = [each.indices(size)[:2] for each, size in zip((*key, *whole), self.shape, strict=True)]
-        if self._by_column:
-            return self._block(self.shape[::-1], bounds[::-1], 0).T
-        return self._block(self.shape, bounds, 0)
-
-    def _block(self, shape: tuple[int, ...], bounds: list[tuple[int, int]], begin: int) -> NDArray[Any]:
-        """A block of what begins at element `begin` with the last axis fastest, in few reads."""
-        (first, stop), inner = bounds[0], math.prod(shape[1:])
-        if all(each == (0, size) for each, size in zip(bounds[1:], shape[1:], strict=True)):
-            found = self._read(begin + first * inner, (stop - first) * inner)
-            return found.reshape(stop - first, *shape[1:])
-        if (stop - first) * math.prod(end - start for start, end in bounds[1:-1]) > MOST_READS:
-            whole = self._block(shape, [(first, stop), *((0, size) for size in shape[1:])], begin)
-            return whole[(slice(None), *(slice(*each) for each in bounds[1:]))]
-        rows = (self._block(shape[1:], bounds[1:], begin + row * inner) for row in range(first, stop))
-        return np.stack(list(rows))
-
-    def _read(self, first: int, count: int) -> NDArray[Any]:
+    def read(self, first: int, count: int) -> NDArray[Any]:
         """So many elements from one on."""
         size = self.dtype.itemsize
         self._stream.seek(self._begin + first * size)

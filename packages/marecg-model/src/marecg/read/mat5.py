@@ -18,9 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.read.packed import Packed, Slices
+
 HEADER = 128
-MOST_BYTES = 2 << 30
-"""Bytes of a variable: MATLAB's own limit before v7.3. A compressed one could hold far more."""
+TAG = 8
+"""Bytes that hold the type and the size of an element."""
+MOST_BYTES = 1 << 28
+"""Bytes of a struct or a text, which are read whole. A compressed one could hold far more."""
+PIECE = 1 << 16
+"""Bytes that are inflated at once."""
 BEGINNING = 1 << 10
 """Bytes that hold the flags, the dimensions and the name of a variable."""
 STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -33,12 +39,14 @@ STRUCT, CHAR, NUMBERS = 2, 4, range(6, 16)
 COMPLEX = 0x800
 """The flag of numbers with an imaginary part."""
 
+ASTRAY = "a piece of it is of no known type, or leads beyond its end"
+
 Element = tuple[int, memoryview]
 """The type of an element, and what it holds."""
 
 
 class Variable:
-    """A variable of a file, which knows its name and shape, and is read at the first look.
+    """A variable of a file, which knows its name and shape, and is read as far as it is asked for.
 
     Attributes:
         name: as in MATLAB.
@@ -49,32 +57,95 @@ class Variable:
     def __init__(self, element: Element, order: str) -> None:
         """Read its beginning. Raises `ValueError`."""
         self._element, self._order = element, order
-        kind, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING), order)
+        kind, flags, self.shape, self.name = _announced(_matrix(element, order, BEGINNING)[0], order)
         self.real = kind in NUMBERS and not flags & COMPLEX
 
     @cached_property
     def value(self) -> Any:
         """Its numbers [*shape], text, fields by name, or None for anything else. Raises `ValueError`."""
-        return _value(_matrix(self._element, self._order, MOST_BYTES), self._order)
+        if self.real:
+            return self[(slice(None),) * len(self.shape)]
+        return _value(_matrix(self._element, self._order, MOST_BYTES)[0], self._order)
 
-    def __getitem__(self, key: tuple[slice, ...], /) -> NDArray[Any]:
-        if len(key) == len(self.shape) and "value" not in self.__dict__:
-            stop = key[-1].indices(self.shape[-1])[1]
-            if stop < self.shape[-1]:  # the last axis counts last: the rest is not needed
-                return self._beginning(stop)[key]
-        found: NDArray[Any] = self.value[key]
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+        return self._numbers[key]
+
+    @cached_property
+    def _numbers(self) -> "NDArray[Any] | _Inflated":
+        """Its numbers, still on the disk. Raises `ValueError`."""
+        kind, start, size = self._place()
+        dtype, count = np.dtype(self._order + STORED[kind]), math.prod(self.shape)
+        if size != count * dtype.itemsize:
+            raise ValueError(f"{size / dtype.itemsize:g} numbers stand where {count} should be")
+        if self._element[0] == COMPRESSED:
+            return _Inflated(_Stream(self._element[1]), TAG + start, self.shape, dtype)
+        there = np.frombuffer(self._element[1][start : start + size], dtype)
+        return there.reshape(self.shape, order="F")
+
+    def _place(self) -> tuple[int, int, int]:
+        """The type of its numbers, where they begin among its parts, and how many bytes they take."""
+        matrix, length = _matrix(self._element, self._order, BEGINNING)
+        places = list(islice(_places(matrix, self._order), 4))
+        if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
+            raise ValueError("a variable is not whole")
+        return places[3]
+
+
+class _Stream:
+    """What a compressed element holds, inflated from its beginning on; going back is beginning again."""
+
+    def __init__(self, packed: memoryview) -> None:
+        self._packed = packed
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self._inflating, self._fed, self._at = zlib.decompressobj(), 0, 0
+
+    def read(self, start: int, size: int) -> bytearray:
+        """So many bytes from a place on, or those that there are. Raises `ValueError`."""
+        if start < self._at:
+            self._rewind()
+        while self._at < start:
+            if not self._next(min(PIECE, start - self._at)):
+                return bytearray()
+        found = bytearray()
+        while len(found) < size and (piece := self._next(min(PIECE, size - len(found)))):
+            found += piece
         return found
 
-    def _beginning(self, stop: int) -> NDArray[Any]:
-        """As much of the array as the last axis has up to `stop`. Raises `ValueError`."""
-        count = math.prod(self.shape[:-1]) * stop
-        matrix = _matrix(self._element, self._order, BEGINNING + 8 * count)
-        parts = list(islice(_elements(matrix, self._order, whole=False), 4))
-        if len(parts) < 4 or parts[3][0] not in STORED:
-            raise ValueError("a variable is not whole")
-        kind, content = parts[3]
-        numbers = _numbers((kind, content[: count * np.dtype(STORED[kind]).itemsize]), self._order, count)
-        return numbers.reshape((*self.shape[:-1], stop), order="F")
+    def _next(self, most: int) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+        found = b""
+        while not found and not self._inflating.eof:
+            piece: bytes | memoryview = self._inflating.unconsumed_tail
+            if not piece:
+                piece = self._packed[self._fed : self._fed + PIECE]
+                self._fed += len(piece)
+            ended = not piece
+            try:
+                found = self._inflating.decompress(piece, most)
+            except zlib.error as error:
+                raise ValueError(f"its compression is damaged ({error})") from error
+            if ended:
+                break
+        self._at += len(found)
+        return found
+
+
+class _Inflated(Packed):
+    """Numbers inside a compressed element, with the first axis fastest."""
+
+    def __init__(self, stream: _Stream, begin: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        super().__init__(shape, dtype, by_column=True)
+        self._stream, self._begin = stream, begin
+
+    def read(self, first: int, count: int) -> NDArray[Any]:
+        """So many numbers from one on."""
+        size = self.dtype.itemsize
+        content = self._stream.read(self._begin + first * size, count * size)
+        if len(content) < count * size:
+            raise ValueError("what is compressed is no whole variable")
+        return np.frombuffer(content, self.dtype)
 
 
 def variables(path: Path) -> list[Variable]:
@@ -84,38 +155,44 @@ def variables(path: Path) -> list[Variable]:
     return [Variable(element, order) for element in _elements(content[HEADER:], order)]
 
 
-def _elements(content: memoryview, order: str, whole: bool = True) -> Iterator[Element]:
-    """The elements side by side: a tag of type and size, then what it holds, filled up to 8 bytes.
-
-    Unless `whole`, the last of them may end before it says.
-    """
-    while content:
-        kind, size = (int(each) for each in _numbers((UINT32, content[:8]), order, 2))
-        start = 8
-        if kind >> 16:  # a small element: its type and size share 4 bytes, and the other 4 are what it holds
-            kind, size, start = kind & 0xFFFF, kind >> 16, 4
-        filled = size if kind == COMPRESSED else -(-(start + size) // 8) * 8 - start
-        if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED} or (whole and start + size > len(content)):
-            raise ValueError("a piece of it is of no known type, or leads beyond its end")
+def _elements(content: memoryview, order: str) -> Iterator[Element]:
+    """The elements side by side: their types, and what they hold."""
+    for kind, start, size in _places(content, order):
+        if start + size > len(content):
+            raise ValueError(ASTRAY)
         yield kind, content[start : start + size]
-        content = content[start + filled :]
 
 
-def _matrix(element: Element, order: str, most: int) -> memoryview:
-    """The parts of a variable, or their beginning."""
+def _places(content: memoryview, order: str) -> Iterator[tuple[int, int, int]]:
+    """Where the elements side by side begin, after a tag of type and size, filled up to 8 bytes.
+
+    Returns:
+        Of each its type, its first byte, and how many it says that it has.
+    """
+    at = 0
+    while at < len(content):
+        kind, size = (int(each) for each in _numbers((UINT32, content[at : at + TAG]), order, 2))
+        start = at + TAG
+        if kind >> 16:  # a small element: its type and size share 4 bytes, and the other 4 are what it holds
+            kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
+        if kind not in {*STORED, *TEXT, MATRIX, COMPRESSED}:
+            raise ValueError(ASTRAY)
+        yield kind, start, size
+        at = start + size if kind == COMPRESSED else -(-(start + size) // 8) * 8
+
+
+def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
+    """The parts of a variable, of compressed ones as many bytes as `most`, and how many bytes all have."""
     kind, content = element
     if kind == MATRIX:
-        return content
+        return content, len(content)
     if kind != COMPRESSED:
         raise ValueError("something else stands where a variable should be")
-    try:
-        inflated = memoryview(zlib.decompressobj().decompress(content, most + 8))
-    except zlib.error as error:
-        raise ValueError(f"its compression is damaged ({error})") from error
-    kind, size = (int(each) for each in _numbers((UINT32, inflated[:8]), order, 2))
-    if kind != MATRIX or len(inflated) < min(size, most) + 8:
+    inflated = memoryview(_Stream(content).read(0, most + TAG))
+    kind, size = (int(each) for each in _numbers((UINT32, inflated[:TAG]), order, 2))
+    if kind != MATRIX or len(inflated) < min(size, most) + TAG:
         raise ValueError("what is compressed is no whole variable")
-    return inflated[8 : size + 8]
+    return inflated[TAG : size + TAG], size
 
 
 def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...], str]:
