@@ -1,4 +1,4 @@
-"""Kill `marecg prepare` and `marecg train` at random moments: they leave what an unbroken one leaves.
+"""Kill `marecg prepare`, `train` and `embed` at random moments: they leave what unbroken ones do.
 
     python -m tests.fuzz.kills --count 40 --seed 1
 
@@ -72,6 +72,19 @@ def train(corpus: Path) -> Killed:
     )
 
 
+def embed(records: Path, model: Path) -> Killed:
+    """`marecg embed` into a folder of small parts, all of which count."""
+
+    def left(out: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in out.iterdir()}
+
+    return Killed(
+        "embed",
+        lambda out: ["embed", str(model), str(records), "--out", f"{out}/", "--part-records", "2"],
+        left,
+    )
+
+
 def start(argv: Sequence[str]) -> int:
     """Run a command in a copy of this process, which has paid for the imports, and silently; its id."""
     sys.stdout.flush()
@@ -132,25 +145,29 @@ def hold(command: Killed, folder: Path, count: int, rng: random.Random) -> Count
 
 
 def attack(folder: Path, count: int, seed: int) -> dict[str, Counter[str]]:
-    """Kill both commands; by name, how often in which way."""
+    """Kill each of the commands; by name, how often in which way."""
     rng = random.Random(seed)  # noqa: S311 (no secret)
-    records, corpus = folder / "records", folder / "corpus"
+    records, corpus, model = folder / "records", folder / "corpus", folder / "train-whole"
     for argv in (
         ["synth", str(records), "--records", "12", "--seed", "3"],
         ["prepare", str(records), "--out", str(corpus), "--jobs", "1"],
     ):
         assert os.waitstatus_to_exitcode(os.waitpid(start(argv), 0)[1]) == 0
-    return {each.name: hold(each, folder, count, rng) for each in (prepare(records), train(corpus))}
+    return {
+        each.name: hold(each, folder, count, rng)
+        for each in (prepare(records), train(corpus), embed(records, model))
+    }
 
 
 def main() -> None:
     """Read the arguments and print how often what was killed."""
-    parser = argparse.ArgumentParser(description="Kill marecg prepare and marecg train at random moments.")
+    parser = argparse.ArgumentParser(description="Kill prepare, train and embed at random moments.")
     parser.add_argument("--count", type=int, default=20, help="kills of each command")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     import marecg.corpus.prepare
-    import marecg.train.run  # noqa: F401
+    import marecg.train.run
+    import marecg.use.embed_folder  # noqa: F401
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

@@ -145,10 +145,35 @@ def rpeaks(
         result(line)
 
 
+def scale(
+    folder: Annotated[Path, typer.Argument(help="A new folder; the simulated corpus stays in it.")],
+    records: Annotated[int, typer.Option(help="How many.", min=1)] = 10_000_000,
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+) -> None:
+    """Start on a corpus of millions of simulated records, and tell seconds and memory of each stage.
+
+    Its shards are sparse files: ten million records take 3 GB of disk.
+
+    Example: marecg bench scale /scratch/ten-million --records 10000000
+    """
+    from marecg.bench.scale import scale as measured
+
+    found = measured(folder, records)
+    if format_ is Format.json:
+        result_json(found)
+        return
+    result(f"{found.pop('records'):,} records")
+    for start, stages in found.items():
+        for stage, told in stages.items():
+            memory = f"{told['resident_gb']:5.2f} GB, at most {told['peak_gb']:.2f}"
+            result(f"{start:<12}{stage:<24}{told['seconds']:8.3f} s {memory}")
+
+
 app = application(
-    "Measure speed as ratios against named baselines, pretraining on a GPU, and R-peak detectors.\n\n"
+    "Measure speed as ratios against named baselines, pretraining on a GPU, a start on millions of records, "
+    "and R-peak detectors.\n\n"
     "Example: marecg bench encoder-forward loader --format json",
-    {"measure": ("rows", "gpu", "rpeaks")},
+    {"measure": ("rows", "gpu", "scale", "rpeaks")},
     default="rows",
 )
-add(app, (rows_, gpu, rpeaks))
+add(app, (rows_, gpu, scale, rpeaks))

@@ -15,7 +15,7 @@ from marecg.corpus.batches import BatchStream
 from marecg.corpus.columns import Texts
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
-from marecg.corpus.supervision import Supervision
+from marecg.corpus.supervised import CorpusSupervision
 from marecg.errors import ConfigError
 from marecg.recipes import Config
 
@@ -77,9 +77,9 @@ def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, 
 
 
 def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus: Corpus, micro: Config) -> None:
-    supervision = Supervision.of(
+    supervision = CorpusSupervision(
         corpus, ecg_ontology.load(), micro.model, without_codes=("a",), standardised=True
-    )
+    ).whole()
     assert not supervision.y_BN[:6].any()
     assert not supervision.target_BN[:6].any()
     assert supervision.y_BN[6:8].any(1).all()

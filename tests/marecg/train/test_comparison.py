@@ -10,7 +10,7 @@ from marecg.comparison import METHODS
 from marecg.config import sources
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import Supervision, labels
+from marecg.corpus.supervision import labels
 from marecg.errors import ConfigError
 from marecg.objectives.comparators import COMPARATORS
 from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
@@ -151,13 +151,12 @@ def test_permuted_codes_are_the_same_codes_on_other_records(corpus_folder: Path)
     assert sorted(map(bytes, true)) == sorted(map(bytes, permuted))
     assert (permuted == labels(corpus, codes_permuted=0)).all()
     supervision = by_name("tiny-random").supervision(corpus, ONTOLOGY)
-    assert isinstance(supervision, Supervision)
-    assert (supervision.y_BN.numpy() == permuted.astype(bool)).all()
+    assert (supervision.whole().y_BN.numpy() == permuted.astype(bool)).all()
 
 
 def test_without_reach_a_target_is_its_active_leaves(corpus_folder: Path) -> None:
     corpus = Corpus.open(corpus_folder)
-    found = by_name("tiny-sigma0").supervision(corpus, ONTOLOGY)
+    found = by_name("tiny-sigma0").supervision(corpus, ONTOLOGY).whole()
     y = found.y_BN.float()
     torch.testing.assert_close(found.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
 

@@ -17,7 +17,7 @@ from marecg.config import (
     chosen,
 )
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import Supervision
+from marecg.corpus.supervised import CorpusSupervision
 from marecg.model.flops import Flops, encoder_flops, step_flops
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
@@ -123,9 +123,9 @@ class Config(Settings):
         """The recipe with as many concepts as a graph has. Raises `ConfigError` where it says another N."""
         return self.derived(model=self.model.of_concepts(len(ontology)))
 
-    def supervision(self, corpus: Corpus, ontology: Ontology) -> Supervision:
+    def supervision(self, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
         """What supervises a corpus under this recipe's σ, rule and thresholds."""
-        return Supervision.of(
+        return CorpusSupervision(
             corpus,
             ontology,
             self.model.model_copy(update={"context": self.data.window}) if self.clean.crop else self.model,

@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_map_only
 
 from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus
 from marecg.corpus.sampling import systematic
+from marecg.corpus.supervised import CorpusSupervision
 from marecg.corpus.supervision import Supervision
 
 
@@ -64,7 +65,7 @@ class BatchStream:
     def __init__(
         self,
         corpus: Corpus,
-        supervision: Supervision,
+        supervision: CorpusSupervision,
         batch_size: int,
         length: int,
         seed: int,

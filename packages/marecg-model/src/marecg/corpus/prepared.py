@@ -67,8 +67,8 @@ class Corpus:
     n_valid: NDArray[np.int64]
     rpeaks: Beats
     _ontology: Ontology = field(repr=False)
-    _shard: NDArray[np.int64] = field(repr=False)
-    _row: NDArray[np.int64] = field(repr=False)
+    _shard: NDArray[np.int32] = field(repr=False)
+    _row: NDArray[np.int32] = field(repr=False)
     _shards: list[NDArray[np.int16]] = field(repr=False)
 
     @classmethod
@@ -111,8 +111,8 @@ class Corpus:
             n_valid=column(rows, "n_valid"),
             rpeaks=Beats(rows["rpeaks"].combine_chunks()),
             _ontology=ontology,
-            _shard=column(rows, "shard"),
-            _row=column(rows, "row"),
+            _shard=rows["shard"].to_numpy(),
+            _row=rows["row"].to_numpy(),
             _shards=shards,
         )
 

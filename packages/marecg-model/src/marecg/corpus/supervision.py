@@ -1,4 +1,4 @@
-"""What supervises each record: made once per corpus, fetched by row with every batch.
+"""What supervises the records of a batch.
 
 Shapes: M records of the corpus or B of a batch, N concepts, K the most beats of a record, T patches.
 """
@@ -11,10 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecg_ontology import Ontology
 from marecg.config import ModelConfig, Settings, paper
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
+from marecg.ecg.physiology import Rate
 
 SMALLEST_STD = 1e-6
 """Added to a standard deviation that is divided by."""
@@ -45,57 +44,6 @@ class Supervision(NamedTuple):
     rate_B: Tensor
     alternates_B: Tensor
     phase_BT: Tensor
-
-    @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        ontology: Ontology,
-        model: ModelConfig,
-        soft: SoftTargets | None = None,
-        limits: RhythmThresholds | None = None,
-        *,
-        without_codes: Collection[str] = (),
-        codes_permuted: int | None = None,
-        standardised: bool = False,
-    ) -> Self:
-        """Make it for a whole corpus, as the encoder's patches, σ and the thresholds of a run want it.
-
-        Args:
-            corpus, ontology: the records, and what their codes mean.
-            model: the patches, as many as its context has.
-            soft, limits: of GSCL and MSPS.
-            without_codes, codes_permuted: see `labels`.
-            standardised: mean RR and RR-CV as z-scores over the corpus.
-        """
-        soft, limits = soft or SoftTargets(), limits or RhythmThresholds()
-        y_MN = labels(corpus, without_codes, codes_permuted)
-        targets = ontology.soft_targets(y_MN, sigma=soft.sigma, rule=soft.rule)
-        rhythm = physiology(corpus.rpeaks, model, limits)
-        known_M = rhythm.rate_M != Rate.NONE
-
-        def scaled(value_M: NDArray[np.float32]) -> NDArray[np.float32]:
-            if not (standardised and known_M.any()):
-                return value_M
-            mean, std = value_M[known_M].mean(), value_M[known_M].std()
-            scaled_M: NDArray[np.float32] = (value_M - mean) / (std + SMALLEST_STD)
-            return scaled_M
-
-        count_M = np.array([len(peaks) for peaks in corpus.rpeaks], np.int64)
-        rpeaks = np.full((len(corpus), int(count_M.max(initial=0))), -1, np.int64)
-        rpeaks[np.arange(rpeaks.shape[1]) < count_M[:, None]] = np.concatenate(
-            [np.zeros(0, np.int64), *corpus.rpeaks]
-        )
-        return cls(
-            torch.from_numpy(y_MN.astype(bool)),
-            torch.from_numpy(targets.astype(np.float32)),
-            torch.from_numpy(rpeaks),
-            torch.from_numpy(scaled(rhythm.mean_rr_M)),
-            torch.from_numpy(scaled(rhythm.rr_cv_M)),
-            torch.from_numpy(rhythm.rate_M),
-            torch.from_numpy(rhythm.alternates_M),
-            torch.from_numpy(rhythm.phase_MT),
-        )
 
     def rows(self, rows_B: Tensor) -> Self:
         """The supervision of some records."""

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from ecg_ontology import replacing
 from marecg.corpus import index
 from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
+from marecg.corpus.columns import AT_ONCE
 from marecg.corpus.prepared import Corpus
 from marecg.errors import InputError
 from marecg.read.datasets import cpsc2018, ptbxl
@@ -45,17 +46,16 @@ class TrainedOn:
 
 def write(corpus: Corpus, run: Path) -> None:
     """Keep what a run is about to be trained on in its folder."""
-    rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"]).to_pylist()
-    table = pa.table(
-        {
-            "identity": pa.array([published_as(row["id"], row["source"]) for row in rows], pa.string()),
-            "patient": pa.array([patient_of(row["source"], row["patient"]) for row in rows], pa.string()),
-            "signal_hash": [row["signal_hash"] for row in rows],
-        },
-        metadata={"window": str(corpus.config.window), "fs": str(corpus.config.fs)},
-    )
+    rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"])
+    about = {"window": str(corpus.config.window), "fs": str(corpus.config.fs)}
+    schema = pa.schema(dict.fromkeys(("identity", "patient", "signal_hash"), pa.string()), metadata=about)
     with replacing(run / FILE) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
+            for batch in rows.to_batches(AT_ONCE):  # ten million rows are no list
+                names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
+                known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
+                columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
+                file.write_table(pa.table(columns, schema=schema))
         index.keep_private(temporary)
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from marecg.errors import UsageError
-from marecg.evaluate.methods.encoder import weights_sha256
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
 
 logger = logging.getLogger(__name__)
 

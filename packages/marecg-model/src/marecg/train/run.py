@@ -26,7 +26,8 @@ from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.plan import locked
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
-from marecg.corpus.supervision import Supervision, labels
+from marecg.corpus.supervised import CorpusSupervision
+from marecg.corpus.supervision import labels
 from marecg.errors import CorpusError, StoppedError
 from marecg.memory import keep_freed
 from marecg.objectives.concept_text import TEXTS
@@ -58,7 +59,7 @@ class Run:
 class CorpusData(lightning.LightningDataModule):
     """Hands each rank its stream of micro-batches, once the ranks are known."""
 
-    def __init__(self, corpus: Corpus, supervision: Supervision, config: Config, steps: int) -> None:
+    def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
         super().__init__()
         self.corpus = corpus
         self.supervision = supervision

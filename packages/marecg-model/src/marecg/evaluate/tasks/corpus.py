@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervised import KEPT
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.task import (
@@ -84,12 +85,17 @@ def _recordings(corpus: Corpus, ids: tuple[str, ...], patients: tuple[str | None
     return Recordings(
         name="corpus",
         ids=ids,
-        sha256=files_sha256(corpus.folder, sorted(corpus.folder.rglob("*.*"))),
+        sha256=files_sha256(corpus.folder, sorted(filter(_is_data, corpus.folder.rglob("*.*")))),
         window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
         read=read,
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=patients,
     )
+
+
+def _is_data(file: Path) -> bool:
+    """Whether a file of a corpus is more than what a training keeps there."""
+    return file.parent.name != KEPT
 
 
 CORPUS = TaskDefinition("corpus", data="corpus", build=corpus_task)

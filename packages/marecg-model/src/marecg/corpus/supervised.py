@@ -1,0 +1,180 @@
+"""What supervises a whole corpus, fetched by row: nothing of it is in memory twice, the phases not at all.
+
+What the R-peaks say takes 40 µs per record. It is computed once and kept with the corpus:
+
+supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY that has it is whole
+supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
+
+KEY is a hash of the corpus, of the patches and of the thresholds. Where the corpus can't be written, each
+process computes it for itself.
+
+Shapes: M records of the corpus or B of a batch, T patches.
+"""
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ecg_ontology import Ontology, replacing
+from marecg.config import ModelConfig
+from marecg.corpus.prepared import Corpus, read_about
+from marecg.corpus.supervision import SMALLEST_STD, SoftTargets, Supervision, labels
+from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
+from marecg.errors import OutputError
+
+logger = logging.getLogger(__name__)
+
+KEPT = "supervision"
+"""The folder of a corpus."""
+VERSION = 1
+"""Goes up when `physiology` says something else of the same beats: what was kept is left behind."""
+AT_ONCE = 1 << 16
+"""Records whose beats are read at a time."""
+RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alternates", "i1")])
+
+
+class CorpusSupervision:
+    """The supervision of a corpus, as the encoder's patches, σ and the thresholds of a run want it.
+
+    Args:
+        corpus, ontology: the records, and what their codes mean.
+        model: the patches, as many as its context has.
+        soft, limits: of GSCL and MSPS.
+        without_codes, codes_permuted: see `supervision.labels`.
+        standardised: mean RR and RR-CV as z-scores over the corpus.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        ontology: Ontology,
+        model: ModelConfig,
+        soft: SoftTargets | None = None,
+        limits: RhythmThresholds | None = None,
+        *,
+        without_codes: Collection[str] = (),
+        codes_permuted: int | None = None,
+        standardised: bool = False,
+    ) -> None:
+        self._corpus, self._ontology, self._soft = corpus, ontology, soft or SoftTargets()
+        self._y_MN = labels(corpus, without_codes, codes_permuted)
+        self._rhythm_M, self._phase_MT = _read_or_made(corpus, model, limits or RhythmThresholds())
+        known_M = self._rhythm_M["rate"] != Rate.NONE
+        names = ("mean_rr", "rr_cv") if standardised and known_M.any() else ()
+        self._scale = {name: _mean_and_std(self._rhythm_M[name][known_M]) for name in names}
+
+    def __len__(self) -> int:
+        return len(self._y_MN)
+
+    def rows(self, rows_B: Tensor) -> Supervision:
+        """The supervision of some records."""
+        rows = rows_B.numpy()
+        y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
+        target_BN = self._ontology.soft_targets(y_BN, sigma=self._soft.sigma, rule=self._soft.rule)
+        return Supervision(
+            torch.from_numpy(y_BN.astype(bool)),
+            torch.from_numpy(target_BN.astype(np.float32)),
+            torch.from_numpy(self._corpus.rpeaks.padded(rows)),
+            torch.from_numpy(self._scaled("mean_rr", rhythm_B)),
+            torch.from_numpy(self._scaled("rr_cv", rhythm_B)),
+            torch.from_numpy(rhythm_B["rate"].astype(np.int64)),
+            torch.from_numpy(rhythm_B["alternates"].astype(np.float32)),
+            torch.from_numpy(np.asarray(self._phase_MT[rows])),
+        )
+
+    def whole(self) -> Supervision:
+        """The supervision of all records, of a corpus that is small."""
+        return self.rows(torch.arange(len(self)))
+
+    def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:
+        value_B: NDArray[np.float32] = rhythm_B[name].copy()  # torch takes no steps of ten bytes
+        if name in self._scale:
+            mean, std = self._scale[name]
+            value_B = (value_B - mean) / (std + SMALLEST_STD)
+        return value_B
+
+
+def _mean_and_std(value_M: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
+    return value_M.mean(), value_M.std()
+
+
+def _read_or_made(
+    corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
+) -> tuple[NDArray[Any], NDArray[np.int8]]:
+    """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
+    folder, key = corpus.folder / KEPT, _key(corpus, model, limits)
+    rhythm, phase = folder / f"{key}.npy", folder / f"{key}-phase.npy"
+    with _alone(corpus.folder):
+        found = _read(rhythm, phase, len(corpus), model)
+        if found is not None:
+            return found
+        logger.info("the beats of %d records are read once", len(corpus))
+        try:
+            with replacing(phase) as temporary:
+                shape = (len(corpus), model.context_patches)
+                numpy: Any = np.lib.format  # it has no types
+                phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
+                rhythm_M = _make(corpus, model, limits, phase_MT)
+                phase_MT.flush()
+            with replacing(rhythm) as temporary, temporary.open("wb") as file:
+                np.save(file, rhythm_M, allow_pickle=False)
+        except OutputError as error:
+            logger.info("%s: the beats are read in memory", error)
+            phase_MT = np.empty((len(corpus), model.context_patches), np.int8)
+            return _make(corpus, model, limits, phase_MT), phase_MT
+        return _read(rhythm, phase, len(corpus), model) or (rhythm_M, phase_MT)
+
+
+def _make(
+    corpus: Corpus, model: ModelConfig, limits: RhythmThresholds, phase_MT: NDArray[np.int8]
+) -> NDArray[Any]:
+    rhythm_M = np.empty(len(corpus), RHYTHM)
+    for first in range(0, len(corpus), AT_ONCE):
+        here = slice(first, min(first + AT_ONCE, len(corpus)))
+        found = physiology(corpus.rpeaks[here], model, limits)
+        phase_MT[here] = found.phase_MT
+        for name in RHYTHM.names or ():
+            rhythm_M[name][here] = getattr(found, f"{name}_M")
+    return rhythm_M
+
+
+def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
+    patches = (model.fs, model.patch, model.stride, model.context)
+    said = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _read(
+    rhythm: Path, phase: Path, records: int, model: ModelConfig
+) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
+    """What was kept; None where it is not there or not whole."""
+    try:
+        rhythm_M = np.load(rhythm, allow_pickle=False)
+        phase_MT = np.load(phase, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    fits = rhythm_M.shape == (records,) and phase_MT.shape == (records, model.context_patches)
+    return (rhythm_M, phase_MT) if fits and (rhythm_M.dtype, phase_MT.dtype) == (RHYTHM, np.int8) else None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process after another in; where the file system knows no locks, all at once."""
+    handle = os.open(folder / "corpus.json", os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,138 @@
+"""The supervision of a corpus: computed once, kept beside it, the same to the bit however it is fetched."""
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.config import ModelConfig
+from marecg.corpus import supervised
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervised import CorpusSupervision
+from marecg.corpus.supervision import SoftTargets
+from marecg.ecg.physiology import RhythmThresholds, physiology
+from marecg.errors import OutputError
+from marecg.synth import write_corpus
+
+ONTOLOGY = ecg_ontology.load()
+MODEL = ModelConfig(width=16, depth=1, heads=1, concept_width=8)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    write_corpus(tmp_path / "wfdb", 8, 3)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    return Corpus.open(tmp_path / "corpus")
+
+
+def made(corpus: Corpus, **how: object) -> CorpusSupervision:
+    return CorpusSupervision(corpus, ONTOLOGY, MODEL, **how)  # type: ignore[arg-type]
+
+
+def same(one: CorpusSupervision, two: CorpusSupervision) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.whole(), two.whole(), strict=True))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many records have their beats read, call by call."""
+    calls: list[int] = []
+
+    def read(rpeaks, *given):  # type: ignore[no-untyped-def]
+        calls.append(len(rpeaks))
+        return physiology(rpeaks, *given)
+
+    monkeypatch.setattr(supervised, "physiology", read)
+    return calls
+
+
+def test_each_record_has_what_its_beats_and_leaves_say(corpus: Corpus) -> None:
+    found = made(corpus, soft=SoftTargets(sigma=0.5)).whole()
+    rhythm = physiology(list(corpus.rpeaks), MODEL, RhythmThresholds())
+    np.testing.assert_array_equal(found.y_BN, corpus.y.astype(bool))
+    targets = ONTOLOGY.soft_targets(corpus.y, sigma=0.5)
+    np.testing.assert_array_equal(found.target_BN, targets.astype(np.float32))
+    np.testing.assert_array_equal(found.mean_rr_B, rhythm.mean_rr_M)
+    np.testing.assert_array_equal(found.rr_cv_B, rhythm.rr_cv_M)
+    np.testing.assert_array_equal(found.rate_B, rhythm.rate_M)
+    np.testing.assert_array_equal(found.alternates_B, rhythm.alternates_M)
+    np.testing.assert_array_equal(found.phase_BT, rhythm.phase_MT)
+    for row, peaks in enumerate(corpus.rpeaks):
+        assert found.rpeaks_BK[row, : len(peaks)].tolist() == peaks.tolist()
+        assert (found.rpeaks_BK[row, len(peaks) :] == -1).all()
+
+
+@pytest.mark.parametrize("standardised", [False, True])
+def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus: Corpus, standardised: bool) -> None:
+    supervision = made(corpus, standardised=standardised)
+    whole = supervision.whole()
+    for rows in ([5], [2, 2, 0], [7, 1, 3, 0, 6]):
+        for value, expected in zip(supervision.rows(torch.tensor(rows)), whole, strict=True):
+            assert torch.equal(value, expected[rows])
+            assert value.dtype == expected.dtype
+
+
+def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch)
+    monkeypatch.setattr(supervised, "AT_ONCE", 3)
+    one = made(corpus)
+    assert calls == [3, 3, 2]
+    assert same(made(Corpus.open(corpus.folder)), one)
+    assert len(calls) == 3
+    other = made(corpus, limits=RhythmThresholds(brady_bpm=90))
+    assert not same(other, one)
+    CorpusSupervision(corpus, ONTOLOGY, MODEL.model_copy(update={"stride": 50}))
+    assert len(calls) == 9
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY and no more", None])
+@pytest.mark.parametrize("which", ["phase", "rhythm"])
+def test_what_is_damaged_or_of_another_corpus_is_computed_again(
+    corpus: Corpus, which: str, damage: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = made(corpus)
+    (phase,) = corpus.folder.glob("supervision/*-phase.npy")
+    file = phase if which == "phase" else phase.with_name(phase.name.replace("-phase", ""))
+    whole = np.load(file)
+    file.unlink()  # `one` goes on with the old one
+    if damage is None:
+        np.save(file, whole[:-1])
+    else:
+        file.write_bytes(damage)
+    calls = counted(monkeypatch)
+    assert same(made(corpus), one)
+    assert len(calls) == 1
+    assert same(made(corpus), one)
+    assert len(calls) == 1
+
+
+def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(target: Path) -> None:
+        raise OutputError("cannot be written (Read-only file system)", where=target)
+
+    monkeypatch.setattr(supervised, "replacing", refuse)
+    with caplog.at_level(logging.INFO):
+        found = made(corpus)
+    assert "the beats are read in memory" in caplog.text
+    assert not (corpus.folder / "supervision").exists()
+    monkeypatch.undo()
+    assert same(found, made(corpus))
+
+
+def test_a_corpus_without_any_beat_is_supervised_too(corpus: Corpus) -> None:
+    import pyarrow as pa
+
+    from marecg.corpus.columns import Beats
+
+    mute = replace(corpus, rpeaks=Beats(pa.array([[]] * len(corpus), pa.list_(pa.int32()))))
+    found = made(mute, standardised=True).whole()
+    assert found.rpeaks_BK.shape == (8, 0)
+    assert not found.known_B.any()
