@@ -1,6 +1,6 @@
 """The rows of an ablation: means over the seeds of a recipe, and how each stands against the first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,10 +9,10 @@ import numpy as np
 from marecg.evaluate.ablate import FLOPS, Found
 from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.scores import predictions
-from marecg.evaluate.scores.metrics import Floats
-from marecg.evaluate.scores.predictions import Predictions, bootstrap
+from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.predictions import Predictions
 from marecg.evaluate.scores.results import Difference
-from marecg.evaluate.scores.summary import OWN, judged_by, spread
+from marecg.evaluate.scores.summary import OWN, difference, judged_by, spread
 from marecg.evaluate.table import Column, Row, Value, measured_rows, merged
 
 
@@ -73,12 +73,7 @@ class Standing:
         return sum(one.low > 0 for one in found), sum(one.high < 0 for one in found)
 
 
-def standings(
-    found: Sequence[Found],
-    wide: bool = False,
-    resamples: int = 1000,
-    watch: Callable[[str], None] | None = None,
-) -> list[Standing]:
+def standings(found: Sequence[Found], wide: bool = False, resamples: int = RESAMPLES) -> list[Standing]:
     """Every recipe against the first, in their order.
 
     Args:
@@ -86,16 +81,14 @@ def standings(
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
             h_rhythm's pool).
         resamples: of the test records.
-        watch: is told of each recipe as its turn comes.
     """
     rows = [row for row in averaged(found) if row.group]
     runs = _runs(found)
-    kept = {name: _kept([one for one in found if one[0] == name], wide) for name in runs}
-    first = next(iter(runs))
-    standing = []
+    first: dict[Column, _Resampled] = {}
+    standing: list[Standing] = []
     for name, folders in runs.items():
-        if watch:
-            watch(name)
+        cells = _resampled([one for one in found if one[0] == name], wide, resamples)
+        first = first or cells
         own = [row for row in rows if row.group == name]
         method = judged_by([row.method for row in own], wide)
         row = next(row for row in own if row.method == method)
@@ -111,7 +104,7 @@ def standings(
                     )
                     for share in shares
                 },
-                differences={} if name == first else _against(kept[name], kept[first], resamples),
+                differences=_against(cells, first) if standing else {},
                 cost=_together([cost_of(folder) for folder in folders]),
                 rank=row.rank,
                 leaked=any(value.leaked for value in row.values.values()),
@@ -120,11 +113,16 @@ def standings(
     return standing
 
 
-Kept = dict[Column, tuple[Predictions, Floats]]
-"""By task and share, the labels and the logits [S, M, K] of all runs of a recipe, one after the other."""
+@dataclass(frozen=True)
+class _Resampled:
+    """The macro AUC of a recipe's runs in one cell: on the test records `ids`, and on resamples of them."""
+
+    ids: tuple[str, ...]
+    mean: float
+    auc_R: Floats
 
 
-def _kept(found: Sequence[Found], wide: bool) -> Kept:
+def _resampled(found: Sequence[Found], wide: bool, resamples: int) -> dict[Column, _Resampled]:
     cells: dict[Column, tuple[Predictions, list[Floats]]] = {}
     for _, folder, report in found:
         known = predictions.load(folder / "probe" / f"{report.task}-{report.protocol}.npz")
@@ -132,14 +130,21 @@ def _kept(found: Sequence[Found], wide: bool) -> Kept:
         for (name, share), logits_SMK in known.logits.items():
             if name == method:
                 cells.setdefault((report.task, share), (known, []))[1].append(logits_SMK)
-    return {column: (known, np.concatenate(logits)) for column, (known, logits) in cells.items()}
-
-
-def _against(one: Kept, other: Kept, resamples: int) -> dict[Column, Difference]:
     return {
-        column: bootstrap(known.y_MK, logits_SMK, other[column][1], resamples)
-        for column, (known, logits_SMK) in one.items()
-        if column in other and known.ids == other[column][0].ids
+        column: _Resampled(
+            known.ids,
+            float(np.mean([macro_auc(known.y_MK, logits_MK) for run in runs for logits_MK in run])),
+            resampled_macro_auc(known.y_MK, np.concatenate(runs), resamples),
+        )
+        for column, (known, runs) in cells.items()
+    }
+
+
+def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> dict[Column, Difference]:
+    return {
+        column: difference(cell.mean - first[column].mean, cell.auc_R, first[column].auc_R)
+        for column, cell in one.items()
+        if column in first and cell.ids == first[column].ids
     }
 
 

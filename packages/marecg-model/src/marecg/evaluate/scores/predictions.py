@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
-from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.metrics import Floats, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import Difference
 from marecg.evaluate.scores.summary import difference
 from marecg.evaluate.scores.trial import Trial
@@ -126,10 +126,8 @@ def scarce(found: Predictions) -> dict[str, int]:
     return {name: int(fewer) for name, fewer in zip(found.classes, fewer_K, strict=True) if 0 < fewer < FEW}
 
 
-def bootstrap(
-    y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, resamples: int = RESAMPLES
-) -> Difference:
+def bootstrap(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
     one, other = (np.mean([macro_auc(y_MK, logits_MK) for logits_MK in run]) for run in (one_SMK, other_SMK))
-    resampled = (resampled_macro_auc(y_MK, run, resamples) for run in (one_SMK, other_SMK))
+    resampled = (resampled_macro_auc(y_MK, run) for run in (one_SMK, other_SMK))
     return difference(float(one - other), *resampled)
