@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 
-import neurokit2 as nk
 import numpy as np
 import pytest
 from tests.marecg.made_records import make_bigeminy
 
-from marecg.ecg import rpeaks
 from marecg.ecg.physiology import alternates
 from marecg.ecg.rpeaks import detect, detect_best, find_raw
 
@@ -46,15 +44,6 @@ def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg:
     lead = ecg(9.6)[0][110:]
     assert find_raw(lead, 500)[0] > 400
     assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
-
-
-@pytest.mark.parametrize("fs", [250, 500, 1000])
-def test_the_filter_that_is_designed_once_is_neurokits_own(ecg: Ecg, fs: int) -> None:
-    lead = ecg(9.6, fs)[0] + 0.2
-    np.testing.assert_array_equal(
-        rpeaks._clean(lead, fs, "pantompkins1985"),
-        nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985"),
-    )
 
 
 def test_the_other_detector_finds_the_same_beats(ecg: Ecg) -> None:

@@ -64,11 +64,11 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
     d_CL, n_valid = windowed(record, config)
-    stored_CL = d_CL[:, :n_valid] / 1000  # what is stored, so that anyone finds the same beats
+    stored_CL = d_CL[:, :n_valid]  # what is stored, so that anyone finds the same beats
     rpeaks = (
-        detect(stored_CL[0], config.fs, config.rpeaks)
+        detect(stored_CL[0] / 1000, config.fs, config.rpeaks)
         if config.rpeaks_lead == "I"
-        else detect_best(stored_CL, config.fs, config.rpeaks)
+        else detect_best(stored_CL / 1000, config.fs, config.rpeaks)
     )
     row = {
         "id": record.id,

@@ -52,13 +52,16 @@ class Measures:
 def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
     finite_CL = np.isfinite(x_CL)
-    x_CL = np.where(finite_CL, x_CL, 0)
-    top_C, bottom_C, middle_C = x_CL.max(axis=1), x_CL.min(axis=1), np.median(x_CL, axis=1)
+    if not finite_CL.all():
+        x_CL = np.where(finite_CL, x_CL, 0)
+    length = x_CL.shape[1]
+    ordered_CL = np.sort(x_CL, axis=1)  # twice as fast as np.median
+    bottom_C, top_C = ordered_CL[:, 0], ordered_CL[:, -1]
+    middle_C = (ordered_CL[:, (length - 1) // 2] + ordered_CL[:, length // 2]) / 2
     clipped_C = sum(
         np.where(np.abs(rail_C - middle_C) > config.clip_level, _count(x_CL == rail_C[:, None]), 0)
         for rail_C in (top_C, bottom_C)
     )
-    length = x_CL.shape[1]
     return Measures(
         seconds=length / fs,
         amplitude_C=np.maximum(top_C - middle_C, middle_C - bottom_C).astype(np.float64),

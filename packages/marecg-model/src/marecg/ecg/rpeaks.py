@@ -1,6 +1,6 @@
-"""R-peaks on raw lead I, or where they stand out most: NeuroKit2's Pan–Tompkins, then the true extremum.
+"""R-peaks on raw lead I, or where they stand out most: Pan–Tompkins both ways, then the true extremum.
 
-Source: paper, §Pretraining Corpus, Signal preprocessing. NeuroKit2's `pantompkins1985` answers with the
+Source: paper, §Pretraining Corpus, Signal preprocessing. The detector (`pan_tompkins.py`) answers with the
 maximum of a trailing moving average, some 20–50 samples behind the R-peak at 500 Hz, and is deaf for its
 first 0.3 s. So it runs forwards and backwards, and each answer moves to the peak of its complex.
 
@@ -8,12 +8,12 @@ Shapes: C leads, L samples, n beats.
 """
 
 import warnings
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
-from scipy.signal import butter, sosfilt, sosfilt_zi, sosfiltfilt
+
+from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 
 SHORTEST = 1.0
 """Seconds; below this the detector's filters have nothing to work on."""
@@ -38,7 +38,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
     Args:
         lead_i_mV: [L] in mV, before any normalisation.
         fs: samples per second.
-        method: a detector of NeuroKit2, `pantompkins1985` (the paper's) or `neurokit`.
+        method: `pantompkins1985` (the paper's) or `neurokit`, both as NeuroKit2 has them.
 
     Returns:
         int64 [n], sample indices, ascending; empty for asystole, noise without beats, NaN or a flat line.
@@ -46,12 +46,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
     x_L = np.asarray(lead_i_mV, np.float64)
     if x_L.ndim != 1 or len(x_L) < SHORTEST * fs or not np.isfinite(x_L).all() or np.ptp(x_L) == 0:
         return np.zeros(0, np.int64)
-    clean_L = _clean(x_L, fs, method)
-    forwards = _answers(clean_L, fs, method)
-    backwards = len(x_L) - 1 - _answers(clean_L[::-1], fs, method)
-    energy_L = _energy(x_L, fs)
-    beats = {_climb(energy_L, int(answer), round(LAG * fs)) for answer in (*forwards, *backwards)}
-    return _extrema(x_L, _distinct(beats, energy_L, fs), fs)
+    return _refined(x_L, _energy(x_L, fs), fs, method)
 
 
 def detect_best(
@@ -74,11 +69,26 @@ def detect_best(
     if x_CL.shape[-1] < SHORTEST * fs or not np.isfinite(x_CL).all():
         return np.zeros(0, np.int64)
     magnitude_L = np.linalg.norm(x_CL - np.median(x_CL, axis=1, keepdims=True), axis=0)
-    found = [detect(lead_L, fs, method) for lead_L in (x_CL[0], x_CL[1], magnitude_L)]
     energy_CL = _energy(x_CL, fs)
+    lanes = ((x_CL[0], energy_CL[0]), (x_CL[1], energy_CL[1]), (magnitude_L, _energy(magnitude_L, fs)))
+    found = [
+        _refined(lane_L, energy_L, fs, method) if np.ptp(lane_L) else np.zeros(0, np.int64)
+        for lane_L, energy_L in lanes
+    ]
     mean_C1 = energy_CL.mean(1, keepdims=True)
     energy_L = np.divide(energy_CL, mean_C1, out=np.zeros_like(energy_CL), where=mean_C1 > 0).sum(0)
     return max(found, key=lambda peaks: _contrast(energy_L, peaks, fs))
+
+
+def _refined(
+    x_L: NDArray[np.float64], energy_L: NDArray[np.float64], fs: float, method: str
+) -> NDArray[np.int64]:
+    """The detector's answers both ways, each moved to the extremum of its complex."""
+    clean_L = in_band(x_L, fs) if method == "pantompkins1985" else _neurokit_clean(x_L, fs, method)
+    forwards, backwards = _answers(clean_L, fs, method), _answers(clean_L[::-1], fs, method)
+    reach, last = round(LAG * fs), len(x_L) - 1
+    beats = {_climb(energy_L, answer, reach) for answer in (*forwards, *(last - each for each in backwards))}
+    return _extrema(x_L, _distinct(beats, energy_L, fs), fs)
 
 
 def _contrast(energy_L: NDArray[np.float64], peaks: NDArray[np.int64], fs: float) -> float:
@@ -95,15 +105,14 @@ def find_raw(
     lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> NDArray[np.int64]:
     """NeuroKit2's detector as it is: indices that lag the R-peaks; empty where it finds none or gives up."""
-    return _answers(_neurokit_clean(np.asarray(lead_i_mV, np.float64), fs, method), fs, method)
+    clean_L = _neurokit_clean(np.asarray(lead_i_mV, np.float64), fs, method)
+    return np.array(_neurokit_answers(clean_L, fs, method), np.int64)
 
 
-def _clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:
-    """What `nk.ecg_clean` answers; for the paper's detector without designing its filter for every record."""
-    if method != "pantompkins1985":
-        return _neurokit_clean(x_L, fs, method)
-    sos, at_rest = _band(1, fs), _at_rest(1, fs)
-    return np.asarray(sosfilt(sos, x_L, zi=at_rest * np.mean(x_L))[0], np.float64)
+def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> list[int]:
+    if method == "pantompkins1985":
+        return pan_tompkins(clean_L, fs)
+    return _neurokit_answers(clean_L, fs, method)
 
 
 def _neurokit_clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:
@@ -114,7 +123,7 @@ def _neurokit_clean(x_L: NDArray[np.float64], fs: float, method: str) -> NDArray
         return np.asarray(nk.ecg_clean(x_L, sampling_rate=fs, method=method), np.float64)
 
 
-def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.int64]:
+def _neurokit_answers(clean_L: NDArray[np.float64], fs: float, method: str) -> list[int]:
     import neurokit2 as nk  # noqa: PLC0415 (as above)
 
     with warnings.catch_warnings():
@@ -122,26 +131,15 @@ def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np
         try:
             found = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
         except (ValueError, IndexError, ZeroDivisionError, TypeError):
-            return np.zeros(0, np.int64)  # its way of saying "no beats"
-    return np.asarray(found["ECG_R_Peaks"], np.int64)
+            return []  # its way of saying "no beats"
+    answers: list[int] = np.asarray(found["ECG_R_Peaks"], np.int64).tolist()
+    return answers
 
 
 def _energy(x_L: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
     """Where the QRS complexes are: the squared slope in Pan and Tompkins' band, averaged without delay."""
-    slope_L = np.gradient(sosfiltfilt(_band(2, fs), x_L), axis=-1)
+    slope_L = np.gradient(in_band_both_ways(x_L, fs), axis=-1)
     return np.asarray(uniform_filter1d(slope_L**2, round(2 * HALF_QRS * fs)), np.float64)
-
-
-@cache
-def _band(order: int, fs: float) -> NDArray[np.float64]:
-    """Pan and Tompkins' band, 5–15 Hz, as second-order sections."""
-    return np.asarray(butter(order, (5, 15), "bandpass", fs=fs, output="sos"), np.float64)
-
-
-@cache
-def _at_rest(order: int, fs: float) -> NDArray[np.float64]:
-    """The band's state after a constant 1."""
-    return np.asarray(sosfilt_zi(_band(order, fs)), np.float64)
 
 
 def _climb(energy_L: NDArray[np.float64], start: int, reach: int) -> int:
@@ -150,23 +148,23 @@ def _climb(energy_L: NDArray[np.float64], start: int, reach: int) -> int:
     while here != start:
         here = start
         first = max(here - reach, 0)
-        start = first + int(np.argmax(energy_L[first : here + reach + 1]))
+        start = first + int(energy_L[first : here + reach + 1].argmax())
     return here
 
 
 def _distinct(beats: set[int], energy_L: NDArray[np.float64], fs: float) -> NDArray[np.int64]:
     """Each beat once and no T waves: the strongest first, and none that a stronger neighbour explains."""
-    ranked = sorted(beats, key=lambda each: -energy_L[each])
+    energy = {beat: float(energy_L[beat]) for beat in beats}
+    ranked = sorted(beats, key=lambda each: -energy[each])
     sure = ranked[: max(1, round(SLOWEST * len(energy_L) / fs))]
     weakest = WEAK * np.median(energy_L[sure]) if sure else 0.0
     kept: list[int] = []
     for beat in ranked:
         near = [other for other in kept if abs(beat - other) < T_WAVE * fs]
         explained = any(
-            abs(beat - other) < REFRACTORY * fs or energy_L[beat] < energy_L[other] * HALF_SLOPE
-            for other in near
+            abs(beat - other) < REFRACTORY * fs or energy[beat] < energy[other] * HALF_SLOPE for other in near
         )
-        if energy_L[beat] >= weakest and not explained:
+        if energy[beat] >= weakest and not explained:
             kept.append(beat)
     return np.array(sorted(kept), np.int64)
 
@@ -175,10 +173,10 @@ def _extrema(x_L: NDArray[np.float64], beats: NDArray[np.int64], fs: float) -> N
     """Move each beat to the raw lead's largest departure from its surroundings' median."""
     half, around = round(HALF_QRS * fs), round(REFRACTORY * fs)
     peaks = []
-    for beat in beats:
+    for beat in beats.tolist():
         near_L = np.sort(x_L[max(beat - around, 0) : beat + around])
         middle = len(near_L) // 2
         level = (near_L[middle] + near_L[~middle]) / 2  # the median; np.median spends its time on checks
         start = max(beat - half, 0)
-        peaks.append(start + int(np.argmax(np.abs(x_L[start : beat + half + 1] - level))))
+        peaks.append(start + int(np.abs(x_L[start : beat + half + 1] - level).argmax()))
     return np.unique(np.array(peaks, np.int64))

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import wfdb
 from numpy.typing import NDArray
 
 from ecg_ontology import diagnoses
@@ -69,14 +68,15 @@ def read_leads(
         raise RecordError(error.reason, error.problem, where=header.path) from error
     length = _checked_length(header, rows, root)
     read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
-    d_LK = _samples(header, rows, read)
+    d_KL = np.ascontiguousarray(_samples(header, rows, read).T)
     channels = [header.channels[row] for row in rows]
-    notes = _checksum_notes(leads, channels, d_LK) if read == length else ()
-    baseline_K = np.array([channel.baseline for channel in channels])
-    x_LK = (d_LK - baseline_K) / np.array([channel.per_mv for channel in channels])
-    lowest_K = np.array([-(1 << (_bits(channel.format) - 1)) for channel in channels])
-    x_LK[d_LK == lowest_K] = np.nan  # WFDB's mark for "no sample here"
-    return np.ascontiguousarray(x_LK.T, np.float32), leads, length, notes
+    notes = _checksum_notes(leads, channels, d_KL) if read == length else ()
+    baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
+    x_KL = d_KL - baseline_K1
+    x_KL /= np.array([[channel.per_mv] for channel in channels])
+    lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
+    x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
+    return x_KL.astype(np.float32), leads, length, notes
 
 
 def _bits(fmt: int) -> int:
@@ -118,12 +118,14 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     return path
 
 
-def _samples(header: Header, rows: list[int], read: int) -> NDArray[np.int64]:
-    """The first `read` digital samples [L, 12]; the common format 16 by numpy, the others by wfdb."""
+def _samples(header: Header, rows: list[int], read: int) -> NDArray[np.signedinteger]:
+    """The first `read` digital samples [L, K]; the common format 16 by numpy, the others by wfdb."""
     try:
         files = {channel.file for channel in header.channels}
         if len(files) == 1 and header.channels[0].format == 16:
             return _format_16(header, read)[:, rows]
+        import wfdb  # noqa: PLC0415 (a second that corpora in format 16 save)
+
         record = str(header.path.with_suffix(""))
         digital = wfdb.rdrecord(record, channels=rows, sampto=read, physical=False, return_res=32).d_signal
     except (ValueError, OSError, IndexError, TypeError) as error:
@@ -131,18 +133,18 @@ def _samples(header: Header, rows: list[int], read: int) -> NDArray[np.int64]:
     return np.asarray(digital, np.int64)
 
 
-def _format_16(header: Header, read: int) -> NDArray[np.int64]:
+def _format_16(header: Header, read: int) -> NDArray[np.int16]:
     """Little-endian 16-bit samples, all signals of one instant side by side: [L, signals]."""
     first, count = header.channels[0], len(header.channels)
     samples = np.fromfile(header.path.parent / first.file, "<i2", read * count, offset=first.offset)
-    return samples.reshape(read, count).astype(np.int64)
+    return samples.reshape(read, count)
 
 
 def _checksum_notes(
-    names: Sequence[str], channels: list[Channel], d_LK: NDArray[np.int64]
+    names: Sequence[str], channels: list[Channel], d_KL: NDArray[np.signedinteger]
 ) -> tuple[str, ...]:
     """WFDB's checksum is the sum of a lead's samples modulo 2¹⁶."""
-    sums = d_LK.sum(axis=0)
+    sums = d_KL.sum(axis=1, dtype=np.int64)
     differ = [
         name
         for name, channel, total in zip(names, channels, sums, strict=True)
