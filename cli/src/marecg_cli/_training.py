@@ -63,13 +63,13 @@ TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
 
 
-def _recipes() -> list[str]:
+def recipe_names() -> list[str]:
     from marecg.recipes import RECIPES
 
     return list(RECIPES)
 
 
-def _tasks() -> list[str]:
+def task_names() -> list[str]:
     from marecg.evaluate.tasks.registry import TASKS
 
     return list(TASKS)
@@ -83,7 +83,7 @@ def train(
         typer.Option(
             metavar="NAME",
             help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe.",
-            **one_of(_recipes),
+            **one_of(recipe_names),
         ),
     ] = "tiny",
     set_: Annotated[
@@ -118,7 +118,7 @@ def train(
 def recipes(
     recipe: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="One recipe, as a whole; or mine.toml.", **one_of(_recipes)),
+        typer.Argument(metavar="[NAME]", help="One as a whole; or mine.toml.", **one_of(recipe_names)),
     ] = None,
     format_: Annotated[
         RecipeFormat, typer.Option("--format", help="How to print it; toml prints one, as train reads it.")
@@ -212,7 +212,7 @@ def ablate(
             help="Recipes by name, mine.toml, mine.py:recipe, or RECIPE@GRAPH; one or several. "
             "[default: c1 c2p c2 c3]",
             show_default=False,
-            **one_of(_recipes),
+            **one_of(recipe_names),
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
@@ -221,7 +221,7 @@ def ablate(
         typer.Option(
             help="The probe's tasks, or all; may be repeated. [default: ptbxl-super]",
             show_default=False,
-            **one_of(_tasks),
+            **one_of(task_names),
         ),
     ] = None,
     fraction: Annotated[

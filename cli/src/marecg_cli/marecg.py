@@ -1,13 +1,24 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
-from marecg_cli import _bench, _card, _cohort, _corpus, _data, _evaluation, _inference, _report, _training
+from marecg_cli import (
+    _bench,
+    _card,
+    _cohort,
+    _corpus,
+    _data,
+    _evaluation,
+    _inference,
+    _report,
+    _sweep,
+    _training,
+)
 from marecg_cli._commands import add, application
 from marecg_cli._output import run
 
 STAGES = {
     "start": ("demo", "synth", "data"),
     "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
-    "train": ("recipes", "train", "ablate"),
+    "train": ("recipes", "train", "ablate", "sweep"),
     "evaluate": ("probe", "finetune", "table", "compare", "card"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
     "develop": ("bench", "texts"),
@@ -19,7 +30,7 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _cohort, _training, _evaluation, _card, _inference):
+for module in (_corpus, _cohort, _training, _sweep, _evaluation, _card, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")

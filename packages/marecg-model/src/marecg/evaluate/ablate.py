@@ -1,5 +1,6 @@
 """The component ablation: several recipes, several seeds, one probe, one table (Table component-ablation)."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -28,6 +29,8 @@ from marecg.recipes import RECIPES, Config, by_name
 from marecg.train.callbacks import Watch
 from marecg.train.run import train
 
+_UNUSUAL = re.compile(r"[^\w.=+@-]")
+"""What no folder is called by; a recipe's name may hold whatever it was varied by."""
 FLOPS = ", equal FLOPs"
 """Behind the name of a recipe that was cut to another's arithmetic."""
 NEARLY = 0.05
@@ -58,8 +61,10 @@ class Contender:
     graph: Path | None = None
 
     @classmethod
-    def named(cls, asked: str, settings: Sequence[str]) -> "Contender":
-        """`RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
+    def named(cls, asked: str | Config, settings: Sequence[str]) -> "Contender":
+        """A recipe, `RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
+        if isinstance(asked, Config):
+            return cls(asked.name, override(asked, settings))
         recipe, _, graph = asked.rpartition("@")
         if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # an @ of a file's own
             config = override(by_name(asked), settings)
@@ -71,11 +76,11 @@ class Contender:
         """With a seed, and the folder of that run."""
         folder = self.name.replace(FLOPS, "-flops")
         config = override(self.config, [f"train.seed={seed}"])
-        return Contender(self.name, config, self.graph), out / f"{folder}-seed{seed}"
+        return Contender(self.name, config, self.graph), out / f"{_UNUSUAL.sub('_', folder)}-seed{seed}"
 
 
 def ablate(
-    recipes: Sequence[str],
+    recipes: Sequence[str | Config],
     data: str | Path,
     out: str | Path,
     *,
@@ -96,7 +101,7 @@ def ablate(
 
     Args:
         recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
-            another graph. The first is what the others' FLOPs are held against.
+            another graph; or recipes themselves. The first is what the others' FLOPs are held against.
         data: the prepared corpus to train on.
         out: a folder for the runs, one each.
         tasks: by name, the folder of their data.

@@ -1,0 +1,110 @@
+"""The command that varies values of a recipe.
+
+It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from marecg_cli._commands import one_of
+from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._progress import passing, progress
+from marecg_cli._training import Log, recipe_names, task_names
+
+if TYPE_CHECKING:
+    from marecg.evaluate.scores.results import Report
+
+
+def sweep(
+    data: Annotated[Path, typer.Option(help="The prepared corpus to train on.")],
+    out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
+    root: Annotated[Path, typer.Option(help="The probe's data.")],
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=VALUES",
+            help="A value of the recipe and what it is set to: gscl.sigma=0.5,1,2; may be repeated. With "
+            "--search a range, too: train.lr=1e-4..1e-2:log.",
+        ),
+    ],
+    recipe: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="By name, mine.toml or mine.py:recipe.", **one_of(recipe_names)),
+    ] = "tiny",
+    task: Annotated[str, typer.Option(help="The probe's task.", **one_of(task_names))] = "ptbxl-super",
+    fraction: Annotated[float, typer.Option(help="The share of the probe's training records.")] = 1.0,
+    seeds: Annotated[int, typer.Option(help="Runs per combination.", min=1)] = 1,
+    search: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Let Optuna choose N combinations by val, instead of all; needs the extra search.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every run.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Runs side by side; in a search, seeds.", min=1)] = 1,
+    log: Log = None,
+    format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+) -> None:
+    """Vary values of a recipe: train and probe every combination, or search among them, and print one table.
+
+    Each run has a folder; the same command goes on after an interruption, and `marecg table` shows them too.
+
+    Example: marecg sweep --vary gscl.sigma=0.5,1,2 --seeds 3 --data corpus --out sweep --root ptb-xl
+    """
+    from marecg.evaluate.ablate import ablate, unseen
+    from marecg.evaluate.averages import averaged, standings
+    from marecg.evaluate.methods.method import unwatched
+    from marecg.evaluate.request import Request
+    from marecg.evaluate.scores.summary import WIDE
+    from marecg.evaluate.vary import axis, grid
+    from marecg.evaluate.vary import search as searched
+    from marecg.overrides import override
+    from marecg.recipes import Config, by_name
+    from marecg_cli._ablation_text import ablation_json, standings_text
+    from marecg_cli._probe_text import remarks, rows_text
+
+    request = replace(Request((fraction,)), without=(WIDE,))
+
+    def measured(configs: list[Config]) -> "list[tuple[str, Path, Report]]":
+        return ablate(
+            configs,
+            data,
+            out,
+            tasks={task: root},
+            request=request,
+            seeds=seeds,
+            jobs=jobs,
+            watch=progress if jobs == 1 else unseen,
+            passing=passing if jobs == 1 else unwatched,
+            loggers=[each.value for each in log or []],
+        )
+
+    config, axes = override(by_name(recipe), set_ or []), [axis(each) for each in vary]
+    if search is None:
+        found = measured(grid(config, axes))
+    else:
+        found = searched(config, axes, search, out, lambda one: measured([one]))
+        message(f"best on val: {found[0][0]}")
+    reports = [report for _, _, report in found]
+    for _, folder, report in found:
+        for line in (f"measured: {folder}, {report.task}", *remarks(report)):
+            message(line)
+    rows, standing = averaged(found), standings(found)
+    if format_ is Format.json:
+        result_json(ablation_json(rows, standing))
+        return
+    over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
+    result(rows_text(f"Macro AUC on test{over}, protocol {reports[0].protocol}", rows, reports))
+    result(standings_text(standing))
+
+
+COMMANDS: tuple[Callable[..., None], ...] = (sweep,)
