@@ -166,7 +166,8 @@ def scale(
     for start, stages in found.items():
         for stage, told in stages.items():
             memory = f"{told['resident_gb']:5.2f} GB, at most {told['peak_gb']:.2f}"
-            result(f"{start:<12}{stage:<24}{told['seconds']:8.3f} s {memory}")
+            spent = f"{told['seconds']:8.3f} s, {told['cpu_seconds']:8.3f} s of CPU"
+            result(f"{start:<12}{stage:<24}{spent}, {memory}")
 
 
 app = application(

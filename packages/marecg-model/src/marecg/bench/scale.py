@@ -121,7 +121,7 @@ def stages(folder: Path) -> dict[str, dict[str, float]]:
     """Seconds and resident gigabytes of each stage of a start, in a process of its own.
 
     Returns:
-        By stage `seconds`, `resident_gb` after it, and `peak_gb` up to it.
+        By stage `seconds`, `cpu_seconds`, `resident_gb` after it, and `peak_gb` up to it.
     """
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(_stages, folder).result()
@@ -131,9 +131,10 @@ def _stages(folder: Path) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
 
     def timed(name: str, stage: Callable[[], T]) -> T:
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         done = stage()
-        found[name] = {"seconds": round(time.perf_counter() - began, 3), **_memory()}
+        spent = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - busy}
+        found[name] = {each: round(value, 3) for each, value in spent.items()} | _memory()
         return done
 
     config = recipes.tiny()

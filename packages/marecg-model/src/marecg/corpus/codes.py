@@ -94,4 +94,5 @@ def _names(candidate: Candidate, alone: bool) -> set[str]:
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
     found = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
+    found.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
     return found | {str(candidate.row)} if row and alone else found
