@@ -12,7 +12,7 @@ from marecg.bench.ratio import Effort, Reach, Row
 
 BASELINE = (sys.executable, "-c", "import typer")
 TURNS = 3
-"""Starts per repeat; each takes a fraction of a second."""
+"""Starts of a command per repeat; each takes a fraction of a second."""
 
 
 def start(command: Sequence[str], effort: Effort) -> list[float]:
@@ -25,6 +25,12 @@ def start(command: Sequence[str], effort: Effort) -> list[float]:
         (cpu_seconds((tool, *command[1:])), cpu_seconds(BASELINE)) for _ in range(effort.repeats * TURNS + 1)
     ]
     return [ours / baseline for ours, baseline in turns[1:]]
+
+
+def imported(ours: str, baseline: str, effort: Effort) -> list[float]:
+    """Processor seconds of one import over those of another, in turns; both take seconds."""
+    first, second = ((sys.executable, "-c", f"import {modules}") for modules in (ours, baseline))
+    return [cpu_seconds(first) / cpu_seconds(second) for _ in range(effort.repeats)]
 
 
 def cpu_seconds(command: Sequence[str]) -> float:
@@ -43,4 +49,12 @@ def _row(name: str, *command: str) -> Row:
 ROWS = (
     _row("start-ecgonto", "ecgonto", "--help"),
     _row("start-marecg", "marecg", "--help"),
+    Row(
+        "import-train",
+        "import marecg.train.run",
+        "import torch, lightning",
+        Reach("≤", 1.5),
+        "1",
+        partial(imported, "marecg.train.run", "torch, lightning"),
+    ),
 )
