@@ -1,9 +1,11 @@
 """What a release rests on: one version everywhere, and workflows that name what exists."""
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -36,3 +38,36 @@ def test_the_workflows_are_sound_and_run_what_there_is() -> None:
     assert "password" not in workflows["release"].partition("jobs:")[2]
     for action in re.findall(r"uses: (\S+)", "".join(workflows.values())):
         assert re.fullmatch(r"[\w-]+/[\w-]+@\S+", action), f"{action} is no pinned action"
+
+
+def reported(**archive: object) -> dict[str, object]:
+    told = {"name": "torch", "version": "2.13.0"}
+    return {"metadata": told, "download_info": {"url": "https://x", "archive_info": archive}}
+
+
+def test_the_lock_file_of_a_release_has_a_hash_for_every_package() -> None:
+    locked = runpy.run_path(str(ROOT / ".ci" / "lock"))["locked"]
+    machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
+    whole = {"environment": machine, "install": [reported(hashes={"sha256": "ab12"})]}
+    assert list(locked(whole)) == ["# Python 3.11, linux, x86_64", "torch==2.13.0 --hash=sha256:ab12"]
+    with pytest.raises(SystemExit, match=r"torch 2\.13\.0: pip tells no SHA-256"):
+        list(locked({**whole, "install": [reported()]}))
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert ".ci/lock report.json" in release
+    assert "cyclonedx-py environment" in release
+
+
+def test_the_walk_finds_the_commands_of_the_pages_and_no_others() -> None:
+    walk = runpy.run_path(str(ROOT / ".ci" / "walk"))
+    assert walk["command"]("$ marecg stats corpus    # what was kept") == "marecg stats corpus"
+    assert walk["command"]("import marecg") == ""
+    found = [
+        walk["command"](line)
+        for page in walk["PAGES"]
+        for language, text in walk["BLOCK"].findall((ROOT / page).read_text(encoding="utf-8"))
+        if language in ("", "console")
+        for line in text.splitlines()
+    ]
+    known = ("marecg ", "ecgonto ", "make ", "pip install")
+    assert all(any(line.startswith(start) for line in found) for start in known)
+    assert "marecg predict /data/georgia/g1/E00001" in found

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs import options
+from tests.docs import home_picture, options
 from tests.docs.cli_reference import APPS, PAGES, page
 
 import ecg_ontology
@@ -47,3 +47,11 @@ def test_every_public_name_is_in_the_reference(package: Any, its_page: str) -> N
         module, _, name = path.rpartition(".")
         home = __import__(module, fromlist=[name])
         assert getattr(home, name, None) is not None or __import__(path), path
+
+
+def test_the_home_pages_picture_is_what_the_shipped_encoder_says_today() -> None:
+    pytest.importorskip("marecg_small")
+    path = re.compile(r' d="[^"]*"')  # another processor may round a point of the tracing otherwise
+    written, made = home_picture.PICTURE.read_text(encoding="utf-8"), home_picture.svg()
+    assert path.sub("", written) == path.sub("", made), "run: python -m tests.docs.home_picture"
+    assert "](ecg-read.svg)" in (DOCS / "index.md").read_text(encoding="utf-8")
