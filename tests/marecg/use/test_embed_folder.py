@@ -209,3 +209,11 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch)
         )
         found.append(device_here().index)
     assert found == [0, 0, 1, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore")  # dask's own
+def test_a_dask_cluster_writes_the_bytes_of_one_process(place: Path, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        run(place, tmp_path / "out", cluster=cluster.scheduler_address)
+    same_files(tmp_path / "out", place / "quiet")
