@@ -16,7 +16,6 @@ from marecg.corpus.relabel import relabelled
 from marecg.errors import UsageError
 from marecg.evaluate.budget import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
-from marecg.evaluate.methods.encoder import weights_sha256
 from marecg.evaluate.methods.method import Progress, unwatched
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
@@ -24,6 +23,7 @@ from marecg.evaluate.table import read_report
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
 from marecg.overrides import override
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.train.callbacks import Watch
