@@ -62,3 +62,7 @@ def test_a_notebook_shows_arrays_by_shape_a_corpus_by_counts_and_an_ontology_by_
     shown = Checked(ecg_ontology.load()._repr_html_()).text
     assert "Rhythm" in shown
     assert shown.count("AntMI") == 1
+    shown = Checked(ecg_ontology.load().route("54329005")._repr_html_()).text
+    assert "54329005" in shown
+    assert "routed25, 19, 3" in shown
+    assert "&lt;b" in ecg_ontology.load().route("<b>")._repr_html_(), "what was asked for is text"

@@ -196,6 +196,17 @@ class Route(Frozen):
     label: str = ""
     notes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the code, where it goes, and what should be known of it."""
+        from html import escape
+
+        nodes = ", ".join(f"<b>{each}</b>" if each in self.leaves else str(each) for each in self.nodes)
+        cells = (escape(self.code), escape(self.label), self.status.value, nodes or "–")
+        row = "".join(f"<td>{cell}</td>" for cell in cells)
+        head = "<tr><th>code</th><th>label</th><th>status</th><th>nodes, leaves bold</th></tr>"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table>{head}<tr>{row}</tr></table>{notes}"
+
 
 class Severity(StrEnum):
     """How much a finding matters.
