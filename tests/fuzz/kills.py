@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -85,8 +86,13 @@ def embed(records: Path, model: Path) -> Killed:
     )
 
 
-def start(argv: Sequence[str]) -> int:
-    """Run a command in a copy of this process, which has paid for the imports, and silently; its id."""
+def start(argv: Sequence[str], said: str = os.devnull) -> int:
+    """Run a command in a copy of this process, which has paid for the imports; its id.
+
+    Args:
+        argv: the command's arguments.
+        said: the file that takes what it says.
+    """
     sys.stdout.flush()
     pid = os.fork()
     if pid:
@@ -94,12 +100,16 @@ def start(argv: Sequence[str]) -> int:
     code = 1
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
+        out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
         marecg(list(argv))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0
+    except KeyboardInterrupt:  # before the command has begun: Python ends a process so that a shell sees 130
+        code = 130
+    except BaseException:  # noqa: BLE001 (whatever it is, it is told)
+        traceback.print_exc()
     finally:
         os._exit(code)
 
@@ -128,11 +138,12 @@ def hold(command: Killed, folder: Path, count: int, rng: random.Random) -> Count
     out, number = folder / f"{command.name}-0", 0
     while seen.total() - seen["ready before"] < count:
         kill = rng.choice(list(CODES))
-        pid = start(command.argv(out))
+        pid = start(command.argv(out), str(folder / "said.txt"))
         time.sleep(rng.uniform(0, took))
         send(pid, kill)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        assert code in CODES[kill] | {0}, f"{command.name}: exit code {code} after {kill}"
+        said = (folder / "said.txt").read_text(errors="replace") if (folder / "said.txt").exists() else ""
+        assert code in CODES[kill] | {0}, f"{command.name}: exit code {code} after {kill}\n{said}"
         seen[kill if code or kill == "STOP CONT" else "ready before"] += 1
         if code == 0:
             assert command.left(out) == expected, f"{out}: another result after {dict(seen)}"

@@ -14,7 +14,6 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
-from marecg.nn.heads import Predictor
 from marecg.objectives.narrow import NarrowConfig
 from marecg.objectives.objective import Objective, Parts
 from marecg.objectives.views import Views
@@ -37,8 +36,7 @@ class JepaConfig(NarrowConfig):
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The predictor's, which learns, and the slow encoder's, which only follows."""
-        predictor = shape.model_copy(update={"width": self.width, "depth": self.depth})
-        return Flops(encoder_flops(predictor), encoder_flops(shape))
+        return Flops(super().flops(shape, window_patches).learning, encoder_flops(shape))
 
 
 class Jepa(Objective):
@@ -48,17 +46,8 @@ class Jepa(Objective):
 
     def __init__(self, settings: JepaConfig, parts: Parts) -> None:
         super().__init__(settings)
-        shape = parts.shape
         self.ema = Ema(_followed(parts.model))
-        self.predictor = Predictor(
-            len(LEADS),
-            shape.positions,
-            shape.width,
-            settings.width,
-            settings.depth,
-            settings.heads,
-            shape.mlp_ratio,
-        )
+        self.predictor = settings.predictor(parts.shape, len(LEADS))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`jepa`, asked for at M, where there is a record."""

@@ -4,7 +4,9 @@ from typing import Self
 
 from pydantic import model_validator
 
-from marecg.config import chosen
+from marecg.config import ModelConfig, chosen
+from marecg.model.flops import Flops, encoder_flops
+from marecg.nn.heads import Predictor
 from marecg.objectives.objective import ObjectiveConfig
 
 
@@ -20,3 +22,13 @@ class NarrowConfig(ObjectiveConfig):
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         return self
+
+    def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
+        """The transformer beside an encoder of a shape, over so many leads; `outputs` wide, or as H is."""
+        return Predictor(
+            leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
+        )
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The transformer's, which learns."""
+        return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)

@@ -8,9 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig
-from marecg.model.flops import Flops, encoder_flops
-from marecg.nn.heads import Predictor
+from marecg.config import LEADS
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
 from marecg.objectives.narrow import NarrowConfig
 from marecg.objectives.objective import Objective, Parts
@@ -30,27 +28,13 @@ class MaeConfig(NarrowConfig):
         """The decoder."""
         return Mae(self, parts)
 
-    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The decoder's."""
-        return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)
-
 
 class Mae(Objective):
     """A factorised, bidirectional decoder over the context."""
 
     def __init__(self, settings: MaeConfig, parts: Parts) -> None:
         super().__init__(settings)
-        shape = parts.shape
-        self.decoder = Predictor(
-            len(LEADS),
-            shape.positions,
-            shape.width,
-            settings.width,
-            settings.depth,
-            settings.heads,
-            shape.mlp_ratio,
-            shape.patch,
-        )
+        self.decoder = settings.predictor(parts.shape, len(LEADS), outputs=parts.shape.patch)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`mae`, asked for at M."""

@@ -10,9 +10,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig
-from marecg.model.flops import Flops, encoder_flops
-from marecg.nn.heads import Predictor
+from marecg.config import LEADS
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
 from marecg.objectives.narrow import NarrowConfig
 from marecg.objectives.objective import Objective, Parts
@@ -32,27 +30,13 @@ class StmemConfig(NarrowConfig):
         """The decoder that all leads share."""
         return Stmem(self, parts)
 
-    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The decoder's."""
-        return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)
-
 
 class Stmem(Objective):
     """One decoder, given each lead's H as a record of its own."""
 
     def __init__(self, settings: StmemConfig, parts: Parts) -> None:
         super().__init__(settings)
-        shape = parts.shape
-        self.decoder = Predictor(
-            1,
-            shape.positions,
-            shape.width,
-            settings.width,
-            settings.depth,
-            settings.heads,
-            shape.mlp_ratio,
-            shape.patch,
-        )
+        self.decoder = settings.predictor(parts.shape, 1, outputs=parts.shape.patch)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`stmem`, asked for at M."""
