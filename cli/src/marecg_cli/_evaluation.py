@@ -3,9 +3,7 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +11,9 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import one_of
+from marecg_cli._given import Given, named_files
 from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import passing
-
-_NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
 class TableFormat(StrEnum):
@@ -149,7 +146,7 @@ def probe(
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
-    given = _Given(list(task or []), list(fraction or []), list(root or []))
+    given = Given(list(task or []), list(fraction or []), list(root or []))
     folders = [Path(word) for word in runs or [] if not given.takes(word)]
     places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
     request = Request.named(
@@ -160,7 +157,7 @@ def probe(
     for place, report in sweep(
         folders,
         roots(given.tasks or ["ptbxl-super"], places),
-        partial(evaluate, request=request, features=_named_files(features or []), watch=passing),
+        partial(evaluate, request=request, features=named_files(features or []), watch=passing),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
         kept_in=keep,
@@ -285,38 +282,6 @@ def compare(
         low, mean, high = (100 * value for value in (difference.low, difference.mean, difference.high))
         shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {difference.p:.2g}"
         result(f"{100 * fraction:g} % of train: {shown}")
-
-
-@dataclass
-class _Given:
-    """What --task, --fraction and --root were given; of each several may follow, and stand among the runs."""
-
-    tasks: list[str]
-    shares: list[float]
-    roots: list[str]
-
-    def takes(self, word: str) -> bool:
-        """Take a word that is no run: a folder with a model is one, whatever its name."""
-        from marecg.evaluate.tasks.registry import ALL, TASKS
-
-        if any((Path(word) / part).is_dir() for part in ("model", "checkpoints", "probe")):
-            return False
-        data, separator, _ = word.partition("=")
-        if self.tasks and (word in (*TASKS, ALL) or ".py:" in word):
-            self.tasks.append(word)
-        elif self.shares and _NUMBER.fullmatch(word):
-            self.shares.append(float(word))
-        elif self.roots and separator and data in {task.data for task in TASKS.values()} | TASKS.keys():
-            self.roots.append(word)
-        else:
-            return False
-        return True
-
-
-def _named_files(options: list[str]) -> dict[str, Path]:
-    """`NAME=FILE`, or `FILE`, which is named after itself."""
-    pairs = [option.rpartition("=") for option in options]
-    return {name or Path(file).stem: Path(file) for name, _, file in pairs}
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (probe, finetune, table, compare)

@@ -30,7 +30,7 @@ EXIT_INTERRUPTED = 130
 EXIT_STOPPED = 143
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
-OURS = ("marecg_cli", "marecg", "ecg_ontology")
+LOGGERS = ("marecg_cli", "marecg", "ecg_ontology")
 """Whose log records the commands print."""
 
 logger = logging.getLogger(__name__)
@@ -96,15 +96,15 @@ def be_as_loud_as(wanted: int) -> None:
     own, others = {-1: (logging.ERROR, logging.ERROR), 0: (logging.INFO, logging.WARNING)}.get(
         wanted, (logging.INFO, logging.INFO) if wanted == 1 else (logging.DEBUG, logging.DEBUG)
     )
-    for name in OURS:
-        logging.getLogger(name).setLevel(own if name == OURS[0] else others)
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(own if name == LOGGERS[0] else others)
     logging.getLogger("lightning.pytorch").setLevel(logging.INFO if wanted > 1 else logging.WARNING)
 
 
 def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
     """Run `app` on `argv`, or on the process's own arguments; a user's error ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
-    for name in OURS:
+    for name in LOGGERS:
         log = logging.getLogger(name)
         if not any(isinstance(handler, _OnStderr) for handler in log.handlers):
             log.addHandler(_OnStderr())
@@ -136,6 +136,6 @@ class _OnStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one."""
         told = self.format(record)
-        own = record.name.startswith(OURS[0])
+        own = record.name.startswith(LOGGERS[0])
         with suppress(OSError):  # nowhere is left to say that stderr can't be written
             typer.echo(told if own else f"{record.levelname.lower()}: {told}", err=True)

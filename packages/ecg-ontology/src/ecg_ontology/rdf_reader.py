@@ -3,14 +3,13 @@
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import rdflib
-from rdflib.compare import to_canonical_graph
-from rdflib.namespace import DCTERMS, OWL, RDF, RDFS, SKOS
+from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
-from ecg_ontology.concepts import Kind, Name, Tier
+from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import (
     Draft,
     DraftConcept,
@@ -21,20 +20,27 @@ from ecg_ontology.drafts import (
     Statement,
 )
 from ecg_ontology.errors import SourceError
+from ecg_ontology.rdf_nodes import (
+    CCG,
+    ENGLISH,
+    Node,
+    Triple,
+    Values,
+    canonical,
+    is_concept,
+    is_english,
+    is_text,
+    language_of,
+    names,
+    short,
+)
 from ecg_ontology.rdf_writer import RDF_FORMATS, derived, schema, term
 from ecg_ontology.source_lines import SourceLines
 from ecg_ontology.turtle import SCHEMA
 from ecg_ontology.xml_entities import refuse_nested_entities
 
-CCG = rdflib.Namespace(SCHEMA)
-ENGLISH = "en"
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _ORDER = {kind: place for place, kind in enumerate(Kind)}
-
-Node = rdflib.term.Node
-Values = dict[Node, list[Node]]
-"""What is stated of one subject: objects by predicate."""
-Triple = tuple[Node, Node, Node]
 
 
 def read_graph(path: Path) -> Draft:
@@ -107,7 +113,7 @@ class _Reading:
             self.subjects[subject][predicate].append(end)
 
     def draft(self) -> Draft:
-        concepts = [subject for subject, values in self.subjects.items() if _is_concept(values)]
+        concepts = [subject for subject, values in self.subjects.items() if is_concept(values)]
         if not concepts:
             raise SourceError(
                 "describes no concept",
@@ -161,7 +167,7 @@ class _Reading:
     def _licence(self, iri: Node, values: Values) -> str:
         stated = list(values.get(DCTERMS.license, ()))
         self._keep(
-            iri, DCTERMS.license, (value for value in stated if _is_text(value) and not _language(value))
+            iri, DCTERMS.license, (value for value in stated if is_text(value) and not language_of(value))
         )
         return self._one(iri, values, DCTERMS.license)
 
@@ -179,16 +185,16 @@ class _Reading:
             iri=str(iri),
             index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
             abbr=self._one(iri, values, SKOS.notation),
-            translations=_names(label for label in labels if not _is_english(label)),
+            translations=names(label for label in labels if not is_english(label)),
             label=self._english(iri, values, SKOS.prefLabel),
-            synonyms=_names(values.get(SKOS.altLabel, [])),
+            synonyms=names(values.get(SKOS.altLabel, [])),
             tier=tiers[0] if tiers else None,
             variants=self._texts(iri, values, CCG["textVariant"], ENGLISH),
             yields=self._boolean(iri, values, CCG["yields"]),
             deprecated=self._boolean(iri, values, OWL.deprecated),
             place=self.lines.of(str(iri)),
         )
-        self._keep(iri, SKOS.altLabel, (v for v in values.pop(SKOS.altLabel, ()) if not _is_text(v)))
+        self._keep(iri, SKOS.altLabel, (v for v in values.pop(SKOS.altLabel, ()) if not is_text(v)))
         self._rest(iri, values)
         return concept
 
@@ -206,10 +212,10 @@ class _Reading:
         found = sorted({str(value) for value in values.get(predicate, ())})
         if len(found) > 1:
             self._misstate(
-                subject, f"has {len(found)} values of {_short(predicate)}: {', '.join(found)}", predicate
+                subject, f"has {len(found)} values of {short(predicate)}: {', '.join(found)}", predicate
             )
         stated = values.pop(predicate, [])
-        self._keep(subject, predicate, (value for value in stated if _language(value)))
+        self._keep(subject, predicate, (value for value in stated if language_of(value)))
         return found[0] if found else ""
 
     def _english(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
@@ -217,19 +223,19 @@ class _Reading:
         by_language: dict[str, list[str]] = defaultdict(list)
         texts = values.pop(predicate, [])
         for value in texts:
-            if _is_text(value):
-                by_language[(_language(value)).casefold()].append(str(value))
+            if is_text(value):
+                by_language[language_of(value).casefold()].append(str(value))
         for language, found in sorted(by_language.items()):
             if len(set(found)) > 1:
                 in_language = f" in {language!r}" if language else ""
                 listed = ", ".join(map(repr, sorted(found)))
-                problem = f"has {len(found)} values of {_short(predicate)}{in_language}: {listed}"
+                problem = f"has {len(found)} values of {short(predicate)}{in_language}: {listed}"
                 self._misstate(subject, problem, predicate)
         english = sorted(tag for tag in by_language if tag.partition("-")[0] == ENGLISH)
         chosen = next((tag for tag in (*english, "") if tag in by_language), None)
         label = min(by_language[chosen]) if chosen is not None else ""
         translated = predicate == SKOS.prefLabel
-        held = {rdflib.Literal(label, lang=ENGLISH)} | {v for v in texts if translated and not _is_english(v)}
+        held = {rdflib.Literal(label, lang=ENGLISH)} | {v for v in texts if translated and not is_english(v)}
         self._keep(subject, predicate, (value for value in texts if value not in held))
         return label
 
@@ -238,16 +244,16 @@ class _Reading:
     ) -> tuple[str, ...]:
         """All values as text; those of another language than `language` are kept with theirs as well."""
         found = values.pop(predicate, [])
-        self._keep(subject, predicate, (v for v in found if not _is_text(v) or _language(v) != language))
+        self._keep(subject, predicate, (v for v in found if not is_text(v) or language_of(v) != language))
         return tuple(sorted(str(value) for value in found))
 
     def _boolean(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> bool:
         stated = {str(value) for value in values.pop(predicate, ())}
         if strange := sorted(stated - _BOOLEANS.keys()):
-            self._misstate(subject, f"has {_short(predicate)} {strange[0]!r}, not true or false", predicate)
+            self._misstate(subject, f"has {short(predicate)} {strange[0]!r}, not true or false", predicate)
         found = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
         if len(found) > 1:
-            self._misstate(subject, f"has {_short(predicate)} true and false", predicate)
+            self._misstate(subject, f"has {short(predicate)} true and false", predicate)
         return True in found
 
     # --- what is left
@@ -265,7 +271,7 @@ class _Reading:
         """Keep what no field took; a word of our namespace among it is misspelt or misplaced."""
         for predicate, ends in values.items():
             if str(predicate).startswith(SCHEMA):
-                problem = f"states {_short(predicate)}, which means nothing there"
+                problem = f"states {short(predicate)}, which means nothing there"
                 self._misstate(subject, problem, predicate)
             self._keep(subject, predicate, ends)
 
@@ -287,55 +293,10 @@ class _Reading:
         rest = [triple for triple in self.kept if triple not in implied]
         # A text kept in its own language is not written in ours; if it is stated in both, both are kept.
         for subject, predicate, end in rest.copy():
-            for language in (None, ENGLISH) if _is_text(end) else ():
+            for language in (None, ENGLISH) if is_text(end) else ():
                 twin = (subject, predicate, rdflib.Literal(str(end), lang=language))
                 rest += [twin] if twin in self.graph else []
         if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
-            rest = list(_canonical(rest))  # the same names for nodes without one, however the file was read
+            rest = list(canonical(rest))  # the same names for nodes without one, however the file was read
         found = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
         return tuple(sorted(found, key=lambda each: (each.subject, each.predicate, each.object)))
-
-
-def _canonical(triples: list[Triple]) -> Iterator[Triple]:
-    graph = rdflib.Graph()
-    for triple in triples:
-        graph.add(triple)
-    yield from to_canonical_graph(graph)
-
-
-def _is_concept(values: Values) -> bool:
-    types = values.get(RDF.type, ())
-    return CCG["index"] in values or any(CCG[name] in types for name in (*Tier, "Concept"))
-
-
-def _is_text(value: Node) -> bool:
-    return isinstance(value, rdflib.Literal)
-
-
-def _language(value: Node) -> str:
-    return (value.language or "") if isinstance(value, rdflib.Literal) else ""
-
-
-def _is_english(value: Node) -> bool:
-    """Whether it is a text in English, or in no language."""
-    return not _is_text(value) or _language(value).casefold().partition("-")[0] in ("", ENGLISH)
-
-
-def _names(values: Iterable[Node]) -> tuple[Name, ...]:
-    """The texts with their languages, by language and text."""
-    names = {Name(text=str(value), language=_language(value)) for value in values if _is_text(value)}
-    return tuple(sorted(names, key=lambda name: (name.language, name.text)))
-
-
-def _short(predicate: Node) -> str:
-    """A predicate as messages name it."""
-    for prefix, namespace in (
-        ("ccg", CCG),
-        ("skos", SKOS),
-        ("owl", OWL),
-        ("dcterms", DCTERMS),
-        ("rdfs", RDFS),
-    ):
-        if str(predicate).startswith(str(namespace)):
-            return f"{prefix}:{str(predicate).removeprefix(str(namespace))}"
-    return f"<{predicate}>"

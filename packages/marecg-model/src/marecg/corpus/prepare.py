@@ -39,7 +39,7 @@ BLOCK = 16
 
 logger = logging.getLogger(__name__)
 
-Watch = Callable[[int, int, int], None]
+RecordProgress = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
 
 
@@ -51,7 +51,7 @@ def prepare(
     only: Collection[str] = (),
     jobs: int = -1,
     cluster: str | None = None,
-    watch: Watch | None = None,
+    watch: RecordProgress | None = None,
     layout: Layout | None = None,
     codes: CodeTable | None = None,
     ontology: str | Path | None = None,
@@ -111,7 +111,7 @@ def prepare(
         return read_report(plan.out)
 
 
-def _write_shards(plan: Plan, watch: Watch) -> None:
+def _write_shards(plan: Plan, watch: RecordProgress) -> None:
     """Write every shard that is still missing."""
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]

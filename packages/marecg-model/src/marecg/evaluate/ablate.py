@@ -26,7 +26,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.overrides import override
 from marecg.recipes import RECIPES, Config, by_name
-from marecg.train.callbacks import Watch
+from marecg.train.callbacks import StepProgress
 from marecg.train.run import train
 
 _UNUSUAL = re.compile(r"[^\w.=+@-]")
@@ -35,13 +35,13 @@ FLOPS = ", equal FLOPs"
 """Behind the name of a recipe that was cut to another's arithmetic."""
 NEARLY = 0.05
 """A run whose steps FLOPs would change by no more than this is not trained twice."""
-Watching = Callable[[str], AbstractContextManager[Watch]]
+Watching = Callable[[str], AbstractContextManager[StepProgress]]
 """Opens what is told of a run's steps, under the run's name."""
 Found = tuple[str, Path, Report]
 """Of one run on one task: whose row it is, the run folder, and the probe's report."""
 
 
-def unseen(_what: str) -> AbstractContextManager[Watch]:
+def unseen(_what: str) -> AbstractContextManager[StepProgress]:
     """Nobody looks, as where several runs side by side would write over each other."""
     return nullcontext(lambda step, steps, note: None)
 

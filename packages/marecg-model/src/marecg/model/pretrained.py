@@ -6,51 +6,26 @@ and safetensors are read, and only whole: nothing that is missing, extra or in a
 
 import hashlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import torch
 from huggingface_hub import ModelCard, ModelHubMixin, snapshot_download
-from pydantic import ValidationError
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing
-from marecg.config import LEADS, ModelConfig, Settings
-from marecg.errors import CheckpointError, EcgError, UsageError, in_short
+from marecg.config import ModelConfig
+from marecg.errors import CheckpointError, UsageError
 from marecg.model import installed
 from marecg.model.card import Provenance, Score, model_card
+from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
 
-FILES = ("config.json", "model.safetensors", "ontology.json")
-OURS = {*FILES, "README.md", ".gitattributes"}
+REPLACEABLE = {*FILES, "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces; anything else would be lost."""
 
-LONGEST_DESCRIPTION = 1 << 20
-"""Bytes of config.json; ours has two thousand."""
-LARGEST, DEEPEST = 1 << 20, 1000
-"""What a size, and a number of layers, may be: beyond any model, and within memory and time."""
-
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
-
-
-class Description(Settings):
-    """What config.json says.
-
-    Attributes:
-        ontology: SHA-256 of the enumeration that the prototypes follow.
-        bundle: SHA-256 of all that ontology.json says, labels and routing too; None in models of before.
-    """
-
-    format: Literal[2] = 2
-    leads: tuple[str, ...] = LEADS
-    ontology: str
-    bundle: str | None = None
-    model: ModelConfig
-    provenance: Provenance | None = None
-    scores: tuple[Score, ...] = ()
 
 
 class Pretrained(nn.Module, ModelHubMixin):
@@ -98,8 +73,8 @@ class Pretrained(nn.Module, ModelHubMixin):
             CheckpointError: a weight isn't finite; nothing is written.
         """
         folder = Path(save_directory)
-        _refuse_non_finite(self.state_dict(), folder)
-        refuse_others(folder, OURS.__contains__)
+        refuse_non_finite(self.state_dict(), folder)
+        refuse_others(folder, REPLACEABLE.__contains__)
         with replacing(folder) as temporary:
             super().save_pretrained(temporary)
         return self.push_to_hub(repo_id or folder.name, **push_to_hub_kwargs) if push_to_hub else None
@@ -166,13 +141,13 @@ class Pretrained(nn.Module, ModelHubMixin):
             local_files_only=local_files_only,
             revision=revision,
         )
-        description, carried = _read(folder)
+        description, carried = read(folder)
         if ontology is not None:
-            _refuse_another(ontology, carried, folder)
+            refuse_another(ontology, carried, folder)
         with torch.device("meta"):  # no memory before the file is known to fill it
             model = cls(description.model, carried)
         model.provenance, model.scores = description.provenance, description.scores
-        model.load_state_dict(_tensors(folder / "model.safetensors", model), strict=True, assign=True)
+        model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
         return model.eval()
 
 
@@ -238,110 +213,3 @@ def _fetched(hub_id: str, **how: Any) -> Path:
             where=hub_id,
             remedy="Check the name and the network, or name a folder",
         ) from error
-
-
-def _read(folder: Path) -> tuple[Description, Ontology]:
-    """What the description and the ontology say, each held against the other."""
-    missing = [name for name in FILES if not (folder / name).is_file()]
-    if missing:
-        raise CheckpointError(
-            f"has no {missing[0]}",
-            where=folder,
-            remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
-        )
-    try:
-        with (folder / "config.json").open("rb") as file:
-            description = Description.model_validate_json(file.read(LONGEST_DESCRIPTION))
-        ontology = ecg_ontology.load(folder / "ontology.json")
-    except (ValidationError, EcgError, OSError) as error:
-        raise _no_model(folder, error) from error
-    _refuse_impossible(description.model, folder)
-    if description.leads != LEADS:
-        raise CheckpointError(
-            f"has leads {list(description.leads)}, this package has {list(LEADS)}",
-            where=folder,
-            remedy="Use the version that wrote it",
-        )
-    if description.model.concepts != len(ontology):
-        raise CheckpointError(
-            f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}",
-            where=folder,
-            remedy="Put back the ontology.json that it was saved with",
-        )
-    if description.ontology != ontology.sha256:
-        packaged = ecg_ontology.load()
-        if description.ontology == packaged.sha256:
-            _refuse_another(packaged, ontology, folder)
-        raise CheckpointError(
-            f"config.json names the enumeration {description.ontology}, ontology.json has {ontology.sha256}",
-            where=folder,
-            remedy="Put back the ontology.json that it was saved with",
-        )
-    if description.bundle not in (None, ontology.bundle_sha256):
-        raise CheckpointError(
-            "was changed since the model was saved: its labels, texts or routing are not config.json's",
-            where=folder / "ontology.json",
-            remedy="Put back the ontology.json that it was saved with",
-        )
-    return description, ontology
-
-
-def _no_model(folder: Path, error: Exception) -> CheckpointError:
-    said = " ".join(str(error).split())
-    return CheckpointError(f"is no exported model ({said})", where=folder, remedy="Export the run again")
-
-
-def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
-    """Refuse a shape whose mere description would cost hours or memory."""
-    for name, value in config:
-        most = DEEPEST if name == "depth" else LARGEST
-        if isinstance(value, int | float) and not value <= most:
-            raise CheckpointError(
-                f"model.{name} can be {most:,} at most",
-                where=folder / "config.json",
-                remedy="Export the run again",
-            )
-
-
-def _tensors(path: Path, model: nn.Module) -> dict[str, Tensor]:
-    """The file's tensors, read once its header is known to be that of `model`."""
-    wanted = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
-    try:
-        with safe_open(path, "pt") as file:
-            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            found = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
-        problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
-        problems += [f"{name} is none of this model's" for name in found.keys() - wanted.keys()]
-        problems += [
-            f"{name} is {found[name][1]} {found[name][0]}, not {wanted[name][1]} {wanted[name][0]}"
-            for name in wanted.keys() & found.keys()
-            if found[name] != wanted[name]
-        ]
-        if problems:
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise CheckpointError(min(problems) + more, where=path, remedy="Export the run again")
-        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # no map of the file
-    except (SafetensorError, OSError) as error:
-        raise _no_model(path.parent, error) from error
-    _refuse_non_finite(tensors, path)
-    return tensors
-
-
-def _refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
-    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
-    if broken:
-        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-        raise CheckpointError(
-            f"{broken[0]}{more} has values that are not finite",
-            where=where,
-            remedy="Train it again, with a lower train.lr",
-        )
-
-
-def _refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:
-    if found.sha256 != wanted.sha256:
-        raise CheckpointError(
-            f"follows another enumeration: {in_short(wanted.difference(found))}",
-            where=folder / "ontology.json",
-            remedy="Use the ontology that it was trained with",
-        )

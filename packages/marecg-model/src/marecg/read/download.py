@@ -44,7 +44,7 @@ LONGEST_NAME, LONGEST_PATH = 240, 3000
 """Bytes; file systems hold 255 and 4096, of which `.part` and the folder take some."""
 ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
-Watch = Callable[[int, int, int], None]
+FileProgress = Callable[[int, int, int], None]
 """Told how many files there are, how many are done, and how many bytes have come."""
 
 
@@ -64,7 +64,7 @@ def get(
     *,
     base: str | None = None,
     verify: bool = False,
-    watch: Watch | None = None,
+    watch: FileProgress | None = None,
 ) -> Path:
     """Fetch a dataset into the folder of its name below `out`; called again, go on.
 

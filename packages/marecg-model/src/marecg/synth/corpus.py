@@ -21,7 +21,7 @@ from marecg.synth.quirks import FRANK, QUIRKS, Quirk
 from marecg.synth.record import SyntheticRecord, drawn_record
 from marecg.synth.truth import truth
 
-_OURS = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
+_WRITTEN_FILES = re.compile(r"[SQ]\w+\.(hea|mat|truth\.json)|RECORDS|synth\.json")
 _LABELS, _QUIRKS = 1, 2
 """Streams of randomness beside the records' own: neither labels nor quirks change another record's signal."""
 
@@ -108,7 +108,7 @@ def write_corpus(
     """
     plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
     out = Path(out)
-    refuse_others(out, _OURS.fullmatch)  # an older synthetic corpus may be replaced
+    refuse_others(out, _WRITTEN_FILES.fullmatch)  # an older synthetic corpus may be replaced
     names: list[str] = []
     counts: Counter[str] = Counter()
     with replacing(out) as folder:

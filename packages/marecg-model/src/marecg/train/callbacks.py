@@ -22,7 +22,7 @@ from marecg.train.lightning_module import Pretraining
 
 logger = logging.getLogger(__name__)
 
-Watch = Callable[[int, int, str], None]
+StepProgress = Callable[[int, int, str], None]
 """Is told the step, of how many, and what there is to say of it."""
 
 
@@ -137,7 +137,7 @@ class Progress(AfterStep):
         watch: is told the same in place of the bar.
     """
 
-    def __init__(self, metrics: Metrics, watch: Watch | None = None) -> None:
+    def __init__(self, metrics: Metrics, watch: StepProgress | None = None) -> None:
         self.metrics = metrics
         self.watch = watch
         self.bar: _Bar | None = None

@@ -32,7 +32,7 @@ from marecg.errors import CorpusError, StoppedError
 from marecg.memory import keep_freed
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
-from marecg.train.callbacks import Metrics, Monitors, Progress, Watch
+from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.lightning_module import Pretraining
 from marecg.train.monitors import COLLAPSED
@@ -92,7 +92,7 @@ def train(
     out: str | Path,
     *,
     resume: bool | None = None,
-    watch: Watch | None = None,
+    watch: StepProgress | None = None,
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
 ) -> Run:
@@ -158,7 +158,7 @@ def _run(
     corpus: Corpus,
     ontology: ecg_ontology.Ontology,
     stopping: Stopping,
-    watch: Watch | None,
+    watch: StepProgress | None,
     callbacks: Sequence[lightning.Callback],
     loggers: list[Logger],
 ) -> Run:

@@ -1,0 +1,148 @@
+"""What lies in a model's folder, read without trusting it; each part is held to the others."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+import ecg_ontology
+from ecg_ontology import Ontology
+from marecg.config import LEADS, ModelConfig, Settings
+from marecg.errors import CheckpointError, EcgError, in_short
+from marecg.model.card import Provenance, Score
+
+FILES = ("config.json", "model.safetensors", "ontology.json")
+LONGEST_DESCRIPTION = 1 << 20
+"""Bytes of config.json; ours has two thousand."""
+MAX_SIZE, MAX_DEPTH = 1 << 20, 1000
+"""What a size, and a number of layers, may be: beyond any model, and within memory and time."""
+
+
+class Description(Settings):
+    """What config.json says.
+
+    Attributes:
+        ontology: SHA-256 of the enumeration that the prototypes follow.
+        bundle: SHA-256 of all that ontology.json says, labels and routing too; None in models of before.
+    """
+
+    format: Literal[2] = 2
+    leads: tuple[str, ...] = LEADS
+    ontology: str
+    bundle: str | None = None
+    model: ModelConfig
+    provenance: Provenance | None = None
+    scores: tuple[Score, ...] = ()
+
+
+def read(folder: Path) -> tuple[Description, Ontology]:
+    """What the description and the ontology say, each held against the other."""
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        raise CheckpointError(
+            f"has no {missing[0]}",
+            where=folder,
+            remedy="Name a run, its folder 'model', or one that save_pretrained wrote",
+        )
+    try:
+        with (folder / "config.json").open("rb") as file:
+            description = Description.model_validate_json(file.read(LONGEST_DESCRIPTION))
+        ontology = ecg_ontology.load(folder / "ontology.json")
+    except (ValidationError, EcgError, OSError) as error:
+        raise _no_model(folder, error) from error
+    _refuse_impossible(description.model, folder)
+    if description.leads != LEADS:
+        raise CheckpointError(
+            f"has leads {list(description.leads)}, this package has {list(LEADS)}",
+            where=folder,
+            remedy="Use the version that wrote it",
+        )
+    if description.model.concepts != len(ontology):
+        raise CheckpointError(
+            f"knows {description.model.concepts} concepts, its ontology.json has {len(ontology)}",
+            where=folder,
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    if description.ontology != ontology.sha256:
+        packaged = ecg_ontology.load()
+        if description.ontology == packaged.sha256:
+            refuse_another(packaged, ontology, folder)
+        raise CheckpointError(
+            f"config.json names the enumeration {description.ontology}, ontology.json has {ontology.sha256}",
+            where=folder,
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    if description.bundle not in (None, ontology.bundle_sha256):
+        raise CheckpointError(
+            "was changed since the model was saved: its labels, texts or routing are not config.json's",
+            where=folder / "ontology.json",
+            remedy="Put back the ontology.json that it was saved with",
+        )
+    return description, ontology
+
+
+def _no_model(folder: Path, error: Exception) -> CheckpointError:
+    said = " ".join(str(error).split())
+    return CheckpointError(f"is no exported model ({said})", where=folder, remedy="Export the run again")
+
+
+def _refuse_impossible(config: ModelConfig, folder: Path) -> None:
+    """Refuse a shape whose mere description would cost hours or memory."""
+    for name, value in config:
+        most = MAX_DEPTH if name == "depth" else MAX_SIZE
+        if isinstance(value, int | float) and not value <= most:
+            raise CheckpointError(
+                f"model.{name} can be {most:,} at most",
+                where=folder / "config.json",
+                remedy="Export the run again",
+            )
+
+
+def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
+    """The file's tensors, read once its header is known to be that of `model`."""
+    wanted = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
+    try:
+        with safe_open(path, "pt") as file:
+            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            found = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
+        problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
+        problems += [f"{name} is none of this model's" for name in found.keys() - wanted.keys()]
+        problems += [
+            f"{name} is {found[name][1]} {found[name][0]}, not {wanted[name][1]} {wanted[name][0]}"
+            for name in wanted.keys() & found.keys()
+            if found[name] != wanted[name]
+        ]
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise CheckpointError(min(problems) + more, where=path, remedy="Export the run again")
+        tensors = {name: tensor.clone() for name, tensor in load_file(path).items()}  # no map of the file
+    except (SafetensorError, OSError) as error:
+        raise _no_model(path.parent, error) from error
+    refuse_non_finite(tensors, path)
+    return tensors
+
+
+def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Refuse weights that are no numbers."""
+    broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
+    if broken:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        raise CheckpointError(
+            f"{broken[0]}{more} has values that are not finite",
+            where=where,
+            remedy="Train it again, with a lower train.lr",
+        )
+
+
+def refuse_another(wanted: Ontology, found: Ontology, folder: Path) -> None:
+    """Refuse the ontology of a folder where it is not the one wanted."""
+    if found.sha256 != wanted.sha256:
+        raise CheckpointError(
+            f"follows another enumeration: {in_short(wanted.difference(found))}",
+            where=folder / "ontology.json",
+            remedy="Use the ontology that it was trained with",
+        )
