@@ -43,15 +43,17 @@ PTBXL := $(RECORDS)/ptbxl
 SMALL := $(BIN)/marecg train --recipe small --data $(PRETRAINED)/corpus --set 'sampling.shares={"synth": 0.25}'
 pretrained: install
 	test -d "$(RECORDS)/ptbxl"
-	test -d $(PRETRAINED)/synth || $(BIN)/marecg synth --out $(PRETRAINED)/synth --records 3000 --seed 11
+	test -d $(PRETRAINED)/synth || $(BIN)/marecg synth --out $(PRETRAINED)/synth --records 9000 --seed 11
 	$(BIN)/marecg prepare $(PTBXL) $(RECORDS)/chapman $(RECORDS)/code15-samitrop \
 		$(filter-out %/ptb-xl,$(wildcard $(RECORDS)/cinc2021/*)) $(PRETRAINED)/synth \
-		--out $(PRETRAINED)/corpus --set 'ptbxl_folds=[1,2,3,4,5,6,7,8]'
+		--out $(PRETRAINED)/corpus --set 'ptbxl_folds=[1,2,3,4,5,6,7,8]' --set rpeaks_lead=best
 	$(SMALL) --out $(PRETRAINED)/without-ptbxl-codes --set 'sampling.without_codes=["ptbxl"]'
-	$(SMALL) --out $(PRETRAINED)/with-ptbxl-codes --set train.max_epochs=7
+	$(SMALL) --out $(PRETRAINED)/with-ptbxl-codes --set train.max_epochs=3
 	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --readout wide \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
 		--baseline minirocket --baseline resnet1d
+	$(BIN)/marecg card $(PRETRAINED)/without-ptbxl-codes
+	$(BIN)/marecg card $(PRETRAINED)/with-ptbxl-codes
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs

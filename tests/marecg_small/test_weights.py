@@ -49,10 +49,19 @@ def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept
     assert provenance.support["AF"] > 100
 
 
-def test_the_headline_was_taught_by_fewer_codes(hearts: Corpus) -> None:
+def test_of_ptbxl_the_headline_read_no_code_and_the_other_did() -> None:
     apart = [MarEcg.from_pretrained(name).provenance for name in FOLDERS]
-    counts = [sum((each.support or {}).values()) for each in apart if each is not None]
-    assert counts[0] < counts[1]
+    assert ["ptbxl" in each.without_codes for each in apart if each is not None] == [True, False]
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_card_has_every_published_task_with_its_interval(name: str) -> None:
+    card = (PACKAGE / FOLDERS[name] / "README.md").read_text(encoding="utf-8")
+    for task in ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm"):
+        assert task in card
+    rows = [line for line in card.splitlines() if line.startswith("| encoder, wide |")]
+    assert [row.count("[") for row in rows] == [4, 4, 4]
+    assert "| ptbxl | 2677 | CC BY 4.0, https://physionet.org/content/ptb-xl/" in card
 
 
 def test_a_heart_it_has_never_seen_lies_nearer_to_its_own_rhythm(model: MarEcg, hearts: Corpus) -> None:

@@ -116,7 +116,7 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
         phases=3,
     )
     train = TrainConfig(
-        max_epochs=18,
+        max_epochs=7,
         warmup_epochs=0.7,
         batch_size=32,
         accumulate=1,
