@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from joblib import cpu_count, parallel_config
+from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import get_active_backend
 
 import marecg.corpus.prepare_record  # noqa: F401 — what a worker runs, loaded before it begins
@@ -32,7 +33,11 @@ def workers(records: int, jobs: int, cluster: str | None) -> Iterator[None]:
     if cluster is None:
         count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
         with parallel_config("loky", n_jobs=count, initializer=begin, initargs=(os.getpid(),)):
-            yield
+            try:
+                yield
+            finally:
+                # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
+                get_reusable_executor().shutdown(wait=True)
         return
     try:
         config = parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
