@@ -32,6 +32,10 @@ class Diagnoses:
         codes: in the order given, each once.
         notes: on what was translated or passed over.
         words: what stands there between the commas, each once, codes or not.
+
+    Example:
+        >>> Diagnoses(codes=("164889003",), notes=()).words
+        ()
     """
 
     codes: tuple[str, ...]
@@ -40,7 +44,12 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    """The lines of a header, stripped, without blank ones; nothing but a line feed or a return ends one."""
+    r"""The lines of a header, stripped, without blank ones; nothing but a line feed or a return ends one.
+
+    Example:
+        >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
+        ['a 12 500 5000', '#Dx: 164889003']
+    """
     return [line for part in _LINE_END.split(text) if (line := part.strip())]
 
 
