@@ -19,6 +19,9 @@ CPSC_LABELS = {
 NO_DIAGNOSIS = "no diagnosis"
 """The note on a record without any code."""
 
+_LONGEST_WORD = 1 << 5
+"""How much of a malformed code a note repeats."""
+
 _SCTID = re.compile(r"[1-9]\d{5,17}")
 _LINE_END = re.compile(r"\r\n?|\n")
 _COMMENT = re.compile(r"#\s*(?P<key>[A-Za-z][A-Za-z ]*?)\s*:\s*(?P<value>.*)")
@@ -89,7 +92,7 @@ def diagnoses(text: str) -> Diagnoses:
         if not word:
             notes.append("an empty code")
         elif not _SCTID.fullmatch(code):
-            notes.append(f"malformed code {word[:40]!r} passed over")
+            notes.append(f"malformed code {word[:_LONGEST_WORD]!r} passed over")
         elif code in codes:
             notes.append(f"code {code} given twice")
         else:
