@@ -119,7 +119,7 @@ def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
         raise OutputError("cannot be written (Read-only file system)", where=target)
 
     monkeypatch.setattr(supervised, "replacing", refuse)
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="marecg"):
         found = made(corpus)
     assert "the beats are read in memory" in caplog.text
     assert not (corpus.folder / "supervision").exists()
