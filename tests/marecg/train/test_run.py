@@ -218,7 +218,7 @@ def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_t
     corpus_folder: Path, micro: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train(micro, corpus_folder, tmp_path / "run")
-    last = capsys.readouterr().err.splitlines()[-1]
+    last = [line for line in capsys.readouterr().err.splitlines() if "records/s" in line][-1]
     rate, share = (re.search(pattern, last) for pattern in (r"records/s=([\d.]+)", r"data=([\d.]+)%"))
     assert rate is not None
     assert share is not None
