@@ -109,6 +109,18 @@ def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records: dict[str
     assert normal.qtc == pytest.approx((normal.qt or 0) / np.sqrt(60 / (normal.rate or 1)))
 
 
+def test_a_pr_is_told_in_sinus_rhythm_and_not_where_no_p_wave_leads_the_beats(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    told = {}
+    for rhythm in ("NSR", "AF"):
+        folder = tmp_path_factory.mktemp(rhythm)
+        write_corpus(folder / "wfdb", 8, 5, diagnoses=[rhythm])
+        told[rhythm] = [measured(path).pr is not None for path in sorted((folder / "wfdb").rglob("*.hea"))]
+    assert sum(told["NSR"]) >= 7
+    assert sum(told["AF"]) <= 2
+
+
 def test_the_axis_follows_the_leads_and_nothing_is_measured_of_a_flat_line() -> None:
     lead_L = np.zeros(5000, np.float32)
     lead_L[400::400] = 1.0
