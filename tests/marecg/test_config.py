@@ -86,3 +86,8 @@ def test_without_an_objective_there_is_nothing_to_train_for() -> None:
     with pytest.raises(ConfigError, match=r"--set gscl=null --set ar=null: the recipe has no objective"):
         override(recipes.c1_gscl(), ["gscl=null", "ar=null"])
     assert list(override(recipes.c2p(), ["ar=null"]).objectives) == ["jepa", "view", "mpct"]
+
+
+def test_beats_are_sought_in_lead_i_as_in_the_paper_and_in_the_best_lead_for_an_encoder_to_be_used() -> None:
+    leads = {name: recipes.by_name(name).data.rpeaks_lead for name in ("c1", "c3", "tiny", "small", "base")}
+    assert leads == {"c1": "I", "c3": "I", "tiny": "I", "small": "best", "base": "best"}
