@@ -107,8 +107,10 @@ def looks(whole: Recording, config: ModelConfig) -> list[Window]:
     moves forward where there is more to see, else backward, else (a recording of one context or less) forward
     into padding.
     """
-    shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
-    shown = [_shifted(whole, window, by, config) for window in windows(whole, config) for by in shifts]
+    shifts = [phase * config.stride // config.phases for phase in range(1, config.phases)]
+    shown: list[Window] = []
+    for window in windows(whole, config):
+        shown += [window, *(_shifted(whole, window, by, config) for by in shifts)]
     return [*(window._replace(last=False) for window in shown[:-1]), shown[-1]._replace(last=True)]
 
 

@@ -32,7 +32,8 @@ def put_on_card(run: str | Path, protocol: str = "strict") -> Path:
     folder = Path(run)
     model = MarEcg.from_pretrained(folder)
     reports = [read_report(path) for path in sorted((folder / "probe").glob(f"*-{protocol}.json"))]
-    own = [report for report in reports if report.model_sha256 == weights_sha256(model)]
+    sha256 = weights_sha256(model)
+    own = [report for report in reports if report.model_sha256 == sha256]
     for report in reports:
         if report not in own:
             logger.warning("%s: the probe of %s is another model's, and passed over", folder, report.task)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.errors import InputError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
@@ -17,7 +16,7 @@ from marecg.read.record import Candidate
 from marecg.use.embed import BATCH, Readout, best_device, encode
 from marecg.use.inputs import Inputs
 from marecg.use.predict import concepts
-from marecg.use.recordings import Embedded, prepared, recordings
+from marecg.use.recordings import Embedded, none_read, prepared, recordings
 from marecg.use.vectors import writing
 
 logger = logging.getLogger(__name__)
@@ -89,8 +88,7 @@ def embed_files(
         for row, embedded in enumerate(encode(model, found, batch_size)):
             add(done.ids[row], embedded)
         if not done.ids:
-            first = next(iter(done.failed.values()))
-            raise InputError(f"not one record could be read, the first because: {first}")
+            raise none_read(done.failed)
     return done
 
 

@@ -24,7 +24,7 @@ from marecg.read.array_layout import Layout
 from marecg.use.embed import BATCH, Readout, check_readout, encode
 from marecg.use.inputs import Inputs, Named
 from marecg.use.parts import Done, Parts
-from marecg.use.recordings import Embedded, recordings
+from marecg.use.recordings import Embedded, none_read, recordings
 from marecg.use.vectors import part
 
 PART = 1024
@@ -150,8 +150,7 @@ def embed_folder(
         tell()
     parts.tidy()
     if total.failed and not total.records:
-        first = next(iter(total.failed.values()))
-        raise InputError(f"not one record could be read, the first because: {first}")
+        raise none_read(total.failed)
     return total
 
 

@@ -1,6 +1,6 @@
 """From records found to what the encoder takes; those that it can't take are named, with the reason."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,12 @@ class Embedded:
     failed: dict[str, str] = field(default_factory=dict)
     doubtful: dict[str, str] = field(default_factory=dict)
     told: list[dict[str, Any]] = field(default_factory=list, repr=False)
+
+
+def none_read(failed: Mapping[str, str]) -> InputError:
+    """The error where every record failed, with the first one's reason."""
+    first = next(iter(failed.values()))
+    return InputError(f"not one record could be read, the first because: {first}")
 
 
 def recordings(model: MarEcg, found: Iterable[tuple[str, Candidate]], done: Embedded) -> Iterator[Recording]:
