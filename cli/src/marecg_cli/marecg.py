@@ -1,6 +1,7 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
 from marecg_cli import (
+    _ablation,
     _bench,
     _card,
     _cohort,
@@ -30,7 +31,7 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _cohort, _training, _sweep, _evaluation, _card, _inference):
+for module in (_corpus, _cohort, _training, _ablation, _sweep, _evaluation, _card, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")
