@@ -1,13 +1,19 @@
 """What an ablation prints beside the probe's table."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from marecg.evaluate.ablate import Found
 from marecg.evaluate.averages import Standing
 from marecg.evaluate.cost import Cost
+from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import MEASURED, Row, Value
+from marecg_cli import marecg
 from marecg_cli._ablation_text import ablation_json, standings_text
 from marecg_cli._recipes_text import print_costs
 
@@ -61,3 +67,27 @@ def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(
     steps = -(-100 * 1000 // 32)
     hours = steps * 32 * c1().step_flops() / 300e12 / 3600
     assert f"{hours:.2f}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True)])
+def test_the_readout_that_is_asked_for_is_probed_and_compared(
+    readout: str, wide: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def ablate(*_: object, request: Request, **__: object) -> list[Found]:
+        asked["request"] = request
+        return []
+
+    def standings(_found: list[Found], wide: bool, _resamples: int) -> list[Standing]:
+        asked["compared"] = wide
+        return []
+
+    monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
+    monkeypatch.setattr("marecg.evaluate.averages.standings", standings)
+    words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
+    with pytest.raises(SystemExit) as ended:
+        marecg.main([str(word) for word in [*words, "--readout", readout]])
+    assert not ended.value.code
+    assert (asked["request"].readout, asked["compared"]) == (readout, wide)
+    assert (WIDE in asked["request"].without) is not wide

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import one_of
-from marecg_cli._output import message, result, result_json
+from marecg_cli._output import Readout, message, result, result_json
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
 
@@ -94,6 +94,9 @@ def ablate(
         ),
     ] = None,
     resamples: Annotated[int, typer.Option(help="Of the test records, for intervals.", min=1)] = 1000,
+    readout: Annotated[
+        Readout, typer.Option(help="What of the encoders is compared; wide shows h_rhythm's rows as well.")
+    ] = Readout.rhythm,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every recipe.")
     ] = None,
@@ -123,8 +126,12 @@ def ablate(
     from marecg_cli._probe_text import remarks, rows_text
 
     names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
+    wide = readout is Readout.wide
     request = replace(
-        Request.named(tuple(fraction or (1.0,)), draws, folds=folds, resamples=resamples), without=(WIDE,)
+        Request.named(
+            tuple(fraction or (1.0,)), draws, readout=readout.value, folds=folds, resamples=resamples
+        ),
+        without=() if wide else (WIDE,),
     )
     found = ablate(
         names,
@@ -146,7 +153,7 @@ def ablate(
         for line in (f"measured: {folder}, {report.task}", *remarks(report)):
             message(line)
     rows = averaged(found)
-    standing = standings(found, resamples=resamples)
+    standing = standings(found, wide, resamples)
     if format_ is AblationFormat.json:
         result_json(ablation_json(rows, standing))
     elif format_ is AblationFormat.text:
