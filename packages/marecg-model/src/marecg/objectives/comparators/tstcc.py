@@ -79,12 +79,12 @@ class Tstcc(Objective):
             temporal.append(temporal_loss(_gathered(views, predicted_BHD), _gathered(views, future_BHD)))
         first_BK, second_BK = (views.all_ranks(self.projector(context_BD)) for context_BD in contexts)
         return {
-            "temporal": (temporal[0] + temporal[1]) / 2,
+            "temporal": temporal[0] + temporal[1],
             "contextual": nt_xent(first_BK, second_BK, self.settings.tau),
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
-        """λ_1 temporal + λ_2 contextual."""
+        """λ_1 (L_s + L_w) + λ_2 L_c, where `temporal` is what both directions make together."""
         return (
             self.settings.lambda_temporal * named["temporal"]
             + self.settings.lambda_contextual * named["contextual"]
