@@ -1,6 +1,7 @@
 """`marecg train`, `recipes` and their refusals, as a user sees them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,47 @@ def test_a_log_of_a_training_has_lines_and_no_bar(
     assert [line.split(",")[0] for line in steps] == ["steps: 1 of 2 (50 %)", "steps: 2 of 2 (100 %)"]
     assert all("records/s " in line and "loss " in line for line in steps)
     assert "\r" not in "".join(lines)
+
+
+def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path / "wfdb", 6, 0)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+
+    def trained(out: str, *given: str) -> int:
+        few = ("train.max_steps=1", "train.batch_size=2")
+        sets = [f"--set={each}" for each in few]
+        return run("train", "--data", str(tmp_path / "corpus"), "--out", str(tmp_path / out), *sets, *given)
+
+    assert trained("one", "--recipe", "tiny-c1", "--set=model.width=16", "--set=model.eta=0.2") == 0
+    assert trained("two", "--from", str(tmp_path / "one")) == 0
+    begun, on = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "two"))
+    assert begun["config"] == on["config"]
+    capsys.readouterr()
+    assert trained("three", "--from", str(tmp_path / "one"), "--set=model.width=32") == 2
+    message = capsys.readouterr().err
+    assert "model.width is 32, that of the weights 16" in message
+    assert message.count("\n") == 1
+    assert trained("three", "--from", str(tmp_path / "nowhere")) == 3
+    assert "nowhere: is not a folder" in capsys.readouterr().err
+    assert trained("three", "--from", "marecg-small-of-nobody") == 3
+    assert not (tmp_path / "three").exists()
+
+
+def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("marecg_small")
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^marecg (train --from .*)$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    write_corpus(tmp_path / "wfdb", 6, 0)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    few = [f"--set={each}" for each in ("train.max_steps=1", "train.batch_size=2")]
+    assert run(*command.split(), *few) == 0
+    assert "marecg-small does not list all records" in capsys.readouterr().err
+    assert run(*command.split(), *few, "--resume") == 0
+    noted = json.loads((tmp_path / "run" / "model" / "config.json").read_text())["provenance"]
+    assert (noted["recipe"], noted["began_from"]["name"]) == ("small", "marecg-small")
+    assert noted["sources"]["ptbxl"] == 2677

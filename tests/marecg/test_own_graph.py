@@ -211,3 +211,11 @@ def test_the_same_graph_gives_the_same_bytes(airways: Path, tmp_path: Path) -> N
 
 def _leaves(corpus: Corpus, row: int) -> list[str]:
     return [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row])]
+
+
+def test_weights_of_another_graph_are_no_beginning_and_the_difference_is_told(
+    cardiac_run: Path, corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    with pytest.raises(CheckpointError, match=r"another enumeration: .*node 40 Leaf LAxis"):
+        train(micro, corpus_folder, tmp_path / "run", start=cardiac_run)
+    assert not (tmp_path / "run").exists()

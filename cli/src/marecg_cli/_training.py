@@ -61,13 +61,25 @@ def train(
     data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
     recipe: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe.",
+            help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe. "
+            "[default: tiny, or that of the weights given with --from]",
+            show_default=False,
             **one_of(recipe_names),
         ),
-    ] = "tiny",
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="WEIGHTS",
+            help="Go on from these instead of random ones: a run, a model's folder, marecg-small, or "
+            "owner/name on the hub. The recipe's model is theirs.",
+            show_default=False,
+        ),
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the recipe; may be repeated."),
@@ -85,14 +97,18 @@ def train(
     """Pretrain an encoder; the same command goes on after an interruption.
 
     Example: marecg train --recipe tiny --data corpus --out run --set train.max_steps=200
+
+    Example: marecg train --from marecg-small --data corpus --out run --set train.lr=5e-4
     """
     from marecg.overrides import override
     from marecg.recipes import by_name
     from marecg.train.run import train
+    from marecg.train.start import recipe_for
 
-    config = override(by_name(recipe), set_ or [])
+    changes, followers = set_ or [], [each.value for each in log or []]
+    config = recipe_for(from_, recipe, changes) if from_ else override(by_name(recipe or "tiny"), changes)
     with progress("steps") as tell:
-        run = train(config, data, out, resume=resume, watch=tell, loggers=[each.value for each in log or []])
+        run = train(config, data, out, start=from_, resume=resume, watch=tell, loggers=followers)
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 

@@ -31,7 +31,7 @@ def test_what_is_kept_is_what_the_corpus_holds(corpus: Corpus, tmp_path: Path) -
     assert kept is not None
     assert kept.identities == {"ptbxl/00007", "ptbxl/00008", "cpsc2018/A0001", "georgia/E00001"}
     assert kept.hashes == set(index.read(corpus.folder / "index.parquet")["signal_hash"].to_pylist())
-    assert (kept.patients, kept.window, kept.fs) == (frozenset(), 4700, 500)
+    assert (kept.patients, kept.windows, kept.fs) == (frozenset(), {4700}, 500)
 
 
 def test_a_folder_that_says_nothing_and_one_that_is_damaged_are_told_apart(tmp_path: Path) -> None:

@@ -63,6 +63,44 @@ def test_the_patient_of_a_copy_that_names_none_is_that_of_the_record(ptbxl_root,
     assert (found.same_record, found.same_patient) == ((), ("33",))
 
 
+def test_a_run_that_began_from_given_weights_carries_their_mark_too(ptbxl_root, corpus_folder, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    (tmp_path / "before").mkdir()
+    trained(tmp_path / "before", ["ptbxl/00033"], [None], ["-"])
+    trained_on.write(Corpus.open(corpus_folder), tmp_path / "run", tmp_path / "before")
+    found = leak(tmp_path / "run", task)
+    assert (found.records, found.same_record) == (1, ("33",))
+    trained_on.write(Corpus.open(corpus_folder), tmp_path / "again", tmp_path / "run")
+    assert leak(tmp_path / "again", task) == found
+
+
+def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(
+    ptbxl_root, corpus_folder, tmp_path
+):
+    task, corpus = open_task("ptbxl-super", ptbxl_root), Corpus.open(corpus_folder)
+    trained_on.write(corpus, tmp_path / "alone")
+    assert leak(tmp_path / "alone", task).records == 0
+    trained_on.write(corpus, tmp_path / "run", tmp_path / "a-model-that-was-sent")
+    assert leak(tmp_path / "run", task) is None
+    table = pq.read_table(tmp_path / "run" / trained_on.FILE)
+    one = pa.array(["ptbxl/00033", *[None] * (len(table) - 1)], pa.string())
+    pq.write_table(table.set_column(0, "identity", one), tmp_path / "run" / trained_on.FILE)
+    assert leak(tmp_path / "run", task).same_record == ("33",)
+
+
+def test_windows_of_every_length_that_was_trained_on_are_compared(ptbxl_root, corpus_folder, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    hashes = [signal_hash(to_microvolts(window(task.recordings.read(35), 4000)[0]))]
+    (tmp_path / "before").mkdir()
+    trained(tmp_path / "before", [None], [None], hashes)
+    assert leak(tmp_path / "before", task).records == 0
+    table = pq.read_table(tmp_path / "before" / trained_on.FILE)
+    shorter = table.replace_schema_metadata({"window": "4000", "fs": "500"})
+    pq.write_table(shorter, tmp_path / "before" / trained_on.FILE)
+    trained_on.write(Corpus.open(corpus_folder), tmp_path / "run", tmp_path / "before")
+    assert leak(tmp_path / "run", task).same_signal == ("36",)
+
+
 def test_a_corpus_of_other_records_leaks_nothing(ptbxl_root, tmp_path):
     run = trained(tmp_path, [None, "georgia/E00001"], ["mine/33", None], ["0" * 32, "1" * 32])
     assert leak(run, open_task("ptbxl-super", ptbxl_root)).records == 0

@@ -20,7 +20,7 @@ SCRIPT = """
 import sys
 from marecg.recipes import Config
 from marecg.train.run import train
-train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
+train(Config.model_validate_json(sys.argv[1]), *sys.argv[2:4], start=(sys.argv[4:] or [None])[0])
 """
 IMPATIENT = """
 import sys
@@ -40,10 +40,12 @@ def losses(run: Path, name: str = "loss") -> list[float]:
         return [float(row[name]) for row in csv.DictReader(file)]
 
 
-def launch(config: Config, corpus: Path, out: Path, script: Path, *torchrun: str) -> subprocess.Popen[str]:
+def launch(
+    config: Config, corpus: Path, out: Path, script: Path, *torchrun: str, start: Path | None = None
+) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "torch.distributed.run", *torchrun, str(script)]
     return subprocess.Popen(
-        [*command, config.model_dump_json(), str(corpus), str(out)],
+        [*command, config.model_dump_json(), str(corpus), str(out), *([str(start)] if start else [])],
         env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -62,8 +64,12 @@ def free_port() -> int:
 def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
     corpus_folder: Path, micro: Config, tmp_path: Path, layout: str
 ) -> None:
+    """Two nodes from given weights, which each loads."""
     config = override(micro, ["train.max_steps=3", "msps={}"])
-    train(override(config, ["train.accumulate=4"]), corpus_folder, tmp_path / "one")
+    start = None if layout == "one node of two processes" else tmp_path / "given"
+    if start is not None:
+        train(override(config, ["train.seed=1"]), corpus_folder, start)
+    train(override(config, ["train.accumulate=4"]), corpus_folder, tmp_path / "one", start=start)
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     place = f"127.0.0.1:{free_port()}"
@@ -83,6 +89,7 @@ def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
                 *flags,
                 "--rdzv-id=test",
                 f"--node-rank={node}",
+                start=start,
             )
             for node in range(2)
         ]

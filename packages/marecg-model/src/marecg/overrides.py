@@ -22,11 +22,16 @@ class Change(NamedTuple):
     where: str
 
 
-def override(config: Config, assignments: Iterable[str]) -> Config:
+def override(config: Config, assignments: Iterable[str], before: Iterable[Change] = ()) -> Config:
     """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
     has as many positions as its window has patches, it goes on having them.
+
+    Args:
+        config: the recipe.
+        assignments: as on a command line.
+        before: changes that come first.
 
     Raises:
         ConfigError: the key is unknown, the value impossible, or there is no `=`.
@@ -37,7 +42,7 @@ def override(config: Config, assignments: Iterable[str]) -> Config:
         200
     """
     changes = [_read(assignment, named(config)) for assignment in assignments]
-    return changed(config, changes)
+    return changed(config, [*before, *changes])
 
 
 def changed(config: Config, changes: Collection[Change], *, strict: bool = False) -> Config:

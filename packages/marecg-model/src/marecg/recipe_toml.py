@@ -6,7 +6,7 @@ values, and `NAME = false` takes an objective out, because TOML has no null.
 
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ def read(path: Path, recipe: Callable[[str], Config]) -> Config:
     start = _start(told.pop(BASE, None), recipe, f"{path}, {BASE}").derived(name=path.stem)
     changes = [Change(key, value, f"{path}, {key}") for key, value in _values(told, named(start))]
     return changed(start, changes, strict=True)
+
+
+def said(path: Path) -> set[str]:
+    """The dotted keys that a file says itself. Raises as `read` does where it is no TOML."""
+    return {key for key, _ in _values(_parsed(path), ())}
 
 
 def _start(base: object, recipe: Callable[[str], Config], where: str) -> Config:
@@ -97,7 +102,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"can't be read ({problem})", where=path) from error
 
 
-def _values(told: Mapping[str, Any], known: set[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _values(told: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every value with its dotted key, as Python has it: tuples for arrays, None for `false` as a group."""
     groups = {name.rpartition(".")[0] for name in known}
     for name, value in told.items():

@@ -1,25 +1,33 @@
 """What a run was trained on, kept in its folder, so that a probe can tell whether its records were seen.
 
 `trained_on.parquet` has a row per record of the corpus: what the world calls it and its patient, where they
-are known, and the hash of its window; the window's length and rate are in the file's metadata.
+are known, and the hash of its window. Where the run went on from given weights, the rows of what those were
+trained on follow. The file's metadata has the windows' length and rate, and whether all records are listed.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ecg_ontology import replacing
 from marecg.corpus import index
 from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
 from marecg.corpus.columns import AT_ONCE
+from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.signal import to_microvolts, window
 from marecg.errors import InputError
 from marecg.read.datasets import cpsc2018, ptbxl
 
 FILE = "trained_on.parquet"
+COLUMNS = ("identity", "patient", "signal_hash")
 TRAINING_FOLDS = frozenset(range(1, 9))
 """PTB-XL's folds that no task takes its val or test records from."""
 TITLES = {ptbxl.SOURCE: "PTB-XL", cpsc2018.SOURCE: "CPSC2018"}
@@ -28,27 +36,52 @@ TITLES = {ptbxl.SOURCE: "PTB-XL", cpsc2018.SOURCE: "CPSC2018"}
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """The records of a run's corpus.
+    """The records of a run's corpus, and of those that the weights were trained on which it began from.
 
     Attributes:
         identities: of those from published collections (`audit.published_as`).
         patients: those that are known (`audit.patient_of`).
         hashes: of their windows (`prepare_record.signal_hash`).
-        window: samples of such a window at `fs` Hz.
+        windows: samples of such windows at `fs` Hz.
+        complete: whether they are all; not so after weights that came without such a list.
     """
 
     identities: frozenset[str]
     patients: frozenset[str]
     hashes: frozenset[str]
-    window: int
+    windows: frozenset[int]
     fs: int
+    complete: bool = True
+
+    def saw(self, x_CL: NDArray[np.floating]) -> bool:
+        """Whether a window that training would cut from a record in mV, [C, L] at `fs`, is among them."""
+        return any(
+            signal_hash(to_microvolts(window(x_CL, samples)[0])) in self.hashes for samples in self.windows
+        )
 
 
-def write(corpus: Corpus, run: Path) -> None:
-    """Keep what a run is about to be trained on in its folder."""
+def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
+    """Keep what a run is about to be trained on in its folder.
+
+    Args:
+        corpus: what that is.
+        run: its folder.
+        start: the run folder of the weights that it begins from; their records are added. Where it doesn't
+            list them, the new file says that it isn't complete. None: it begins from random ones.
+
+    Raises:
+        InputError: the list in `start` is damaged.
+    """
     rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"])
-    about = {"window": str(corpus.config.window), "fs": str(corpus.config.fs)}
-    schema = pa.schema(dict.fromkeys(("identity", "patient", "signal_hash"), pa.string()), metadata=about)
+    before = _about(start) if start else None
+    windows = {corpus.config.window, *(before.windows if before else ())}
+    about = {
+        "window": str(corpus.config.window),
+        "windows": " ".join(map(str, sorted(windows))),
+        "fs": str(corpus.config.fs),
+        "complete": "true" if start is None or lists_all(start) else "false",
+    }
+    schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=about)
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
             for batch in rows.to_batches(AT_ONCE):  # ten million rows are no list
@@ -56,6 +89,8 @@ def write(corpus: Corpus, run: Path) -> None:
                 known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
                 file.write_table(pa.table(columns, schema=schema))
+            for batch in _rows(start) if start and before else ():
+                file.write_table(pa.table(batch.columns, schema=schema))
         index.keep_private(temporary)
 
 
@@ -65,23 +100,44 @@ def read(run: Path) -> TrainedOn | None:
     Raises:
         InputError: the file is damaged.
     """
+    about = _about(run)
+    if about is None:
+        return None
+    with _readable(run / FILE):
+        table = pq.read_table(run / FILE)
+        identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
+    return replace(about, identities=identities, patients=patients, hashes=hashes)
+
+
+def lists_all(run: Path) -> bool:
+    """Whether a run's folder lists all that it was trained on. Raises `InputError` as `read` does."""
+    about = _about(run)
+    return about is not None and about.complete
+
+
+def _about(run: Path) -> TrainedOn | None:
+    """What the file's metadata says, without its rows."""
     path = run / FILE
     if not path.is_file():
         return None
+    nothing: frozenset[str] = frozenset()
+    with _readable(path):
+        said = pq.read_schema(path).metadata
+        windows = frozenset(map(int, said.get(b"windows", said[b"window"]).split()))
+        complete = said.get(b"complete", b"true") == b"true"
+        return TrainedOn(nothing, nothing, nothing, windows, int(said[b"fs"]), complete)
+
+
+def _rows(run: Path) -> Iterator[pa.RecordBatch]:
+    with _readable(run / FILE):
+        yield from pq.ParquetFile(run / FILE).iter_batches(AT_ONCE, columns=list(COLUMNS))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        table = pq.read_table(path)
-        about = table.schema.metadata
-        identities, patients, hashes = (
-            frozenset(table[name].drop_null().to_pylist()) for name in ("identity", "patient", "signal_hash")
-        )
-        return TrainedOn(
-            identities=identities,
-            patients=patients,
-            hashes=hashes,
-            window=int(about[b"window"]),
-            fs=int(about[b"fs"]),
-        )
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        yield
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy="Remove it") from error
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from marecg.corpus import trained_on
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.trained_on import TrainedOn
-from marecg.ecg.signal import to_microvolts, window
 from marecg.errors import RecordError
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
@@ -22,7 +20,10 @@ UNKNOWN = "It is not known which records the encoder was pretrained on, so a lea
 
 
 def leak(run: Path, task: Task) -> Leak | None:
-    """The val and test records of a task that a run was pretrained on; None where the run doesn't say.
+    """The val and test records of a task that a run was pretrained on; None where nobody knows of any.
+
+    A run that began from weights without a list of their records is not known to be clean: what is found
+    counts, and where nothing is, nobody knows.
 
     Signals are compared as they stand in the task: bit-identical copies are found under any name, rescaled
     ones are not (`marecg audit` looks for those). Where a copy in the corpus names no patient, as the
@@ -38,6 +39,8 @@ def leak(run: Path, task: Task) -> Leak | None:
     by_patient = _of(recordings.patients, trained.patients | copied, judged) - by_id
     rest = [row for row in judged if row not in by_id | by_patient]
     by_signal = {row for row in rest if _seen(recordings, row, trained)}
+    if not trained.complete and not by_id | by_patient | by_signal:
+        return None
     return Leak(
         records=len(by_id | by_patient | by_signal),
         same_record=_names(recordings, by_id),
@@ -62,7 +65,7 @@ def _of(names: tuple[str | None, ...], known: Set[str | None], rows: Iterable[in
 
 
 def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
-    """Whether the window that training would have cut from this recording is one of those it saw."""
+    """Whether a window that training would have cut from this recording is one of those it saw."""
     if trained.fs != FS:
         return False
     try:
@@ -71,7 +74,7 @@ def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:
         return False
     if not np.isfinite(x_CL).all():
         return False
-    return signal_hash(to_microvolts(window(x_CL, trained.window)[0])) in trained.hashes
+    return trained.saw(x_CL)
 
 
 def _names(recordings: Recordings, rows: set[int]) -> tuple[str, ...]:

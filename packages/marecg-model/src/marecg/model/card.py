@@ -1,6 +1,6 @@
 """The model card: where a model comes from, how to load it, what it reaches, and what it is not."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
 from huggingface_hub import ModelCard, ModelCardData
@@ -15,6 +15,9 @@ TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "f
 
 class Provenance(Settings):
     """What a model was trained on.
+
+    Where a training went on from given weights, recipe, steps, seconds and devices are of that training
+    alone; what counts records counts those of before too, one that both read twice.
 
     Attributes:
         recipe: its name.
@@ -31,6 +34,7 @@ class Provenance(Settings):
         seconds: of training; since the last resumption, where there was one. None if nobody noted it.
         resumed: whether there was one.
         devices: how many of which kind.
+        began_from: the weights that the training went on from; None where it began with random ones.
     """
 
     recipe: str
@@ -46,6 +50,21 @@ class Provenance(Settings):
     seconds: float | None = None
     resumed: bool = False
     devices: str | None = None
+    began_from: "BeganFrom | None" = None
+
+
+class BeganFrom(Settings):
+    """Weights that a training went on from.
+
+    Attributes:
+        name: what they are called, without any path.
+        sha256: of them (`pretrained.weights_sha256`).
+        provenance: what they say that they were trained on; None where nobody noted it.
+    """
+
+    name: str
+    sha256: str
+    provenance: Provenance | None = None
 
 
 class Score(Settings):
@@ -135,7 +154,28 @@ def sources(provenance: Provenance) -> str:
     """How many records came from where, in words."""
     named = [f"{name} {count}" for name, count in sorted(provenance.sources.items())]
     others = [f"{provenance.others} of no published collection"] if provenance.others else []
-    return ", ".join([*named, *others])
+    unknown = [
+        f"those of `{each.name}`, which are not recorded"
+        for each in ancestors(provenance)
+        if each.provenance is None
+    ]
+    return ", ".join([*named, *others, *unknown])
+
+
+def ancestors(provenance: Provenance | None) -> Iterator[BeganFrom]:
+    """The weights that a training went on from, those that these went on from, and so on."""
+    while provenance is not None and provenance.began_from is not None:
+        yield provenance.began_from
+        provenance = provenance.began_from.provenance
+
+
+def told(weights: BeganFrom) -> str:
+    """Weights that a training went on from, in words."""
+    its = weights.provenance
+    made = (
+        f"recipe {its.recipe}, {its.steps} optimiser steps, {its.records} records" if its else "not recorded"
+    )
+    return f"{weights.name}: {made}; SHA-256 {weights.sha256}"
 
 
 def _support(provenance: Provenance) -> str:
@@ -153,6 +193,7 @@ def _origin(provenance: Provenance | None) -> str:
         return "| trained on | not recorded |"
     return (
         f"| recipe | `{provenance.recipe}`, {provenance.steps} optimiser steps |\n"
+        f"{''.join(f'| began from | {told(each)} |{chr(10)}' for each in ancestors(provenance))}"
         f"| trained with | marecg-model {provenance.version} |\n"
         f"| trained on | {provenance.records} records: {sources(provenance)} |"
         f"{_support(provenance)}"

@@ -133,8 +133,8 @@ class Pretrained(nn.Module, ModelHubMixin):
             raise UsageError(
                 f"unknown {', '.join(model_kwargs)}", remedy="A model's shape is in its config.json"
             )
-        folder = _local(pretrained_model_name_or_path) or _fetched(
-            str(pretrained_model_name_or_path),
+        folder = folder_of(
+            pretrained_model_name_or_path,
             force_download=force_download,
             token=token,
             cache_dir=cache_dir,
@@ -149,6 +149,19 @@ class Pretrained(nn.Module, ModelHubMixin):
         model.provenance, model.scores = description.provenance, description.scores
         model.load_state_dict(tensors_of(folder / "model.safetensors", model), strict=True, assign=True)
         return model.eval()
+
+
+def folder_of(given: str | Path, **how: Any) -> Path:
+    """The folder of the model that a name means, fetched where only the hub has it.
+
+    Args:
+        given: as for `from_pretrained`.
+        how: what `from_pretrained` takes for the hub.
+
+    Raises:
+        CheckpointError: there is none of that name, or the hub can't give it.
+    """
+    return _local(given) or _fetched(str(given), **how)
 
 
 def _local(given: str | Path) -> Path | None:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ecg_ontology import Concept, Ontology, label_in, load, replacing
 from marecg.config import LEADS
 from marecg.corpus import trained_on
-from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.drawing.concepts import concept_graph
 from marecg.drawing.page import Figure, Section, folded, page, paragraph, table
 from marecg.drawing.tracing import stacked, strip, tracing
-from marecg.ecg.signal import order_leads, resample, to_microvolts, window
+from marecg.ecg.signal import order_leads, resample
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.installed import installed
@@ -147,7 +146,7 @@ def _seen(run: Path, shown: Shown) -> bool:
     if trained is None or len(shown.leads) < len(LEADS):
         return False
     x_CL = resample(order_leads(shown.x_KL, shown.leads), shown.fs, trained.fs)
-    return signal_hash(to_microvolts(window(x_CL, trained.window)[0])) in trained.hashes
+    return trained.saw(x_CL)
 
 
 def _findings(

@@ -15,7 +15,7 @@ import numpy as np
 from marecg.drawing.charts import curve, matrix
 from marecg.drawing.page import Figure, Section, folded, table
 from marecg.errors import CheckpointError
-from marecg.model.card import sources
+from marecg.model.card import ancestors, sources, told
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import captions
@@ -42,6 +42,7 @@ def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> str:
         rows += [
             ("optimiser steps", f"{provenance.steps:,}"),
             ("records", f"{provenance.records:,}: {sources(provenance)}"),
+            *(("began from", told(each)) for each in ancestors(provenance)),
             ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
         ]
         if provenance.seconds is not None:

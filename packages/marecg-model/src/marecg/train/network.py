@@ -4,7 +4,7 @@ What an objective computes is in `marecg.objectives`; how the network is optimis
 `marecg.train.lightning_module`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,15 +35,25 @@ class Network(nn.Module):
         config: the recipe.
         ontology: whose concepts the objectives speak of.
         texts: the sentence embeddings of its text variants, if they were made (`marecg texts`).
+        weights: what the model begins with in place of random values; the objectives' heads are new, and the
+            encoders that they keep beside the model's begin as it does.
 
     Raises:
         ConfigError: the recipe is of another number of concepts.
     """
 
-    def __init__(self, config: Config, ontology: Ontology, texts: Path | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        ontology: Ontology,
+        texts: Path | None = None,
+        weights: Mapping[str, Tensor] | None = None,
+    ) -> None:
         super().__init__()
         self.config = config
         self.model = MarEcg(config.model, ontology)
+        if weights is not None:  # before the objectives, which copy what they follow
+            self.model.load_state_dict(weights)
         parts = Parts(self.model.config, self.model, ontology, texts)
         self.objectives = nn.ModuleDict({name: each.build(parts) for name, each in config.objectives.items()})
         # What no objective reaches takes no gradient, so that DDP waits for none.

@@ -8,7 +8,7 @@ import logging
 import math
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,27 +19,29 @@ import torch
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 from lightning.pytorch.utilities.exceptions import SIGTERMException
+from torch import Tensor
 
 import ecg_ontology
-from marecg.corpus import trained_on
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.plan import locked
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import draws
 from marecg.corpus.supervised import CorpusSupervision
-from marecg.corpus.supervision import labels
-from marecg.errors import CorpusError, StoppedError
+from marecg.errors import StoppedError, UsageError
 from marecg.memory import keep_freed
+from marecg.model.card import BeganFrom
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
+from marecg.train.fitness import refuse_unfit, warn_of_leaks
 from marecg.train.lightning_module import Pretraining
 from marecg.train.monitors import COLLAPSED
 from marecg.train.network import Network
 from marecg.train.peers import lost_peers, several_processes
-from marecg.train.provenance import provenance
+from marecg.train.provenance import provenance, united
 from marecg.train.run_folder import claim
+from marecg.train.start import start_of
 from marecg.train.stopping import Stopping
 from marecg.train.trackers import Tracking, opened, refuse_missing
 from marecg.use.embed import best_device
@@ -91,6 +93,7 @@ def train(
     data: str | Path,
     out: str | Path,
     *,
+    start: str | Path | None = None,
     resume: bool | None = None,
     watch: StepProgress | None = None,
     callbacks: Sequence[lightning.Callback] = (),
@@ -105,6 +108,9 @@ def train(
         config: the recipe.
         data: a folder that `marecg prepare` wrote.
         out: the run folder, new or begun by the same call.
+        start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
+            recipe's model is theirs (`marecg.train.start.recipe_for`). A run that has a checkpoint can do
+            without them.
         resume: True: refuse a folder without a run; False: refuse one with a run.
         watch: is told of every step, with speed and losses; by default a bar on stderr is.
         callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
@@ -115,10 +121,13 @@ def train(
     Raises:
         CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
             no label where an objective learns from labels; or another process is training in `out`.
-        CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus.
-        ConfigError: the recipe says another number of concepts than the corpus' graph has.
-        UsageError: the run in `out` has other settings, or `resume` forbids it; or MPCT has no sentence
-            embeddings of the graph's texts, and can't make them here; or a tracker is not installed.
+        CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
+            the weights can't be loaded, or follow another enumeration.
+        ConfigError: the recipe says another number of concepts than the corpus' graph has, or another model
+            than that of the weights.
+        UsageError: the run in `out` has other settings, or began from other weights, or `resume` forbids it;
+            or MPCT has no sentence embeddings of the graph's texts, and can't make them here; or a tracker is
+            not installed.
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
@@ -128,35 +137,39 @@ def train(
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
+    given = None if start is None else start_of(start, ontology)
     config = config.of_ontology(ontology)
-    for name in ("fs", "window"):
-        prepared, wanted = getattr(corpus.config, name), getattr(config.data, name)
-        if prepared != wanted:
-            raise CorpusError(
-                f"was prepared with {name} {prepared}, the recipe has data.{name} {wanted}",
-                where=data,
-                remedy="Prepare it again, or change the recipe with --set",
-            )
-    _refuse_without_labels(config, corpus)
-    stopping = Stopping()
+    weights = None if given is None else given.weights(config)
+    refuse_unfit(config, corpus)
+    stopping, origin = Stopping(), None
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
             stack.enter_context(locked(folder, "trained in"))
-            claim(folder, config, corpus, ontology, resume=resume)
-            _warn_of_leaks(corpus)
+            origin = claim(folder, config, corpus, ontology, given, resume=resume)
+            warn_of_leaks(corpus)
+            if given is not None:
+                given.warn(config)
         stack.enter_context(stopping.listening())
         settings = config.model_dump(mode="json")
         checkpoint = newest(folder)
         at = step_of(checkpoint) if checkpoint else 0
+        if checkpoint is None and origin is not None and given is None:
+            raise UsageError(
+                f"was begun from {origin.name}, and has no checkpoint yet",
+                where=folder,
+                remedy="Name these weights again",
+            )
         followers = stack.enter_context(opened(loggers, folder, settings, at))
-        return _run(config, folder, corpus, ontology, stopping, watch, callbacks, followers)
+        network = _network(config, ontology, corpus.folder / TEXTS, weights)
+        return _run(config, folder, corpus, network, origin, stopping, watch, callbacks, followers)
 
 
 def _run(
     config: Config,
     folder: Path,
     corpus: Corpus,
-    ontology: ecg_ontology.Ontology,
+    network: Network,
+    origin: BeganFrom | None,
     stopping: Stopping,
     watch: StepProgress | None,
     callbacks: Sequence[lightning.Callback],
@@ -170,7 +183,7 @@ def _run(
     kept = Checkpoints(folder, config.train.checkpoint_every, stopping)
     trainer = _trainer(config, folder, [*shown, *callbacks, kept], loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
-    module = Pretraining(config, _network(config, ontology, corpus.folder / TEXTS), steps)
+    module, ontology = Pretraining(config, network, steps), network.model.ontology
     checkpoint = newest(folder)
     began = time.monotonic()
     # SIGTERMException: a signal just before Lightning's first step
@@ -192,7 +205,7 @@ def _run(
         logger.warning("%s: nothing done, the run is complete", folder)
     elif trainer.is_global_zero:
         model = module.exported()
-        model.provenance = provenance(
+        own = provenance(
             config,
             corpus,
             ontology,
@@ -201,6 +214,7 @@ def _run(
             resumed=checkpoint is not None,
             devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
+        model.provenance = own if origin is None else united(own, origin)
         model.save_pretrained(folder / "model")
         if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
             logger.warning(
@@ -213,34 +227,13 @@ def _run(
     return Run(folder, steps, module.skipped_steps)
 
 
-def _refuse_without_labels(config: Config, corpus: Corpus) -> None:
-    """Refuse to teach concepts where no record has one: the loss would be zero, and `predict` speak."""
-    taught = [name for name in ("gscl", "mpct", "labels") if name in config.objectives]
-    if taught and not labels(corpus, config.sampling.without_codes).any():
-        raise CorpusError(
-            f"no record has a code that is read, of a leaf concept, for {' and '.join(taught)} to learn from",
-            where=corpus.folder,
-            remedy=f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}",
-        )
-
-
-def _warn_of_leaks(corpus: Corpus) -> None:
-    """Say once that probes of this run will carry a mark."""
-    found = trained_on.evaluation_records(corpus)
-    if found:
-        held = " and ".join(f"{count} records of {title}" for title, count in found.items())
-        logger.warning(
-            "the corpus holds %s, on which encoders are probed: those probes will be marked as leaking. To "
-            "keep PTB-XL's training folds alone, prepare it with --set ptbxl_folds=[1,2,3,4,5,6,7,8]",
-            held,
-        )
-
-
-def _network(config: Config, ontology: ecg_ontology.Ontology, texts: Path) -> Network:
-    """The network as the seed initialises it, leaving torch's own generator as it was."""
+def _network(
+    config: Config, ontology: ecg_ontology.Ontology, texts: Path, weights: Mapping[str, Tensor] | None
+) -> Network:
+    """The network as the seed or given weights initialise it, leaving torch's own generator as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.train.seed)
-        network = Network(config, ontology, texts)
+        network = Network(config, ontology, texts, weights)
     network.model.encoder.checkpoint_activations = config.train.checkpoint_activations
     if config.train.compile:
         network.compile_encoders()

@@ -17,15 +17,23 @@ from marecg.corpus import index, trained_on
 from marecg.corpus.columns import AT_ONCE, Texts
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, UsageError, in_short
+from marecg.model.card import BeganFrom
 from marecg.recipes import Config
+from marecg.train.start import Start
 
 _LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8}(\.\w+)?")
 """What `replacing` leaves behind where a process was killed while it wrote."""
 
 
 def claim(
-    folder: Path, config: Config, corpus: Corpus, ontology: ecg_ontology.Ontology, *, resume: bool | None
-) -> None:
+    folder: Path,
+    config: Config,
+    corpus: Corpus,
+    ontology: ecg_ontology.Ontology,
+    start: Start | None = None,
+    *,
+    resume: bool | None,
+) -> BeganFrom | None:
     """Make the run folder ours, or make sure that the run in it is the one to go on with.
 
     Args:
@@ -33,10 +41,15 @@ def claim(
         config: the recipe.
         corpus: what is trained on.
         ontology: that of the corpus.
+        start: the weights that it begins with; None: random ones, or whatever the run in it began with.
         resume: whether there must be a run in it; None: go on where there is one.
 
+    Returns:
+        What the run was begun from, if not from random weights.
+
     Raises:
-        UsageError: there is none, or one that isn't to be gone on with, or one of other settings.
+        UsageError: there is none, or one that isn't to be gone on with, one of other settings, or one that
+            was begun from other weights.
         CheckpointError: the run in it can't be read, or follows another enumeration or another corpus.
         OutputError: the folder can't be written.
     """
@@ -48,16 +61,18 @@ def claim(
         "ontology": ontology.sha256,
         "corpus": fingerprint(corpus),
     }
-    noted = {"bundle": ontology.bundle_sha256}  # no identity: another label makes no other run
+    noted: dict[str, Any] = {"bundle": ontology.bundle_sha256}  # another label makes no other run
+    if start is not None:
+        noted["began_from"] = start.origin.model_dump(mode="json")  # of these its hash is its identity
     if not described.exists():
         if resume:
             raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
+        trained_on.write(corpus, folder, start.run if start else None)
         with replacing(folder / "ontology.json") as temporary:
             ontology.save(temporary)
-        trained_on.write(corpus, folder)
         with replacing(described) as temporary:  # last: a folder that has it is a run
             temporary.write_text(json.dumps(identity | noted, indent=2), encoding="utf-8")
-        return
+        return start.origin if start else None
     if resume is False:
         raise UsageError(
             "holds a run already",
@@ -72,6 +87,8 @@ def claim(
             remedy="Go on with that version, or begin again in another folder",
         )
     bundle = before.pop("bundle", None)
+    origin: BeganFrom | None = before.pop("began_from", None)
+    _refuse_other_weights(folder, origin, start.origin if start else None)
     if "corpus" not in before and _was_trained_on(folder, corpus):  # begun before the corpus was noted
         before["corpus"] = identity["corpus"]
     _compare(folder, before, identity, ontology)
@@ -80,6 +97,7 @@ def claim(
     for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
         if _LEFT_OVER.fullmatch(path.name):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return origin
 
 
 def fingerprint(corpus: Corpus) -> dict[str, Any]:
@@ -115,6 +133,8 @@ def _begun_with(described: Path) -> dict[str, Any]:
         before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
         kept = Config.model_validate(before["config"], context={"elsewhere": True})
         before["config"] = kept.model_dump(mode="json")
+        if "began_from" in before:
+            before["began_from"] = BeganFrom.model_validate(before["began_from"])
         before["ontology"], before["leads"]
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
@@ -130,6 +150,18 @@ def _begun_with(described: Path) -> dict[str, Any]:
             remedy="Put back a copy, or begin again in another folder",
         ) from error
     return before
+
+
+def _refuse_other_weights(folder: Path, noted: BeganFrom | None, given: BeganFrom | None) -> None:
+    """Refuse to go on from other weights than the run was begun from; those in its checkpoint will do."""
+    if given is None or (noted is not None and noted.sha256 == given.sha256):
+        return
+    its = f"{noted.name} (SHA-256 {noted.sha256[:8]})" if noted else "random weights"
+    raise UsageError(
+        f"was begun from {its}, not from {given.name} ({given.sha256[:8]})",
+        where=folder,
+        remedy="Name the weights that it was begun from, or another folder",
+    )
 
 
 def _refuse_changed_bundle(folder: Path, noted: str) -> None:

@@ -1,0 +1,47 @@
+"""Whether a corpus is one that a recipe can be trained on, and what must be said of one that can."""
+
+import logging
+
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import labels
+from marecg.errors import CorpusError
+from marecg.recipes import Config
+
+logger = logging.getLogger(__name__)
+
+
+def refuse_unfit(config: Config, corpus: Corpus) -> None:
+    """Refuse a corpus that was prepared for other recipes, or has nothing to teach what this one teaches.
+
+    Raises:
+        CorpusError: its sampling rate or window is another; or no record has a label, so that the loss of
+            an objective that learns from labels would be zero, and `predict` speak.
+    """
+    for name in ("fs", "window"):
+        prepared, wanted = getattr(corpus.config, name), getattr(config.data, name)
+        if prepared != wanted:
+            raise CorpusError(
+                f"was prepared with {name} {prepared}, the recipe has data.{name} {wanted}",
+                where=corpus.folder,
+                remedy="Prepare it again, or change the recipe with --set",
+            )
+    taught = [name for name in ("gscl", "mpct", "labels") if name in config.objectives]
+    if taught and not labels(corpus, config.sampling.without_codes).any():
+        raise CorpusError(
+            f"no record has a code that is read, of a leaf concept, for {' and '.join(taught)} to learn from",
+            where=corpus.folder,
+            remedy=f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}",
+        )
+
+
+def warn_of_leaks(corpus: Corpus) -> None:
+    """Say once that probes of a run on it will carry a mark."""
+    found = trained_on.evaluation_records(corpus)
+    if found:
+        held = " and ".join(f"{count} records of {title}" for title, count in found.items())
+        logger.warning(
+            "the corpus holds %s, on which encoders are probed: those probes will be marked as leaking. To "
+            "keep PTB-XL's training folds alone, prepare it with --set ptbxl_folds=[1,2,3,4,5,6,7,8]",
+            held,
+        )

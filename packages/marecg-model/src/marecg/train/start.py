@@ -1,0 +1,147 @@
+"""Given weights that a run begins with, in place of random ones: continued pretraining."""
+
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from ecg_ontology import Ontology
+from marecg import recipe_toml
+from marecg.config import ModelConfig
+from marecg.corpus import trained_on
+from marecg.errors import ConfigError, UsageError
+from marecg.model.card import BeganFrom
+from marecg.model.folder import read
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of, weights_sha256
+from marecg.overrides import Change, override
+from marecg.recipes import Config, by_name
+
+logger = logging.getLogger(__name__)
+
+FOLLOWS = "concepts"
+"""Of the model's values the one that is the corpus' graph's, whatever a recipe or weights say."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The weights that a run begins with.
+
+    Attributes:
+        model: they.
+        origin: what the run, and the model that it leaves, say of them.
+        run: the folder that lists what they were trained on, if there is such a list.
+    """
+
+    model: MarEcg
+    origin: BeganFrom
+    run: Path
+
+    def weights(self, config: Config) -> Mapping[str, Tensor]:
+        """Every parameter and buffer of the model by name, as a run of this recipe begins with them.
+
+        Prototypes that nothing trains any more would not fit the encoder, so without GSCL there are none.
+
+        Raises:
+            ConfigError: the recipe's model is another.
+        """
+        theirs, ours = self.model.config, config.model
+        for name in ModelConfig.model_fields:
+            if getattr(ours, name) != getattr(theirs, name):
+                raise ConfigError(
+                    f"model.{name} is {getattr(ours, name)}, that of the weights {getattr(theirs, name)}",
+                    where=f"the recipe and {self.origin.name}",
+                    remedy="Leave model.* away: `marecg train --from` takes it from the weights",
+                )
+        held = self.model.state_dict()
+        if "gscl" not in config.objectives:
+            held["prototypes"] = held["prototypes"].new_zeros(held["prototypes"].shape)
+        return held
+
+    def warn(self, config: Config) -> None:
+        """Say what the model that the run leaves will lack of these weights, and what nobody will know."""
+        if self.model.prototypes.any() and "gscl" not in config.objectives:
+            logger.warning(
+                "%s knows concepts and the recipe has no gscl: they would not fit the encoder any more, so "
+                "the new model knows none",
+                self.origin.name,
+            )
+        if not trained_on.lists_all(self.run):
+            logger.warning(
+                "%s does not list all records that it was trained on, as a run folder does: probes of this "
+                "run can't exclude a leak",
+                self.origin.name,
+            )
+
+
+def start_of(given: str | Path, ontology: Ontology) -> Start:
+    """The weights of a name.
+
+    Args:
+        given: as for `MarEcg.from_pretrained`.
+        ontology: that of the corpus.
+
+    Raises:
+        CheckpointError: they can't be loaded, or follow another enumeration.
+    """
+    folder = folder_of(given)
+    model = MarEcg.from_pretrained(folder, ontology=ontology)
+    origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)
+    place = folder.absolute()
+    return Start(model, origin, place.parent if place.name == "model" else place)
+
+
+def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
+    """The recipe of a run that begins with given weights; its model is theirs.
+
+    Args:
+        given: as for `MarEcg.from_pretrained`.
+        recipe: as for `by_name`; the one that the weights were made with if None.
+        assignments: as for `override`.
+
+    Raises:
+        UsageError: the weights don't say by which recipe they were made, or it is none that has a name here.
+        ConfigError: a value is unknown or impossible.
+        CheckpointError: the weights' folder is damaged.
+    """
+    description, _ = read(folder_of(given))
+    made = description.provenance.recipe if description.provenance else None
+    config = by_name(recipe) if recipe else _made_by(made, given)
+    shape = description.model.model_dump(exclude={FOLLOWS, *_said(recipe or "")})
+    taken = [Change(f"model.{key}", value, f"--from {given}") for key, value in shape.items()]
+    return override(config, assignments, taken)
+
+
+def _made_by(recipe: str | None, given: str | Path) -> Config:
+    """The recipe that the weights name."""
+    if recipe and not _is_file(recipe):  # a model makes no file run
+        try:
+            return by_name(recipe)
+        except UsageError:
+            pass
+    problem = f"was made by recipe {recipe!r}, which has no such name here" if recipe else "names no recipe"
+    raise UsageError(problem, where=given, remedy="Name one with --recipe")
+
+
+def _said(recipe: str) -> set[str]:
+    """The values of the model that a recipe's own file says: those are its author's, and stay."""
+    if recipe.endswith(".toml"):
+        return {key.removeprefix("model.") for key in recipe_toml.said(Path(recipe))}
+    return set(ModelConfig.model_fields) if _is_file(recipe) else set()
+
+
+def _is_file(recipe: str) -> bool:
+    return recipe.endswith(".toml") or ".py:" in recipe
+
+
+def _name(given: str | Path) -> str:
+    """What weights are called: a folder without its path, any other by the name that found it."""
+    path = Path(given).expanduser()
+    if not path.exists():
+        return str(given)
+    place = path.resolve()
+    own = place.parent.name if place.name == "model" else place.name
+    return re.sub(r"[^\w.-]", "_", own)
