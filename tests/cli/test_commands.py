@@ -1,6 +1,7 @@
 """What every command has, and what one table of all options shows: one meaning per name."""
 
 import logging
+import os
 import re
 import shlex
 from typing import Any
@@ -171,3 +172,18 @@ def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_f
         now += 1.0
         resumed(done, 1000, "")
     assert lines == ["steps: 600 of 1,000 (60 %), 1/s, 6:40 left"]
+
+
+@pytest.mark.parametrize(("set_before", "then"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(
+    set_before: str | None,
+    then: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Two threads that spin took forty times as long as two that sleep, where one core was free for them."""
+    monkeypatch.setenv("OMP_WAIT_POLICY", set_before or "")
+    if set_before is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert said(capsys, "marecg recipes --help")[0] == 0
+    assert os.environ["OMP_WAIT_POLICY"] == then

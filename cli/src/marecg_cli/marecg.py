@@ -1,5 +1,7 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
+import os
+
 from marecg_cli import (
     _ablation,
     _bench,
@@ -40,4 +42,7 @@ app.add_typer(_report.app, name="report")
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `marecg` command line."""
+    # A thread that waits for another by spinning keeps it from running where other programs run too. OpenMP
+    # reads this when torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     run(app, argv)

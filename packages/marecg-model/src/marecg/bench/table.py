@@ -15,6 +15,7 @@ from marecg.bench import (
     checkpointing,
     encoder,
     loading,
+    minirocket,
     optimiser,
     preparing,
     probing,
@@ -25,7 +26,18 @@ from marecg.bench import (
 from marecg.bench.ratio import Effort, Measured, Row
 from marecg.errors import UsageError
 
-SUBJECTS = (encoder, step, checkpointing, optimiser, loading, supervision, probing, starting, preparing)
+SUBJECTS = (
+    encoder,
+    step,
+    checkpointing,
+    optimiser,
+    loading,
+    supervision,
+    probing,
+    minirocket,
+    starting,
+    preparing,
+)
 ROWS: dict[str, Row] = {row.name: row for subject in SUBJECTS for row in subject.ROWS}
 
 

@@ -1,0 +1,58 @@
+"""`marecg probe --baseline minirocket` beside the same without it: whether two libraries' threads fight."""
+
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from marecg.bench.corpora import workspace
+from marecg.bench.ratio import Effort, Reach, Row, costs
+from marecg.corpus.prepare import prepare
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import by_name
+from marecg.synth import write_corpus
+
+RECORDS, FEWEST = 256, 64
+"""The fewest of which two leaves have their support."""
+LEAVES = ("NSR", "AF")
+
+
+def beside_minirocket(effort: Effort) -> list[float]:
+    """Seconds of a probe with MiniRocket over those of one without; neither finds features kept."""
+    corpus, run, numbers = _corpus(max(FEWEST, effort.of(RECORDS))), _run(), count()
+
+    def probe(*baselines: str) -> None:
+        request = Request.named(fractions=(1.0,), baselines=baselines)
+        evaluate(run, "corpus", corpus, request, out=workspace() / f"probe-{next(numbers)}")
+
+    return costs(lambda: probe("minirocket"), probe, effort)
+
+
+@cache
+def _corpus(records: int) -> Path:
+    """A prepared corpus of two leaves."""
+    source, folder = workspace() / "two-leaves", workspace() / "two-leaves-prepared"
+    write_corpus(source, records, seed=0, diagnoses=LEAVES)
+    prepare([source], folder, jobs=1)
+    return folder
+
+
+@cache
+def _run() -> Path:
+    """A run whose model has the size of `small`; what it has learnt is no matter of time."""
+    folder = workspace() / "run"
+    MarEcg(by_name("small").model).save_pretrained(folder / "model")
+    return folder
+
+
+ROWS = (
+    Row(
+        "probe-minirocket",
+        "probe of `small` with MiniRocket",
+        "the same without",
+        Reach("≤", 1.6),
+        "",
+        beside_minirocket,
+    ),
+)
