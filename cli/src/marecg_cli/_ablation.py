@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import one_of
+from marecg_cli._given import PLACE
 from marecg_cli._output import Readout, message, result, result_json
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
@@ -35,7 +36,7 @@ class AblationFormat(StrEnum):
 
 
 def ablate(
-    data: Annotated[Path, typer.Option(help="The prepared corpus to train on.")],
+    data: Annotated[Path, typer.Option(**PLACE, help="The prepared corpus to train on.")],
     out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
     root: Annotated[
         list[str], typer.Option(metavar="[DATA=]PATH", help="The probe's data, one for each data set.")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from marecg_cli._given import PLACE, place
+
 if TYPE_CHECKING:
     from ecg_ontology import CodeTable
 
@@ -17,9 +19,17 @@ Codes = Annotated[
     Literal["snomed", "icd10", "omop", "scp"], typer.Option("--vocabulary", help="What the codes are.")
 ]
 Mapping = Annotated[
-    Path | None, typer.Option(help="A .sssom.tsv of yours from these codes to SNOMED CT, as for ICD-10.")
+    Path | None,
+    typer.Option(
+        parser=place,
+        metavar="PATH",
+        help="A .sssom.tsv of yours from these codes to SNOMED CT, as for ICD-10.",
+    ),
 ]
-Concepts = Annotated[Path | None, typer.Option(help="OMOP's CONCEPT table, for --vocabulary omop.")]
+Concepts = Annotated[
+    Path | None,
+    typer.Option(**PLACE, help="OMOP's CONCEPT table, for --vocabulary omop."),
+]
 
 
 def code_table(

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError, replacing
+from marecg_cli._given import place
 from marecg_cli._output import Format, Readout, message, result, result_json
 
 
@@ -24,7 +25,10 @@ class TableFormat(StrEnum):
 
 
 def cohort(
-    data: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus that `marecg prepare` wrote.")],
+    data: Annotated[
+        Path,
+        typer.Argument(parser=place, metavar="CORPUS", help="A corpus that `marecg prepare` wrote."),
+    ],
     concept: Annotated[
         list[str] | None,
         typer.Option(

@@ -6,19 +6,24 @@ file knows names only.
 
 import inspect
 import platform
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ecg_ontology import UsageError
+from marecg_cli._given import Address
 from marecg_cli._output import be_as_loud_as
 
 Stages = Mapping[str, Sequence[str]]
 """What commands are for, in the order of a user's way, and the names of those that are for it."""
 T = TypeVar("T")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+::?/[^/]")
+"""What `Path` makes of an address such as s3://bucket/folder."""
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and failures only.")]
 Verbose = Annotated[
     int,
@@ -154,7 +159,7 @@ def _with_loudness(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(*args: Any, quiet: bool, verbose: int, **options: Any) -> None:
         be_as_loud_as(-1 if quiet else verbose)
-        command(*args, **options)
+        command(*args, **{name: _at_hand(name, value) for name, value in options.items()})
 
     signature, kind = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
     more = [
@@ -164,6 +169,24 @@ def _with_loudness(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]
     run.__annotations__ = {**command.__annotations__, "quiet": Quiet, "verbose": Verbose}
     return run
+
+
+def _at_hand(name: str, value: Any) -> Any:
+    """What an option was given; of an address, where that may stand, the copy of what lies there.
+
+    Raises:
+        UsageError: it takes a path of this machine, and an address is given.
+        InputError: what is there can't be copied.
+    """
+    if isinstance(value, Address):
+        from marecg.copies import here
+
+        return here(value)
+    for path in value if isinstance(value, list) else [value]:
+        if isinstance(path, Path) and _ADDRESS.match(str(path)) and not Path(path.parts[0]).exists():
+            remedy = "Name a file or folder of this machine"
+            raise UsageError(f"{path} is an address, and {name.rstrip('_')} takes a path", remedy=remedy)
+    return value
 
 
 def _tell_version(distribution: str) -> None:

@@ -22,6 +22,7 @@ from marecg_cli._corpus_text import (
     tell_codes,
     tell_quarantined,
 )
+from marecg_cli._given import PLACE, place
 from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
 from marecg_cli._progress import passing, progress
 
@@ -110,9 +111,14 @@ def synth(
 
 def prepare(
     sources: Annotated[
-        list[Path], typer.Argument(help="Folders of WFDB records, PTB-XL, folders of these, or array files.")
+        list[str],
+        typer.Argument(
+            metavar="SOURCE…",
+            help="Folders of WFDB records, PTB-XL, clinical files, folders of these, or array files, "
+            "here or as s3://…",
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The corpus folder to write.")],
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="The corpus folder to write, here or as s3://…")],
     ontology: Annotated[
         str | None,
         typer.Option(
@@ -137,7 +143,8 @@ def prepare(
     gain: Gain = None,
     key: Key = "",
     codes: Annotated[
-        Path | None, typer.Option(help="A table with the records' codes, .csv, .tsv or .parquet.")
+        Path | None,
+        typer.Option(**PLACE, help="A table with the records' codes, .csv, .tsv or .parquet."),
     ] = None,
     id_column: IdColumn = "",
     code_column: CodeColumn = "",
@@ -158,6 +165,7 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
+    from marecg.copies import here
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
     from marecg.overrides import with_settings
@@ -181,19 +189,20 @@ def prepare(
             codes=table,
             ontology=ontology,
         )
-    compared = reconcile(statistics(out)) if wanted is Selection.paper else ()
+    compared = reconcile(statistics(here(out))) if wanted is Selection.paper else ()
     if format_ is Format.json:
         rows = [each.model_dump() for each in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
         return
     print_accounts(account, account.sources)
     print_comparison(compared)
-    tell_quarantined(account.records, out / "report.json")
-    tell_codes(account.codes, out / "report.json")
+    report = f"{out.rstrip('/')}/report.json"
+    tell_quarantined(account.records, report)
+    tell_codes(account.codes, report)
 
 
 def stats(
-    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every signal and compare it with the index first.")
     ] = False,
@@ -220,8 +229,11 @@ def stats(
 
 
 def audit(
-    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
-    against: Annotated[list[Path], typer.Option(help="Evaluation records; may be repeated.")],
+    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
+    against: Annotated[
+        list[str],
+        typer.Option(metavar="SOURCE", help="Evaluation records, here or as s3://…; may be repeated."),
+    ],
     format_: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.text,
 ) -> None:
     """Look for evaluation records in a corpus; exit code 1 when there are any.
@@ -240,8 +252,10 @@ def audit(
 
 
 def gallery(
-    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
-    sources: Annotated[list[Path], typer.Argument(help="The folders that it was prepared from.")],
+    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
+    sources: Annotated[
+        list[str], typer.Argument(metavar="SOURCE…", help="The folders that it was prepared from.")
+    ],
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
 ) -> None:
     """Show what was quarantined, with pictures of examples per reason.

@@ -4,7 +4,6 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marecg_cli._output import console, message, printable, result
@@ -54,13 +53,13 @@ def print_comparison(compared: "Sequence[Compared]") -> None:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)
 
 
-def tell_quarantined(records: "Sequence[Quarantined]", report: Path) -> None:
+def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
     """Which records were left out, and why, as messages."""
     lines = [f"{each.root}/{each.path}: {each.reason}: {each.message}" for each in records]
     _tell("quarantined", lines, f"in {report}")
 
 
-def tell_codes(account: "CodeAccount | None", report: Path) -> None:
+def tell_codes(account: "CodeAccount | None", report: object) -> None:
     """How a table of codes met the records, if there was one: what is on one side only, what has no node."""
     if account is None:
         return

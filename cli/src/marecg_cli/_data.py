@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import add, application, one_of
+from marecg_cli._given import place
 from marecg_cli._output import Format, result, result_json
 from marecg_cli._progress import progress
 
@@ -79,7 +80,7 @@ def get(
 
 
 def export(
-    data: Annotated[Path, typer.Argument(help="A corpus that `marecg prepare` wrote.")],
+    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="A .h5, .hdf5 or .parquet file, or a folder of Parquet files.")],
 ) -> None:
     """Write a prepared corpus as HDF5 or Parquet: int16 signals in µV, labels, R-peaks, codes, patients.

@@ -1,8 +1,9 @@
-"""Words of `marecg probe` that may stand among the runs, and files with names."""
+"""What may be given as an argument: words among the runs of `marecg probe`, named files, and addresses."""
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
@@ -33,7 +34,24 @@ class Given:
         return True
 
 
+class Address(str):
+    """Where something lies in a store; a command is given the copy of it (`_commands`)."""
+
+
+def place(text: str) -> Path | Address:
+    """A path, or an address such as s3://bucket/corpus."""
+    from marecg.places import is_remote
+
+    return Address(text) if is_remote(text) else Path(text)
+
+
+PLACE: dict[str, Any] = {"parser": place, "metavar": "PATH"}
+"""The settings of an option that takes either."""
+
+
 def named_files(options: list[str]) -> dict[str, Path]:
-    """`NAME=FILE`, or `FILE`, which is named after itself."""
+    """`NAME=FILE`, or `FILE`, which is named after itself; of an address, what lies there."""
     pairs = [option.rpartition("=") for option in options]
-    return {name or Path(file).stem: Path(file) for name, _, file in pairs}
+    from marecg.copies import here
+
+    return {name or Path(file).stem: here(file) for name, _, file in pairs}

@@ -38,7 +38,7 @@ def embed(
         typer.Argument(
             metavar="[RUN] INPUT…",
             help="A run, a model or owner/name on the hub; marecg-small if none is named. "
-            "Then WFDB records, folders of records, or array files.",
+            "Then WFDB records, folders of records, or array files, here or as s3://…",
         ),
     ],
     out: Annotated[
@@ -114,7 +114,7 @@ def embed(
         raise UsageError(problem, remedy="End --out in / to write one")
     done = embed_files(
         run,
-        [Path(each) for each in inputs],
+        inputs,
         out,
         layout=layout,
         patches=patch,
@@ -211,24 +211,26 @@ def _tell_embedded(out: str, done: dict[str, Any], format_: Format) -> None:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def model_and_record(given: list[str]) -> tuple[str, Path]:
+def model_and_record(given: list[str]) -> tuple[str, str]:
     """What was named: a model, which may be left out, and one record."""
     if len(given) > MODEL_AND_RECORD:
         raise UsageError(f"{len(given)} names are given", remedy="Name a model and a record, or a record")
     run, *records = given if len(given) == MODEL_AND_RECORD else _with_model(given)
     if not records:
         raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
-    return run, Path(records[0])
+    return run, records[0]
 
 
 def _with_model(given: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
     from marecg.model.installed import DEFAULT
     from marecg.model.pretrained import names_model
+    from marecg.places import is_remote
 
     first = Path(given[0])
-    is_input = len(given) == 1 or first.exists() or first.with_name(f"{first.name}.hea").exists()
-    if names_model(first) or not is_input:
+    here = first.exists() or first.with_name(f"{first.name}.hea").exists()
+    is_input = len(given) == 1 or here or is_remote(given[0])
+    if names_model(given[0]) or not is_input:
         return given
     message(f"model: {DEFAULT}")
     return [DEFAULT, *given]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import add, application
+from marecg_cli._given import PLACE
 from marecg_cli._inference import model_and_record
 from marecg_cli._output import result
 
@@ -17,7 +18,8 @@ from marecg_cli._output import result
 def whole(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
     data: Annotated[
-        Path | None, typer.Option(help="A prepared corpus, to show records and their neighbours.")
+        Path | None,
+        typer.Option(**PLACE, help="A prepared corpus, to show records and their neighbours."),
     ] = None,
     record: Annotated[
         list[Path] | None,
@@ -58,7 +60,8 @@ def record(
     ],
     out: Annotated[Path, typer.Option(help="The HTML file.")],
     data: Annotated[
-        Path | None, typer.Option(help="A prepared corpus, for the most similar labelled ECGs.")
+        Path | None,
+        typer.Option(**PLACE, help="A prepared corpus, for the most similar labelled ECGs."),
     ] = None,
     lang: Annotated[Language, typer.Option(help="The language of the page.")] = Language.en,
 ) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._commands import one_of, the_one
+from marecg_cli._given import PLACE
 from marecg_cli._output import EXIT_FINDINGS, message, result, result_json
 from marecg_cli._progress import progress
 
@@ -58,7 +59,7 @@ def task_names() -> list[str]:
 
 
 def train(
-    data: Annotated[Path, typer.Option(help="A corpus that `marecg prepare` wrote.")],
+    data: Annotated[Path, typer.Option(**PLACE, help="A corpus that `marecg prepare` wrote.")],
     out: Annotated[Path, typer.Option(help="The run folder to write.")],
     recipe: Annotated[
         str | None,

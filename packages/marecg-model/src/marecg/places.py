@@ -3,6 +3,7 @@
 A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
 """
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class Place:
         self.path = None if is_remote(where) else Path(where)
         self._fs: Any = None
         if self.path is None:
-            self._fs, self._root = _remote(self.where)
+            self._fs, self._root = filesystem(self.where)
 
     def __str__(self) -> str:
         return self.where
@@ -67,7 +68,8 @@ class Place:
                 listed = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
                 found = [each.rstrip("/").rpartition("/")[2] for each in listed]
         except Exception as error:  # each store has errors of its own
-            raise InputError(f"can't be listed ({_said(error)})", where=self) from error
+            problem, remedy = reasoned(error)
+            raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
         return sorted(name for name in found if fnmatch(name, pattern))
 
     def open(self, name: str) -> IO[bytes]:
@@ -95,8 +97,9 @@ class Place:
                 self._fs.makedirs(self._root, exist_ok=True)
                 self._fs.put_file(str(temporary), f"{self._root}/{name}")
             except Exception as error:  # as above
-                problem = f"cannot be written ({_said(error)})"
-                raise OutputError(problem, where=self.file(name), remedy="Check access and space") from error
+                problem, remedy = reasoned(error)
+                where = self.file(name)
+                raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy) from error
 
     def tidy(self) -> None:
         """Remove what killed processes left behind."""
@@ -105,7 +108,12 @@ class Place:
                 path.unlink(missing_ok=True)
 
 
-def _remote(where: str) -> tuple[Any, str]:
+def filesystem(where: str) -> tuple[Any, str]:
+    """The file system of fsspec that an address is in, and the path in it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
     from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
 
     try:
@@ -117,6 +125,35 @@ def _remote(where: str) -> tuple[Any, str]:
         remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
         raise UsageError(f"is no address ({_said(error)})", where=where, remedy=remedy) from error
     return fs, str(root).rstrip("/")
+
+
+_UNKNOWN_USER = (
+    "Credential",
+    "Forbidden",
+    "AccessDenied",
+    "RefreshError",
+    "InvalidAccessKey",
+    "SignatureDoesNotMatch",
+)
+"""Words in the names of errors by which stores say that they don't know, or don't let, a user."""
+
+
+def reasoned(error: Exception) -> tuple[str, str]:
+    """What is wrong with a store, and what to do, by an error that its library raised.
+
+    Example:
+        >>> reasoned(PermissionError("Forbidden"))[0]
+        'access is denied (Forbidden)'
+    """
+    said = _said(error)
+    if isinstance(error, FileNotFoundError):
+        return f"is not there ({said})", "Check the names of bucket and folder"
+    if isinstance(error, PermissionError) or any(word in type(error).__name__ for word in _UNKNOWN_USER):
+        remedy = "Check the credentials, such as AWS_PROFILE, and what they allow"
+        return f"access is denied ({said})", remedy
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"no room here for a copy ({said})", "Make room, or set MARECG_CACHE to a folder that has it"
+    return f"can't be reached ({said})", "Check address, network and service, and run the same command again"
 
 
 def _said(error: Exception) -> str:

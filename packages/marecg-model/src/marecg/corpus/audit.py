@@ -25,6 +25,7 @@ from marecg.read.datasets import cpsc2018, ptbxl
 from marecg.read.datasets.cinc2021 import COLLECTIONS
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
+from marecg.read.stores import ahead, on_disk
 
 T = TypeVar("T")
 ALIKE = 0.98
@@ -84,7 +85,7 @@ class Evaluated:
     prints_KF: NDArray[np.float32]
 
 
-class Watch(Protocol):
+class PassingSteps(Protocol):
     """Hands on what it is given, and sees it go by."""
 
     def __call__(self, steps: Sequence[T], what: str) -> Iterable[T]:
@@ -95,23 +96,23 @@ def _unwatched(steps: Sequence[T], what: str) -> Iterable[T]:
     return steps
 
 
-def audit(folder: str | Path, against: Sequence[str | Path], watch: Watch = _unwatched) -> Audit:
+def audit(folder: str | Path, against: Sequence[str | Path], watch: PassingSteps = _unwatched) -> Audit:
     """Look for the records of evaluation sources in a prepared corpus.
 
     Args:
         folder: the corpus.
-        against: folders of evaluation records: PTB-XL releases or WFDB records in CinC style.
+        against: folders of evaluation records, or addresses of such: PTB-XL releases, or WFDB records in
+            CinC style.
         watch: sees the evaluation records, then blocks of the corpus, go by.
 
     Raises:
         CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
     """
     corpus = Corpus.open(folder)
-    rows = index.read(Path(folder) / "index.parquet", _ROWS).to_pylist()
-    evaluated = _evaluated(
-        watch(find([Path(source) for source in against]), "evaluation records"), corpus.config
-    )
-    patients = ptbxl_patients(Path(source) for source in against)
+    rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()
+    sources = [on_disk(source) for source in against]
+    evaluated = _evaluated(watch(find(sources), "evaluation records"), corpus.config)
+    patients = ptbxl_patients(sources)
     names = [f"{row['root']}/{row['path']}" for row in rows]
     identities = [identity(row["id"], row["source"]) for row in rows]
     datasets = {dataset_of(who) for who in evaluated.identities} - {""}
@@ -194,9 +195,9 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
     """Read the evaluation records; those that can't be read can't be in the corpus either."""
     names, identities, patients, hashes, prints = [], [], [], [], []
     codes = set[str]()
-    for candidate in candidates:
+    for candidate, at_hand in ahead((each, each) for each in candidates):
         try:
-            record = candidate.read(seconds=config.window / config.fs + config.margin)
+            record = at_hand.read(seconds=config.window / config.fs + config.margin)
         except RecordError:
             continue
         if not np.isfinite(record.x_CL).all():
@@ -241,7 +242,7 @@ def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
 
 
 def _similar(
-    corpus: Corpus, names: list[str], evaluated: Evaluated, watch: Watch
+    corpus: Corpus, names: list[str], evaluated: Evaluated, watch: PassingSteps
 ) -> tuple[tuple[str, str, float], ...]:
     """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
     found: list[tuple[str, str, float]] = []

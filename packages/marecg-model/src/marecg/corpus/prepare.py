@@ -10,6 +10,7 @@ Shapes: C leads, L samples, n records.
 import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 import ecg_ontology
 from ecg_ontology import CodeTable, replacing
 from marecg.config import LEADS, CorpusConfig
+from marecg.copies import sending
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import with_codes
@@ -29,16 +31,17 @@ from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
 from marecg.corpus.prepare_record import Block, prepare_block
 from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
+from marecg.places import is_remote
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
+from marecg.read.stores import on_disk
 
 logger = logging.getLogger(__name__)
 
 BLOCK = 16
 """Records per task: large against the cost of handing a task over, small against a shard."""
-
-logger = logging.getLogger(__name__)
-
+DONE = "corpus.json"
+"""Written last: it says that the corpus is complete."""
 RecordProgress = Callable[[int, int, int], None]
 """Told how many records there are, how many are kept so far, and how many quarantined."""
 
@@ -60,8 +63,9 @@ def prepare(
 
     Args:
         sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
-            or array files.
-        out: the corpus folder, new or begun by the same call.
+            or array files; or addresses of such, as fsspec takes them (`read.stores`).
+        out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
+            complete (`copies.sending`).
         config: how records are prepared.
         profile: the routing profile of the labels.
         only: the collections wanted, such as `georgia`; all of them by default.
@@ -93,22 +97,24 @@ def prepare(
     if not graph.codes:
         logger.warning("%s routes no codes: no record will have a concept", ontology)
     layout = layout and layout.twelve()
-    roots = [Path(source).resolve() for source in sources]
+    roots = [on_disk(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
     if codes is not None:
         beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table is no array
         candidates, account = with_codes(beside, codes, graph)
-    plan = Plan.of(Path(out), candidates, config, graph, layout, codes.about if codes else None)
-    with locked(plan.out):
-        if plan.begin():
-            logger.warning("%s is complete already: nothing was done", plan.out)
-        else:
-            with workers(len(candidates), jobs, cluster):
-                _write_shards(plan, watch or (lambda found, kept, quarantined: None))
-            _complete(plan, account)
-        shutil.rmtree(plan.building, ignore_errors=True)
-        return read_report(plan.out)
+    about = codes.about if codes else None
+    with sending(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
+        plan = Plan.of(folder, candidates, config, graph, layout, about)
+        with locked(plan.out):
+            if plan.begin():
+                logger.warning("%s is complete already: nothing was done", out)
+            else:
+                with workers(len(candidates), jobs, cluster):
+                    _write_shards(plan, watch or (lambda found, kept, quarantined: None))
+                _complete(plan, account)
+            shutil.rmtree(plan.building, ignore_errors=True)
+            return read_report(plan.out)
 
 
 def _write_shards(plan: Plan, watch: RecordProgress) -> None:
@@ -208,4 +214,4 @@ def _complete(plan: Plan, codes: CodeAccount | None) -> None:
     write_json(account.as_json(), plan.out / "report.json")
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))
     shards = {plan.signals_file(number).name: int(sizes[number]) for number in numbers}
-    write_json(plan.about | {"shards": shards}, plan.out / "corpus.json")
+    write_json(plan.about | {"shards": shards}, plan.out / DONE)

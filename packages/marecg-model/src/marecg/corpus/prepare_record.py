@@ -17,6 +17,7 @@ from marecg.ecg.rpeaks import detect, detect_best
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.errors import RecordError
 from marecg.read.record import Candidate, Record
+from marecg.read.stores import ahead
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Bloc
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
-    for candidate in candidates:
+    for candidate, at_hand in ahead(zip(candidates, candidates, strict=True)):
         try:
-            record = candidate.read(seconds=config.window / config.fs + config.margin)
+            record = at_hand.read(seconds=config.window / config.fs + config.margin)
             row, signals[len(rows)] = prepare_record(record, config)
         except RecordError as error:
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.config import LEADS, CorpusConfig
+from marecg.copies import here
 from marecg.corpus import index
 from marecg.corpus.columns import Beats, Texts
 from marecg.corpus.index import ONTOLOGY
@@ -73,13 +74,13 @@ class Corpus:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
-        """Open a prepared corpus.
+        """Open a prepared corpus; one in a store is copied first, once (`copies.here`).
 
         Raises:
             CorpusError: it is no corpus, is unfinished or damaged, was written in another format, or follows
                 an ontology that it does not carry and that is not the installed one.
         """
-        folder = Path(folder)
+        folder = here(folder)
         about = read_about(folder)
         ontology = labelling_ontology(folder, about)
         try:

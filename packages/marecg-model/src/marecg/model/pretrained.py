@@ -17,10 +17,12 @@ from torch import Tensor, nn
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.config import ModelConfig
+from marecg.copies import here
 from marecg.errors import CheckpointError, UsageError
 from marecg.model import installed
 from marecg.model.card import Provenance, Score, model_card
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
+from marecg.places import Place, is_remote
 
 REPLACEABLE = {*FILES, "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces; anything else would be lost."""
@@ -170,7 +172,7 @@ def _local(given: str | Path) -> Path | None:
     A path into a folder that is here is meant as a path, so a slip of the pen asks no server.
     """
     try:
-        path = Path(given).expanduser()
+        path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
         if (path / "model").is_dir():
             return path / "model"
         if path.is_dir():
@@ -194,6 +196,11 @@ def _local(given: str | Path) -> Path | None:
     )
 
 
+def _copied(where: str) -> Path:
+    """A model of a store, or a run's, as a folder here. Raises as `copies.here`."""
+    return here(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
+
+
 def weights_sha256(model: Pretrained) -> str:
     """What a model is: its shape, and every parameter and buffer by name."""
     digest = hashlib.sha256(model.config.model_dump_json().encode())
@@ -207,6 +214,8 @@ def names_model(given: str | Path) -> bool:
     """Whether a name means a model: a run, a model's folder, an installed model, or one on the hub."""
     if installed.installed(str(given)) is not None:
         return True
+    if is_remote(given):
+        return any(name in ("model", *FILES) for name in Place(given).names())
     try:
         path = Path(given).expanduser()
         if not path.exists():

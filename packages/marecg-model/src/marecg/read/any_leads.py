@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from marecg.copies import address
 from marecg.ecg.signal import lead_places
 from marecg.errors import UsageError
 from marecg.read.array_layout import Layout
@@ -15,10 +16,11 @@ from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import find, names_apart, with_root_names
 from marecg.read.readers import HEADERS, format_of
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
+from marecg.read.stores import brought, on_disk
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
-    """Every record of headers, folders and array files by a name of its own, none read yet.
+    """Every record of headers, folders, array files or addresses of these by a name of its own, unread.
 
     A record in a folder is called by the folder and its path in it, a file that was named by its own name.
     A record that is named twice is there once: a shell's `*` names its header and its signal.
@@ -32,7 +34,7 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
         lead_places(layout.leads)
     found: dict[tuple[str, int], Candidate] = {}
     files: set[Path] = set()
-    for given in (Path(each).absolute() for each in inputs):
+    for given in (on_disk(each).absolute() for each in inputs):
         for candidate in _find(given, layout):
             found.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
             if not given.is_dir():
@@ -58,7 +60,8 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
     if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
         return find([given], layout=layout)
-    return HEADERS.records(given.parent, [_header_of(given)])
+    found = HEADERS.records(given.parent, [_header_of(given)])
+    return found if address(given) is None else brought(found)
 
 
 def _header_of(given: Path) -> Path:

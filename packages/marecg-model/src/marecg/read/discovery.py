@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from marecg.copies import address
 from marecg.errors import CorpusError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
@@ -16,6 +17,7 @@ from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.readers import HEADERS, format_of, readers
 from marecg.read.record import Candidate, Reader, as_text, is_regular
+from marecg.read.stores import brought
 from marecg.read.wfdb_header import MOST_BYTES
 
 CORPUS = ("corpus.json", "building/plan.json")
@@ -52,7 +54,7 @@ def find(
     place = _places()
     for root in roots:
         inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, readers(ptbxl_rate))
-        for candidate in inside:
+        for candidate in inside if address(root) is None else brought(inside):
             if _wanted(candidate, only, folds):
                 found.setdefault((place(candidate.file), candidate.row), candidate)
     if not found:

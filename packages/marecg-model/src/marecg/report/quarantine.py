@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecg_ontology import replacing
+from marecg.copies import here
 from marecg.corpus.account import Quarantined
 from marecg.corpus.plan import read_report
 from marecg.corpus.prepared import read_about
@@ -20,6 +21,7 @@ from marecg.errors import RecordError
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
+from marecg.read.stores import on_disk
 
 EXAMPLES = 3
 """Pictures per reason."""
@@ -37,10 +39,11 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
         CorpusError: no corpus, or no records in the sources.
         OutputError: the page can't be written.
     """
-    about, report = read_about(Path(folder)), read_report(Path(folder))
+    corpus = here(folder)
+    about, report = read_about(corpus), read_report(corpus)
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
-    found = find([Path(each).resolve() for each in sources], layout=layout)
+    found = find([on_disk(each).resolve() for each in sources], layout=layout)
     candidates = {(each.root_name, each.path): each for each in found}
     examples: dict[str, list[Figure]] = defaultdict(list)
     for entry in report.records:

@@ -30,7 +30,7 @@ from marecg.use.vectors import part
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
 FORMAT = 1
-Watch = Callable[[int, int], None]
+EmbedProgress = Callable[[int, int], None]
 """Told how many of the records wanted are done."""
 
 
@@ -81,7 +81,7 @@ def embed_folder(
     shard: Shard | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
-    watch: Watch | None = None,
+    watch: EmbedProgress | None = None,
 ) -> Done:
     """Embed records into a folder of Parquet files; called again after an interruption, go on.
 

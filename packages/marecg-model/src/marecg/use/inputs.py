@@ -10,6 +10,7 @@ from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256
 from marecg.read.record import Candidate
+from marecg.read.stores import on_disk
 
 Named = tuple[str, Candidate]
 
@@ -18,7 +19,7 @@ class Inputs:
     """Records by name, none read yet: those of files first, then each corpus', in an order of their own.
 
     Args:
-        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote.
+        inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
         layout: what the arrays are; without it, those in folders are passed over.
 
     Raises:
@@ -27,8 +28,9 @@ class Inputs:
     """
 
     def __init__(self, inputs: Sequence[str | Path], layout: Layout | None = None) -> None:
-        corpora = [Path(each) for each in inputs if (Path(each) / CORPUS[0]).is_file()]
-        files = [each for each in inputs if Path(each) not in corpora]
+        here = [on_disk(each) for each in inputs]
+        corpora = [each for each in here if (each / CORPUS[0]).is_file()]
+        files = [each for each in here if each not in corpora]
         self._found = list(find_inputs(files, layout).items()) if files else []
         self._corpora = [PreparedRows(each.absolute()) for each in corpora]
         self.layout = layout

@@ -10,6 +10,7 @@ from marecg.ecg.windows import Recording, recording
 from marecg.errors import InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.record import Candidate, Record, as_text
+from marecg.read.stores import ahead
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def none_read(failed: Mapping[str, str]) -> InputError:
 
 def recordings(model: MarEcg, found: Iterable[tuple[str, Candidate]], done: Embedded) -> Iterator[Recording]:
     """What the encoder takes, one after another; all that becomes of the records is noted in `done`."""
-    for name, candidate in found:
+    for name, candidate in ahead(found):
         try:
             record = candidate.read()
             whole, doubt = prepared(record, candidate.place, model)

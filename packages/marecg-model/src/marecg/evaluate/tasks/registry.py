@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from marecg.copies import here
 from marecg.errors import UsageError
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
@@ -46,12 +47,12 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
     for folder in folders:
         data, separator, path = str(folder).partition("=")
         if separator and data in known:
-            given[data] = Path(path)
+            given[data] = here(path)
         else:
             first = next((task for task in tasks.values() if not {task.name, task.data} & given.keys()), None)
             if first is None:
                 raise UsageError(f"no task reads {folder}", remedy="Leave it out, or write DATA=PATH")
-            given[first.data] = Path(folder)
+            given[first.data] = here(folder)
     found: dict[str, Path] = {}
     for name, task in tasks.items():
         if task.name not in given and task.data not in given:

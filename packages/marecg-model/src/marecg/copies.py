@@ -1,0 +1,297 @@
+"""What lies in a store, as files of this machine: a tree of copies in `cache()`, by the names it has there.
+
+Size and time of change tell whether a copy is still the file. Of files that are read one by one, and once,
+only the name is kept, without content: whoever reads such a file brings it first.
+"""
+
+import fcntl
+import glob
+import hashlib
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from marecg.errors import InputError, OutputError, UsageError
+from marecg.places import Place, filesystem, is_remote, reasoned
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 16
+"""Files on their way at a time: a store answers late, and many at once."""
+WORTH_TELLING = 64 << 20
+"""Bytes whose copying is said beforehand."""
+_STATED = ("LastModified", "last_modified", "mtime", "updated", "created")
+"""Where the kinds of store say when a file was changed."""
+Later = Callable[[str, Collection[str]], bool]
+"""Whether a file of a listing is brought only when it is read."""
+
+
+def cache() -> Path:
+    """Where copies are kept: `MARECG_CACHE`, or `marecg` where the user's programs keep such things."""
+    own, others = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    return (Path(own) if own else Path(others or "~/.cache") / "marecg").expanduser().resolve()
+
+
+def here(where: str | Path, later: Later = lambda path, listed: False) -> Path:
+    """A path as it is; of an address what lies there, copied now as far as it is new or has changed.
+
+    Args:
+        where: a file or a folder, or the address of one.
+        later: which files are brought only when they are read, by `bring`.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+        InputError: nothing is there, or the store or this machine's disk refuses.
+    """
+    if not is_remote(where):
+        return Path(where)
+    store, root = _store(str(where))
+    if store is None:
+        return Path(root)
+    with store.locked():
+        try:
+            store.fs.invalidate_cache()
+            listed = store.fs.find(root, detail=True)
+            if not listed or root in listed:  # a file: what goes by its name belongs to it
+                listed |= store.fs.glob(f"{glob.escape(_stem(root, listed))}.*", detail=True)
+            if not listed:
+                raise FileNotFoundError("nothing is there")
+            store.take(listed, later)
+        except InputError:
+            raise
+        except Exception as error:  # each store has errors of its own
+            raise _unreadable(error, where) from error
+        if root not in listed and f"{root}/corpus.json" not in listed:  # to a corpus, training adds files
+            store.forget(root, listed)
+    return store.local(root)
+
+
+def address(path: Path) -> str | None:
+    """Where a copy comes from; None for any other path."""
+    found = _origin(path)
+    return None if found is None else found[0].prefix + found[1]
+
+
+def bring(path: Path, to: Path) -> None:
+    """Put the content of a copy, or of what is only a name so far, at another path of this machine.
+
+    Raises:
+        InputError: the store or this machine's disk refuses.
+    """
+    found = _origin(path)
+    if found is None or path.stat().st_size:
+        shutil.copyfile(path, to)
+        return
+    store, name = found
+    try:
+        store.fs.get_file(name, str(to))
+    except Exception as error:  # as above
+        raise _unreadable(error, store.prefix + name) from error
+
+
+@contextmanager
+def sending(where: str, last: str) -> Iterator[Path]:
+    """A folder of this machine whose files lie at an address too when the block succeeds.
+
+    Begun again after an interruption it is as it was; what is there already is copied first.
+
+    Args:
+        where: the address.
+        last: the file that says that all is there; it is sent when the others have arrived.
+
+    Raises:
+        UsageError: the address holds other things.
+        OutputError: it can't be written.
+    """
+    store, root = _store(where)
+    if store is None:
+        yield Path(root)
+        return
+    bucket = root.partition("/")[0]
+    if bucket and not store.fs.exists(bucket):
+        raise UsageError(f"there is no {bucket}", where=where, remedy="Make it, or check its name")
+    folder, names = store.local(root), Place(where).names()
+    if last in names:
+        here(where)
+    elif others := [name for name in names if not (folder / name).exists()]:
+        problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
+        raise UsageError(problem, where=where, remedy="Choose another address for --out")
+    yield folder
+    try:
+        store.send(root, last)
+    except Exception as error:  # as above
+        problem, remedy = reasoned(error)
+        remedy = f"{remedy}; what is done lies in {folder}, and the same command sends it"
+        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy) from error
+
+
+class Store(NamedTuple):
+    """A file system of fsspec, and where its copies are.
+
+    Attributes:
+        fs: the file system.
+        prefix: what stands before a path in an address.
+        home: the folder of its copies.
+    """
+
+    fs: Any
+    prefix: str
+    home: Path
+
+    def local(self, path: str) -> Path:
+        """Where the copy of a path is."""
+        return self.home / "tree" / path.lstrip("/")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from copying the same: they wait, and then find it."""
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # what lies here is about patients
+            (self.home / "coming").mkdir(exist_ok=True)
+            (self.home / "store.json").write_text(json.dumps({"prefix": self.prefix}), encoding="utf-8")
+            handle = os.open(self.home, os.O_RDONLY)
+        except OSError as error:
+            remedy = "Set MARECG_CACHE to a folder that is writable"
+            raise OutputError(
+                f"cannot be written ({error.strerror})", where=self.home, remedy=remedy
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def take(self, listed: Mapping[str, Mapping[str, Any]], later: Later) -> None:
+        """Copy what is new or has changed, or the names of what is brought later."""
+        coming = []
+        for path, about in sorted(listed.items()):
+            if about["type"] != "file" or path.endswith("/"):
+                continue
+            if not _is_plain(path):
+                logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
+                continue
+            size, when, local = about.get("size"), _changed(about), self.local(path)
+            is_later = later(path, listed)
+            there = local.stat() if local.is_file() else None
+            sizes = {size, 0} if is_later else {size}
+            if there and int(there.st_mtime) == int(when) and (size is None or there.st_size in sizes):
+                continue
+            local.parent.mkdir(parents=True, exist_ok=True)
+            if is_later:
+                local.write_bytes(b"")
+                os.utime(local, (when, when))
+            else:
+                coming.append((path, when, size or 0))
+        if sum(size for _, _, size in coming) > WORTH_TELLING:
+            size = sum(size for _, _, size in coming) / 1e9
+            logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(coming):,}", size)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            try:
+                list(pool.map(lambda each: self._copy(*each[:2]), coming))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _copy(self, path: str, when: float) -> None:
+        temporary = self.home / "coming" / os.urandom(8).hex()
+        try:
+            self.fs.get_file(path, str(temporary))
+            os.utime(temporary, (when, when))
+            temporary.replace(self.local(path))
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def forget(self, root: str, listed: Collection[str]) -> None:
+        """Remove copies of what is no longer there."""
+        known = {str(self.local(path)) for path in listed}
+        for folder, _, names in os.walk(self.local(root)):
+            for name in names:
+                if (path := os.path.join(folder, name)) not in known:  # noqa: PTH118 — a million times
+                    Path(path).unlink(missing_ok=True)
+
+    def send(self, root: str, last: str) -> None:
+        """Send what is not there as it is here, one file after all others."""
+        folder = self.local(root)
+        self.fs.invalidate_cache()
+        there = self.fs.find(root, detail=True)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+
+        def send(path: Path) -> None:
+            name = f"{root}/{path.relative_to(folder).as_posix()}"
+            state, about = path.stat(), there.get(name)
+            if about and about.get("size") == state.st_size and int(_changed(about)) == int(state.st_mtime):
+                return
+            self.fs.put_file(str(path), name)
+            self.fs.invalidate_cache()
+            when = _changed(self.fs.info(name))
+            os.utime(path, (when, when))
+
+        self.fs.makedirs(root, exist_ok=True)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(send, (path for path in files if path != folder / last)))
+        send(folder / last)
+
+
+def _store(where: str) -> tuple[Store | None, str]:
+    """The store of an address, and the path in it; no store where that is a path of this machine."""
+    fs, root = filesystem(where)
+    if "file" in fs.protocol:
+        return None, root
+    bare = where.rstrip("/")
+    if not bare.endswith(root):
+        raise UsageError("is no address of one file or folder", where=where, remedy="Name it by its path")
+    prefix = bare.removesuffix(root)
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    said = json.dumps([prefix, fs.storage_options, endpoint], default=str)
+    protocol = "".join(letter for letter in prefix.partition("://")[0] if letter.isalnum())
+    home = cache() / "stores" / f"{protocol}-{hashlib.sha256(said.encode()).hexdigest()[:8]}"
+    return Store(fs, prefix + "/" * root.startswith("/"), home), root
+
+
+def _origin(path: Path) -> tuple[Store, str] | None:
+    stores = cache() / "stores"
+    if not path.is_relative_to(stores):
+        return None
+    key, _, *parts = path.relative_to(stores).parts
+    return _opened(stores / key), "/".join(parts)
+
+
+@lru_cache(maxsize=8)
+def _opened(home: Path) -> Store:
+    prefix = str(json.loads((home / "store.json").read_text(encoding="utf-8"))["prefix"])
+    return Store(filesystem(prefix)[0], prefix, home)
+
+
+def _stem(root: str, listed: Collection[str]) -> str:
+    """What the files of a record begin with, where one of them, or the record, is named."""
+    return str(PurePosixPath(root).with_suffix("")) if root in listed else root
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path of a store can be one of this machine, and stays below where it belongs."""
+    parts = path.lstrip("/").split("/")
+    odd = {"", ".", ".."}
+    return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
+
+
+def _changed(about: Mapping[str, Any]) -> float:
+    """When a file was changed, in seconds since 1970; 0 where its store does not say."""
+    when = next((about[key] for key in _STATED if about.get(key)), 0.0)
+    try:
+        when = datetime.fromisoformat(when) if isinstance(when, str) else when
+        return float(when.timestamp() if isinstance(when, datetime) else when)
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _unreadable(error: Exception, where: str | Path) -> InputError:
+    problem, remedy = reasoned(error)
+    return InputError(problem, where=where, remedy=remedy)
