@@ -11,6 +11,7 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.train.test_run import KILLED, rows
+from torch.nn.functional import layer_norm, normalize
 
 import ecg_ontology
 from marecg.corpus import trained_on
@@ -106,6 +107,34 @@ def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_se
     for name, value in begun.objectives.state_dict().items():
         if ".slow." not in name and ".ema." not in name:
             assert torch.equal(value, random.objectives.state_dict()[name]), name
+
+
+@pytest.mark.parametrize(("node_width", "alike"), [(64, 0.999), (16, 0.4)])
+def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_puts_them(
+    micro: Config, node_width: int, alike: float
+) -> None:
+    """40 concepts: a narrower graph convolution can only come near."""
+    config = override(micro, [f"gscl.node_width={node_width}", "model.concept_width=64"])
+    weights = MarEcg(config.model, ONTOLOGY).state_dict()
+    random_NK = torch.randn(40, 64, generator=torch.Generator().manual_seed(2))
+    made_NK = normalize(layer_norm(random_NK, (64,)))
+    torch.manual_seed(0)
+    random = Network(config, ONTOLOGY)
+    torch.manual_seed(0)
+    begun = Network(config, ONTOLOGY, weights={**weights, "prototypes": made_NK})
+    found_NK = begun.export().prototypes
+    cosine_N = (found_NK * made_NK).sum(1)
+    assert cosine_N.mean() > alike
+    assert cosine_N.min() > 0
+    changed = {
+        name
+        for name, value in random.objectives.state_dict().items()
+        if not torch.equal(value, begun.objectives.state_dict()[name])
+    }
+    weight = "gscl.prototypes.conv2.lin.weight"
+    assert changed == {weight}
+    norms = [each.objectives.state_dict()[weight].norm().item() for each in (begun, random)]
+    assert norms[0] == pytest.approx(norms[1], rel=1e-5)
 
 
 def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken: Path, given: Path) -> None:

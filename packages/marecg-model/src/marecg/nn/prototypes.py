@@ -11,6 +11,9 @@ from torch.nn.functional import gelu, normalize
 
 from marecg.nn.dropout import dropout
 
+SMALLEST = 1e-3
+"""Singular values below this share of the largest are no direction to meet P by: dropout would sway it."""
+
 
 class PrototypeHead(nn.Module):
     """P = unit rows of two layers (E + ÂE)W; at N = 40, d_e = 128, d_c = 256 it has 55,040 parameters.
@@ -41,9 +44,31 @@ class PrototypeHead(nn.Module):
         self.norm2 = nn.LayerNorm(concept_width)
         self.dropout = dropout
 
+    @torch.no_grad()
+    def begin_at(self, p_NK: Tensor) -> None:
+        """Let the second layer's W, by least squares, make P of what the seed made of the first.
+
+        Where N < d_e, as in all recipes but `tiny`, P is met but for the mean of its rows, which LayerNorm
+        takes away. W keeps its norm, which LayerNorm doesn't see, so that a step of the optimiser changes it
+        as little as ever.
+
+        Args:
+            p_NK: P, of other weights.
+        """
+        h_NE = self._hidden().double()
+        propagate_NN = torch.zeros(len(p_NK), len(p_NK), dtype=h_NE.dtype)
+        propagate_NN[tuple(self.edge_index)] = self.edge_weight.double()
+        w_EK = torch.linalg.pinv(propagate_NN @ h_NE, rtol=SMALLEST) @ p_NK.double()
+        weight_KE = self.conv2.lin.weight
+        weight_KE.copy_(w_EK.T * (weight_KE.norm() / w_EK.norm()))
+
     def forward(self, generator: torch.Generator | None = None) -> Tensor:
         """Return P [N, d_c], rows on the unit sphere; without a generator nothing is dropped."""
-        h_NE = self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))
+        h_NE = self._hidden()
         if generator is not None:
             h_NE = dropout(h_NE, self.dropout, generator)
         return normalize(self.norm2(self.conv2(h_NE, self.edge_index, self.edge_weight)), dim=-1)
+
+    def _hidden(self) -> Tensor:
+        """What the first layer makes of E, [N, d_e]."""
+        return self.norm1(gelu(self.conv1(self.embedding, self.edge_index, self.edge_weight)))  # type: ignore[no-any-return]

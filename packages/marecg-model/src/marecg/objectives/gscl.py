@@ -45,6 +45,8 @@ class Gscl(Objective):
         a_hat_NN = torch.tensor(parts.ontology.a_hat)
         self.tau = shape.tau
         self.prototypes = PrototypeHead(a_hat_NN, settings.node_width, shape.concept_width, settings.dropout)
+        if parts.model.prototypes.any():  # of given weights
+            self.prototypes.begin_at(parts.model.prototypes)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`gscl`; the monitors read the logits too."""
