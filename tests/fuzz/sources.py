@@ -123,11 +123,19 @@ def edf(folder: Path) -> None:
     clinical_files.edf(folder / "a.edf", X_BCL[0])
 
 
+def scp(folder: Path) -> None:
+    clinical_files.scp(folder / "a.scp", X_BCL[0])
+
+
+def philips(folder: Path) -> None:
+    clinical_files.philips(folder / "a.xml", X_BCL[0])
+
+
 KINDS: dict[str, Callable[[Path], None]] = {
     write.__name__: write
     for write in (
         wfdb, ptbxl, mimic, code15, cpsc2018, npy, npz, npz_compressed, hdf5, hdf5_chunked,
         mat_level_4, mat_level_5, mat_compressed, mat_level_7_3, parquet, parquet_columns,
-        dicom, aecg, muse, edf,
+        dicom, aecg, muse, edf, scp, philips,
     )
 }  # fmt: skip

@@ -24,12 +24,10 @@ from marecg_cli.marecg import main
 pytest.importorskip("pydicom")
 AF = "164889003"
 EACH, ROWS = 2, 4
+WRITTEN = ("dicom", "aecg", "muse", "edf", "scp", "philips")
+KINDS = sorted(WRITTEN)
 NAMES = [
-    *(
-        f"archive/{kind}/{number}"
-        for kind in ("aecg", "dicom", "edf", "muse", "wfdb")
-        for number in range(EACH)
-    ),
+    *(f"archive/{kind}/{number}" for kind in (*KINDS, "wfdb") for number in range(EACH)),
     *(f"archive/arrays/clinic/{row}" for row in range(ROWS)),
 ]
 
@@ -42,10 +40,10 @@ def run(*argv: object) -> int:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of six kinds of file, a code for every record, and a graph of 41 concepts."""
+    """An archive of eight kinds of file, a code for every record, and a graph of 41 concepts."""
     folder = tmp_path_factory.mktemp("hospital")
     archive = folder / "archive"
-    for kind, (name, write) in zip(("dicom", "aecg", "muse", "edf"), files.FILES.items(), strict=True):
+    for kind, (name, write) in zip(WRITTEN, files.FILES.items(), strict=True):
         (archive / kind).mkdir(parents=True)
         for number in range(EACH):
             write(archive / kind / f"{number}{Path(name).suffix}", make_ecg(seed=len(kind) + number) + 0.2)

@@ -56,6 +56,7 @@ def test_one_recording_gives_the_same_millivolts_in_every_format(
         assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
         assert record.patient == pseudonym(files.NUMBER), name
     assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
+    assert read_one(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
     assert read_one(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
 
 
@@ -68,7 +69,7 @@ def test_a_folder_mixes_formats_and_no_name_is_kept(
     (archive / "2024" / "broken.dcm").write_bytes((archive / "2024" / "d.dcm").read_bytes()[:3000])
     (archive / "2024" / "x.scp").write_bytes(bytes(100))
     report = prepare([archive], tmp_path / "out", jobs=1, codes=codes)
-    assert (report.found, report.kept) == (8, 6)
+    assert (report.found, report.kept) == (10, 8)
     assert sum(report.quarantined.values()) == 2
     rows = {row["path"]: row for row in pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()}
     assert rows["2024/d.dcm"]["codes"] == rows["2024/e.edf"]["codes"] == ["164889003"]
@@ -128,6 +129,23 @@ SPOILT = [
     ("m.xml", {"bytes_kept": 9000}, "truncated", "4500 of 5000"),
     ("e.edf", {"unit": "degC"}, "units", "not in volts"),
     ("e.edf", {"other_rate": "V3"}, "sampling-rate", "250 and 500 Hz"),
+    ("m.xml", {"late": "V2"}, "shape", "begin at different times"),
+    ("s.scp", {"flags": 1}, "format", "a reference beat: convert it"),
+    ("s.scp", {"bimodal": 1}, "format", "two sampling rates"),
+    ("s.scp", {"tables": 1}, "format", "Huffman tables of its own"),
+    ("s.scp", {"nanovolts": 0}, "gain", "one step"),
+    ("s.scp", {"fs": 20}, "sampling-rate", "20 Hz"),
+    ("s.scp", {"late": "V2"}, "shape", "begin at different times"),
+    ("s.scp", {"said": 6000}, "truncated", "of 6000 samples in lead I"),
+    ("s.scp", {"said": 6000, "tables": None}, "truncated", "5000 of 6000 samples"),
+    ("s.scp", {"checksum": 1}, "unreadable", "checksum differs"),
+    ("p.xml", {"version": "2.0"}, "format", "Philips XML 2.0; 1.03"),
+    ("p.xml", {"method": "ZIP"}, "format", "Base64, ZIP: only XLI"),
+    ("p.xml", {"resolution": "coarse"}, "gain", "one step"),
+    ("p.xml", {"fs": 20}, "sampling-rate", "20 Hz"),
+    ("p.xml", {"said": 6000}, "truncated", "5200 of 6000 samples in lead I"),
+    ("p.xml", {"leads": LEADS[::-1]}, "missing-lead", "has the leads V6 V5"),
+    ("p.xml", {"bytes_kept": 20_000}, "truncated", "samples in lead"),
 ]
 
 
@@ -162,6 +180,24 @@ def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
     assert found["half"] in {"truncated", "unreadable"}
 
 
+@pytest.mark.parametrize("tables", [None, 19999])
+@pytest.mark.parametrize("differences", [0, 1, 2])
+def test_scp_is_read_plain_and_by_huffman_whole_and_as_differences(
+    tmp_path: Path, x_CL: NDArray[np.float64], tables: int | None, differences: int
+) -> None:
+    x_CL = x_CL * np.linspace(0.2, 5, 12)[:, None]
+    files.scp(tmp_path / "s", x_CL, tables=tables, differences=differences)  # known without an ending, too
+    expected = files.steps(x_CL) * STEP
+    assert np.abs(read_one(tmp_path / "s").x_CL - expected).max() < 1e-5
+
+
+def test_a_philips_file_without_a_mark_is_read_whole(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    files.philips(tmp_path / "p.xml", x_CL[:, :3000], mark=False)
+    record = read_one(tmp_path / "p.xml")
+    assert (record.length, record.notes) == (3000, ("no diagnosis",))
+    assert np.abs(record.x_CL - x_CL[:, :3000]).max() <= STEP
+
+
 def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
     second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
     files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
@@ -172,7 +208,8 @@ def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("<restingecgdata/>", "only HL7 aECG and GE MUSE"),
+        ("<restingecgdata/>", "Philips XML without a version"),
+        ("<sapphire/>", "of the kind 'sapphire': HL7 aECG, GE MUSE and Philips are read"),
         ('<!DOCTYPE a [<!ENTITY b "b">]><AnnotatedECG>&b;</AnnotatedECG>', "EntitiesForbidden"),
         ('<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/hostname">]><RestingECG>&b;</RestingECG>', "Forbidden"),
     ],

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marecg.errors import Reason, RecordError
 from marecg.read.clinical.waveform import (
+    BY_NUMBER,
     Format,
     Waveform,
     finite_gain,
@@ -27,11 +28,6 @@ from marecg.read.record import age_in_years, sex_letter
 
 PREAMBLE = 128
 _DEFLATED = "1.2.840.10008.1.2.1.99"
-_BY_NUMBER = {
-    **{1: "I", 2: "II", 61: "III", 62: "aVR", 63: "aVL", 64: "aVF"},
-    **{number + 2: f"V{number}" for number in range(1, 7)},
-}
-"""The leads' numbers, the same in SCP-ECG (5.6.3-9-1) and in ISO/IEEE 11073-10101 (2:1)."""
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -100,8 +96,8 @@ def _lead(channel: Any) -> str:
     """A channel's lead by its code, by what the code means, or by the channel's label."""
     sources = channel.get("ChannelSourceSequence") or [{}]
     code = _CODE.fullmatch(str(sources[0].get("CodeValue", "")))
-    if code and int(code[1]) in _BY_NUMBER:
-        return _BY_NUMBER[int(code[1])]
+    if code and int(code[1]) in BY_NUMBER:
+        return BY_NUMBER[int(code[1])]
     texts = [str(sources[0].get(what, "")) for what in ("CodeValue", "CodeMeaning")]
     texts.append(str(channel.get("ChannelLabel", "")))
     return next((lead_name(text) for text in texts if is_lead(text)), "")

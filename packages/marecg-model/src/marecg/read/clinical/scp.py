@@ -1,14 +1,189 @@
-"""SCP-ECG (EN 1064) is recognised and not read: every such file is quarantined with what to do."""
+"""SCP-ECG (EN 1064, ANSI/AAMI EC71): sections behind a table of pointers, each lead a stream of its own.
 
+The rhythm (section 6) is read as plain samples or by the default Huffman code, whole or as differences. What
+is compressed by tables of its own, by two sampling rates or against a reference beat is refused.
+"""
+
+import binascii
+import datetime
+import re
+import struct
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import Format, Waveform
+from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, stacked
+
+MOST_BYTES = 64 << 20
+_CONVERT = "convert it to DICOM or HL7 aECG"
+_MARK = slice(16, 22)
+_HEAD, _POINTER = 16, 10
+"""Bytes before a section's content, and of one pointer."""
+_NAMES, _CODES, _LEADS, _RHYTHM = 1, 2, 3, 6
+"""The sections that are read: patient and recording, Huffman tables, leads, rhythm."""
+_DEFAULT = 19999
+"""What stands in place of the number of tables where the default one is used."""
+_WORD = re.compile(rb"0|(1{1,8})0([01])|1{9}0([01]{8})|1{10}([01]{16})")
+"""A word of the default code: 0, ±1 to ±8 by the number of ones, or a value of 8 or 16 bits as it is."""
+_NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _END = 2, 4, 5, 8, 25, 26, 255
+"""Tags of section 1. Those of names are passed over."""
+
+
+class _Lead(NamedTuple):
+    name: str
+    first: int
+    samples: int
+
+
+def begins(file: Path) -> bool:
+    """Whether a file has the format's name where it belongs."""
+    try:
+        with file.open("rb") as content:
+            return content.read(_MARK.stop)[_MARK] == b"SCPECG"
+    except OSError:
+        return False
 
 
 def waveform(file: Path) -> Waveform:
-    """Raise `RecordError`."""
-    raise RecordError(Reason.signal_format, "is SCP-ECG, which is not read: convert it to DICOM or HL7 aECG")
+    """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` where it is damaged."""
+    if file.stat().st_size > MOST_BYTES:
+        raise RecordError(Reason.signal_format, f"is larger than {MOST_BYTES >> 20} MB")
+    content = file.read_bytes()
+    if content[_MARK] != b"SCPECG":
+        raise RecordError(Reason.signal_format, "is no SCP-ECG file, whatever its name says")
+    checksum, length = struct.unpack_from("<HI", content)
+    if length > len(content):
+        raise RecordError(Reason.truncated, f"has {len(content):,} of {length:,} bytes")
+    if binascii.crc_hqx(content[2:length], 0xFFFF) != checksum:
+        raise RecordError(Reason.unreadable, "is damaged: its checksum differs")
+    sections = _sections(content[:length])
+    if _RHYTHM not in sections or _LEADS not in sections:
+        raise RecordError(Reason.signal_format, "holds no rhythm: is it a report without its waveform?")
+    leads = _leads(sections[_LEADS])
+    x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
+    return Waveform(
+        names=[lead.name for lead in leads], x_KL=x_KL, fs=fs, **_about(sections.get(_NAMES, b""))
+    )
 
 
-SCP = Format("SCP-ECG", ("*.scp",), "numpy", waveform)
+def _sections(content: bytes) -> dict[int, bytes]:
+    """The content of every section that is there, by number."""
+    found = {}
+    _, _, length = struct.unpack_from("<HHI", content, 6)
+    for place in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
+        number, size, index = struct.unpack_from("<HII", content, place)
+        if size > _HEAD:
+            if index < 1 or index - 1 + size > len(content):
+                raise RecordError(Reason.truncated, f"section {number} lies outside the file")
+            found[number] = content[index - 1 + _HEAD : index - 1 + size]
+    return found
+
+
+def _leads(section: bytes) -> list[_Lead]:
+    """The leads in their order; a first sample may be called 0 or 1."""
+    count, flags = section[0], section[1]
+    if flags & 1:
+        raise RecordError(Reason.signal_format, f"is compressed against a reference beat: {_CONVERT}")
+    rows = [struct.unpack_from("<IIB", section, 2 + 9 * place) for place in range(count)]
+    if len({first for first, _, _ in rows}) > 1:
+        raise RecordError(Reason.shape, "has leads that begin at different times")
+    return [
+        _Lead(BY_NUMBER.get(number, f"SCP lead {number}"), first, last - max(first, 1) + 1)
+        for first, last, number in rows
+    ]
+
+
+def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tuple[NDArray[np.float64], float]:
+    """The samples of every lead, and their number per second."""
+    nanovolts, microseconds, differences, bimodal = struct.unpack_from("<HHBB", section)
+    if bimodal:
+        raise RecordError(Reason.signal_format, f"is compressed by two sampling rates: {_CONVERT}")
+    if codes is not None and struct.unpack_from("<H", codes)[0] != _DEFAULT:
+        raise RecordError(Reason.signal_format, f"is compressed by Huffman tables of its own: {_CONVERT}")
+    if not nanovolts:
+        raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
+    if not microseconds:
+        raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
+    sizes = struct.unpack_from(f"<{len(leads)}H", section, 6)
+    ends = np.cumsum([6 + 2 * len(leads), *sizes]).tolist()
+    rows = []
+    for lead, begin, end in zip(leads, ends, ends[1:], strict=False):
+        stream = section[begin:end]
+        d_L = (
+            np.frombuffer(stream, "<i2", len(stream) // 2) if codes is None else _words(stream, lead.samples)
+        )
+        if len(d_L) < lead.samples:
+            problem = f"has {len(d_L)} of {lead.samples} samples in lead {lead.name}"
+            raise RecordError(Reason.truncated, problem)
+        rows.append(summed(d_L[: lead.samples].astype(np.int64), differences) * (nanovolts * 1e-6))
+    return stacked(rows), round(1e6 / microseconds, 6)
+
+
+def _words(stream: bytes, most: int) -> NDArray[np.int64]:
+    """The values of a stream in the default code; the bits that fill its last byte may look like more."""
+    bits = (np.unpackbits(np.frombuffer(stream, np.uint8)) + ord("0")).tobytes()
+    values: list[int] = []
+    end = 0
+    for word in _WORD.finditer(bits):
+        if word.start() != end or len(values) == most:
+            break
+        end = word.end()
+        ones, minus, byte, both = word.groups()
+        if ones:
+            values.append(-len(ones) if minus == b"1" else len(ones))
+        else:
+            plain = byte or both
+            value = int(plain, 2) if plain else 0
+            values.append(value - (1 << len(plain)) if plain and plain[:1] == b"1" else value)
+    return np.array(values, np.int64)
+
+
+def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
+    """Samples from the samples themselves (0), from their first or from their second differences.
+
+    Example:
+        >>> summed(np.array([5, 1, 1]), 1).tolist(), summed(np.array([5, 6, 1]), 2).tolist()
+        ([5, 6, 7], [5, 6, 8])
+    """
+    if differences == 2 and len(d_L) > 1:
+        steps = np.concatenate([[d_L[1] - d_L[0]], d_L[2:]]).cumsum()
+        return np.asarray(np.concatenate([d_L[:1], steps]).cumsum(), np.int64)
+    return np.asarray(d_L.cumsum(), np.int64) if differences == 1 else d_L
+
+
+def _about(section: bytes) -> dict[str, Any]:
+    """Number, age, sex, birth and time of acquisition."""
+    tags: dict[int, bytes] = {}
+    place = 0
+    while place + 3 <= len(section):
+        tag, size = struct.unpack_from("<BH", section, place)
+        if tag == _END:
+            break
+        tags.setdefault(tag, section[place + 3 : place + 3 + size])
+        place += 3 + size
+    day, time = _day(tags, _DAY), tags.get(_TIME, b"")[:3]
+    years, unit = struct.unpack("<HB", tags[_AGE]) if len(tags.get(_AGE, b"")) == 3 else (0, 0)
+    when = None
+    if day and len(time) == 3 and time < b"\x18":
+        when = f"{day}T{time[0]:02}:{time[1] % 60:02}:{time[2] % 60:02}"
+    return {
+        "patient": tags.get(_NUMBER, b"").split(b"\0")[0].decode("latin-1"),
+        "sex": {b"\1": "M", b"\2": "F"}.get(tags.get(_SEX, b"")[:1]),
+        "age": float(years) if unit == 1 and 0 < years <= 120 else None,
+        "born": _day(tags, _BORN),
+        "acquired": when or day,
+    }
+
+
+def _day(tags: Mapping[int, bytes], tag: int) -> str | None:
+    try:
+        return datetime.date(*struct.unpack("<HBB", tags[tag])).isoformat()
+    except (KeyError, ValueError, struct.error):
+        return None
+
+
+SCP = Format("SCP-ECG", ("*.scp",), "numpy", waveform, begins)

@@ -27,6 +27,11 @@ from marecg.read.record import Candidate, Record, inside, is_regular
 
 _LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
 _CANONICAL = {lead.upper(): lead for lead in LEADS}
+BY_NUMBER = {
+    **{1: "I", 2: "II", 61: "III", 62: "aVR", 63: "aVL", 64: "aVF"},
+    **{number + 2: f"V{number}" for number in range(1, 7)},
+}
+"""The leads' numbers, the same in SCP-ECG (5.6.3-9-1) and in ISO/IEEE 11073-10101 (2:1)."""
 _MOMENT = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?:[T ]?(\d\d):?(\d\d):?(\d\d)?)?")
 
 

@@ -1,14 +1,18 @@
-"""XML documents of two makers, parsed once, without entities from outside or bombs from inside."""
+"""XML documents of three makers, parsed once, without entities from outside or bombs from inside."""
 
+from collections.abc import Callable
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical import aecg, muse
+from marecg.read.clinical import aecg, muse, philips
 from marecg.read.clinical.waveform import Format, Waveform
 
 MOST_BYTES = 256 << 20
 """A recording of ten seconds is a megabyte; parsed it takes a few times its size."""
-_KINDS = {aecg.ROOT: aecg.waveform, muse.ROOT: muse.waveform}
+_KINDS: dict[str, Callable[[Element], Waveform]] = {
+    module.ROOT: module.waveform for module in (aecg, muse, philips)
+}
 
 
 def waveform(file: Path) -> Waveform:
@@ -20,7 +24,9 @@ def waveform(file: Path) -> Waveform:
     root = parse(file).getroot()
     name = root.tag.rpartition("}")[2]
     if name not in _KINDS:
-        problem = f"is XML of the kind {name[:40]!r}: only HL7 aECG and GE MUSE are read, export it as one"
+        problem = (
+            f"is XML of the kind {name[:40]!r}: HL7 aECG, GE MUSE and Philips are read, export it as one"
+        )
         raise RecordError(Reason.signal_format, problem)
     return _KINDS[name](root)
 
