@@ -3,8 +3,6 @@
 import pickle
 import sys
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,19 +52,27 @@ def test_without_the_library_there_is_one_clear_error(
         corpus.hf()
 
 
+def test_workers_of_a_loader_give_what_one_process_gives(corpus: Corpus) -> None:
+    loader = DataLoader(corpus.torch("primary"), batch_size=3, num_workers=2, multiprocessing_context="fork")
+    x_BCL, primary_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
+    np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
+    np.testing.assert_array_equal(primary_B.numpy(), corpus.primary)
+
+
 def test_its_rows_fetch_their_signals(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library is not among our dependencies: this stands for its two calls that we make."""
-
-    class Dataset:
-        def __init__(self, rows: Any) -> None:
-            self.rows = rows
-
-        def with_transform(self, change: Any) -> Any:
-            return change(self.rows.slice(2, 3).to_pydict())
-
-    library = ModuleType("datasets")
-    library.Dataset = Dataset  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", library)
+    """By the library itself: rows, slices, columns, a loader, and a copy for another process."""
+    monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
+    pytest.importorskip("datasets")
     found = corpus.hf()
-    assert found["id"] == corpus.ids[2:5]
-    np.testing.assert_array_equal(found["signal"], corpus.signals([2, 3, 4]))
+    assert len(found) == len(corpus)
+    assert found[2:5]["id"] == corpus.ids[2:5]
+    assert found[3]["leaves"] == np.flatnonzero(corpus.y[3]).tolist()
+    np.testing.assert_array_equal(found[2:5]["signal"], corpus.signals([2, 3, 4]))
+    np.testing.assert_array_equal(found.select([7, 1])[0]["signal"], corpus.signals([7])[0])
+    assert [row["primary"] for row in found] == corpus.primary.tolist()
+    batch = next(iter(DataLoader(found, batch_size=2, collate_fn=list)))
+    np.testing.assert_array_equal(batch[1]["signal"], corpus.signals([1])[0])
+    theirs = pickle.loads(pickle.dumps(found))  # noqa: S301 — our own
+    np.testing.assert_array_equal(theirs[4]["signal"], corpus.signals([4])[0])
+    leads = found.map(lambda row: {"peak": float(np.abs(row["signal"]).max())}, keep_in_memory=True)
+    assert leads.with_format(None)["peak"][0] == pytest.approx(np.abs(corpus.signals([0])).max())

@@ -5,6 +5,7 @@ Both fetch signals from the memory maps as they are asked for; nothing is copied
 Shapes: C leads, L samples, N concepts, B batch.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,7 +95,14 @@ def hugging_face(corpus: Records) -> Any:
     rows = index.read(corpus.folder / "index.parquet", list(_SHOWN))
     numbered = rows.append_column("record", [np.arange(len(rows))])
 
-    def with_signals(batch: dict[str, list[Any]]) -> dict[str, Any]:
-        return batch | ({"signal": corpus.signals(batch["record"])} if "record" in batch else {})
+    return datasets.Dataset(numbered).with_transform(_WithSignals(corpus))
 
-    return datasets.Dataset(numbered).with_transform(with_signals)
+
+@dataclass(frozen=True)
+class _WithSignals:
+    """Adds to rows their signals; another process opens the corpus itself."""
+
+    corpus: Records
+
+    def __call__(self, batch: dict[str, list[Any]]) -> dict[str, Any]:
+        return batch | ({"signal": self.corpus.signals(batch["record"])} if "record" in batch else {})
