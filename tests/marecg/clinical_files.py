@@ -273,7 +273,8 @@ def philips(
         f"</dataacquisition><patient><generalpatientdata><patientid>{NUMBER}</patientid><name><lastname>"
         f"{NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
         "</generalpatientdata></patient><waveforms>"
-        f'<parsedwaveforms dataencoding="Base64" compression="{method}" leadlabels="{" ".join(leads)}" '
+        f'<parsedwaveforms dataencoding="Base64" compression="{method}" '
+        f'numberofleads="{len(leads)}" leadlabels="{" ".join(leads)}" '
         f'durationperchannel="{milliseconds}">{base64.encodebytes(content).decode()}</parsedwaveforms>'
         "</waveforms></restingecgdata>",
         encoding="utf-16",

@@ -9,6 +9,7 @@ import datetime
 import re
 import struct
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +28,9 @@ _NAMES, _CODES, _LEADS, _RHYTHM = 1, 2, 3, 6
 """The sections that are read: patient and recording, Huffman tables, leads, rhythm."""
 _DEFAULT = 19999
 """What stands in place of the number of tables where the default one is used."""
-_WORD = re.compile(rb"0|(1{1,8})0([01])|1{9}0([01]{8})|1{10}([01]{16})")
-"""A word of the default code: 0, ±1 to ±8 by the number of ones, or a value of 8 or 16 bits as it is."""
+_WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
+"""Words of the default code: 0, ±1 to ±8 by the number of ones, 8 or 16 bits as they are; what is left."""
+_LONGEST = 26
 _NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _END = 2, 4, 5, 8, 25, 26, 255
 """Tags of section 1. Those of names are passed over."""
 
@@ -126,20 +128,25 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
 def _words(stream: bytes, most: int) -> NDArray[np.int64]:
     """The values of a stream in the default code; the bits that fill its last byte may look like more."""
     bits = (np.unpackbits(np.frombuffer(stream, np.uint8)) + ord("0")).tobytes()
-    values: list[int] = []
-    end = 0
-    for word in _WORD.finditer(bits):
-        if word.start() != end or len(values) == most:
-            break
-        end = word.end()
-        ones, minus, byte, both = word.groups()
-        if ones:
-            values.append(-len(ones) if minus == b"1" else len(ones))
-        else:
-            plain = byte or both
-            value = int(plain, 2) if plain else 0
-            values.append(value - (1 << len(plain)) if plain and plain[:1] == b"1" else value)
-    return np.array(values, np.int64)
+    words = _WORDS.findall(bits)[:most]
+    if words and not _is_whole(words[-1]):
+        words.pop()
+    return np.array(list(map(_value, words)), np.int64)
+
+
+def _is_whole(word: bytes) -> bool:
+    """Whether it is no left-over, which is the beginning of a word."""
+    ones = len(word) - len(word.lstrip(b"1"))
+    return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
+
+
+@lru_cache(maxsize=1 << 17)
+def _value(word: bytes) -> int:
+    ones = len(word) - len(word.lstrip(b"1"))
+    if ones < 9:
+        return -ones if word[-1:] == b"1" else ones
+    plain = word[10:]
+    return int(plain, 2) - (1 << len(plain) if plain[:1] == b"1" else 0)
 
 
 def summed(d_L: NDArray[np.int64], differences: int) -> NDArray[np.int64]:
