@@ -18,6 +18,8 @@ from marecg.config import LEADS
 
 STEP_UV = 5
 """What one step of every format is worth."""
+LOW, HIGH = 0.05, 150
+"""The filters that every file tells of, Hz; MUSE only of the second in Hz."""
 NAME, NUMBER = "Nightingale", "MRN-0042"
 BORN, ACQUIRED = "19710123", "20130125105919"
 _NUMBERS = dict(zip(("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"), range(1, 9), strict=True)) | dict(
@@ -60,6 +62,7 @@ def dicom(
         units.CodeValue, units.CodingSchemeDesignator = unit, "UCUM"
         channel.ChannelSourceSequence, channel.ChannelSensitivityUnitsSequence = [source], [units]
         channel.ChannelSensitivity, channel.ChannelBaseline = STEP_UV, 0
+        channel.FilterLowFrequency, channel.FilterHighFrequency = LOW, HIGH
         group.ChannelDefinitionSequence.append(channel)
     data.WaveformSequence = [group]
     spoil(data)
@@ -93,9 +96,18 @@ def aecg(
     path.write_text(
         '<?xml version="1.0" encoding="UTF-8"?><AnnotatedECG xmlns="urn:hl7-org:v3" '
         f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{person}<component><series>'
-        f'<effectiveTime><low value="{ACQUIRED}.000"/></effectiveTime><component><sequenceSet>'
+        f'<effectiveTime><low value="{ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", LOW)}'
+        f"{_cutoff('LOW', HIGH)}<component><sequenceSet>"
         f"{time}{more}{''.join(rows)}</sequenceSet></component></series></component></AnnotatedECG>",
         encoding="utf-8",
+    )
+
+
+def _cutoff(what: str, hertz: float) -> str:
+    return (
+        f'<controlVariable><controlVariable><code code="MDC_ECG_CTL_VBL_ATTR_FILTER_{what}_PASS"/><component>'
+        f'<controlVariable><value value="{hertz}" unit="Hz"/></controlVariable></component></controlVariable>'
+        "</controlVariable>"
     )
 
 
@@ -125,7 +137,7 @@ def muse(
         "<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits><Gender>FEMALE</Gender></PatientDemographics>"
         "<TestDemographics><AcquisitionDate>01-25-2013</AcquisitionDate>"
         "<AcquisitionTime>10:59:19</AcquisitionTime></TestDemographics>"
-        f"<Waveform><WaveformType>Rhythm</WaveformType><SampleBase>{fs:g}</SampleBase>"
+        f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
         f"<SampleExponent>0</SampleExponent>{''.join(rows)}</Waveform></RestingECG>",
         encoding="latin-1",
     )
@@ -151,6 +163,7 @@ def edf(
                 fs / 2 if half else fs,
                 label=f"ECG {lead}",
                 physical_dimension=unit,
+                prefiltering=f"HP:{LOW}Hz LP:{HIGH}Hz",
                 **limits,
             )
         )
@@ -197,6 +210,8 @@ def scp(
             (8, b"\x02"),
             (25, struct.pack("<HBB", 2013, 1, 25)),
             (26, bytes([10, 59, 19])),
+            (27, struct.pack("<H", round(LOW * 100))),
+            (28, struct.pack("<H", HIGH)),
             (255, b""),
         )
     )
@@ -269,7 +284,8 @@ def philips(
         '<?xml version="1.0" encoding="UTF-16"?><restingecgdata xmlns="http://www3.medical.philips.com">'
         f"<documentinfo><documenttype>PhilipsECG</documenttype><documentversion>{version}</documentversion>"
         '</documentinfo><dataacquisition date="2013-01-25" time="10:59:19"><signalcharacteristics>'
-        f"<samplingrate>{fs:g}</samplingrate><resolution>{resolution}</resolution></signalcharacteristics>"
+        f"<samplingrate>{fs:g}</samplingrate><resolution>{resolution}</resolution>"
+        f"<hipass>{LOW}</hipass><lowpass>{HIGH}</lowpass></signalcharacteristics>"
         f"</dataacquisition><patient><generalpatientdata><patientid>{NUMBER}</patientid><name><lastname>"
         f"{NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
         "</generalpatientdata></patient><waveforms>"

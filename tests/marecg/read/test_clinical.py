@@ -55,6 +55,7 @@ def test_one_recording_gives_the_same_millivolts_in_every_format(
         assert (record.fs, record.length, record.leads) == (500, 5000, LEADS), name
         assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
         assert record.patient == pseudonym(files.NUMBER), name
+        assert f"filtered {'' if name == 'm.xml' else 'from 0.05 '}to 150 Hz" in record.notes, name
     assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
     assert read_one(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
     assert read_one(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
@@ -194,7 +195,7 @@ def test_scp_is_read_plain_and_by_huffman_whole_and_as_differences(
 def test_a_philips_file_without_a_mark_is_read_whole(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
     files.philips(tmp_path / "p.xml", x_CL[:, :3000], mark=False)
     record = read_one(tmp_path / "p.xml")
-    assert (record.length, record.notes) == (3000, ("no diagnosis",))
+    assert (record.length, record.notes) == (3000, ("filtered from 0.05 to 150 Hz", "no diagnosis"))
     assert np.abs(record.x_CL - x_CL[:, :3000]).max() <= STEP
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import Waveform, finite_gain, is_lead, moment, per_mv, stacked
+from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, moment, per_mv, stacked
 from marecg.read.record import sex_letter
 
 ROOT = "AnnotatedECG"
@@ -41,6 +41,7 @@ def waveform(root: Element) -> Waveform:
     subject = root.find(".//{*}trialSubject/{*}id")
     start = root.find("{*}component/{*}series/{*}effectiveTime/{*}low")
     start = start if start is not None else root.find("{*}effectiveTime/{*}low")
+    several = ("several recordings in one file: the first with most leads",) if len(sets) > 1 else ()
     return Waveform(
         names=names,
         x_KL=stacked(rows),
@@ -49,8 +50,17 @@ def waveform(root: Element) -> Waveform:
         born=moment(_said(birth, "value")),
         acquired=moment(_said(start, "value")),
         sex=sex_letter(_said(gender, "code")),
-        notes=("several recordings in one file: the first with most leads",) if len(sets) > 1 else (),
+        notes=(*several, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
     )
+
+
+def _cutoff(root: Element, what: str) -> str | None:
+    """The frequency of a filter, in Hz."""
+    for outer in root.findall("{*}component/{*}series/{*}controlVariable/{*}controlVariable"):
+        if _said(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
+            values = outer.findall("{*}component/{*}controlVariable/{*}value")
+            return next((each.get("value") for each in values if each.get("unit") == "Hz"), None)
+    return None
 
 
 def _said(element: Element | None, attribute: str) -> str | None:

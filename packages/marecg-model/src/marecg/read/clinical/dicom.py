@@ -17,6 +17,7 @@ from marecg.read.clinical.waveform import (
     BY_NUMBER,
     Format,
     Waveform,
+    filtered,
     finite_gain,
     is_lead,
     lead_name,
@@ -65,6 +66,8 @@ def waveform(file: Path) -> Waveform:
     names = _leads(group)
     wanted = [place for place, name in enumerate(names) if is_lead(name)]
     age = str(data.get("PatientAge") or "")
+    first = group.ChannelDefinitionSequence[wanted[0]] if wanted else {}
+    cut = (first.get(f"{what}Frequency") for what in ("FilterLow", "FilterHigh", "NotchFilter"))
     return Waveform(
         names=[names[place] for place in wanted],
         x_KL=_millivolts(group, wanted),
@@ -74,7 +77,7 @@ def waveform(file: Path) -> Waveform:
         acquired=moment(_acquired(data)),
         age=age_in_years(age[:-1]) if age.endswith("Y") else None,
         sex=sex_letter(str(data.get("PatientSex") or "")),
-        notes=notes,
+        notes=(*notes, *filtered(*cut)),
     )
 
 

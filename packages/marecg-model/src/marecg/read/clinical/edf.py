@@ -3,15 +3,17 @@
 Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7; Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import Format, Waveform, finite_gain, is_lead, per_mv, stacked
+from marecg.read.clinical.waveform import Format, Waveform, filtered, finite_gain, is_lead, per_mv, stacked
 
 RECORDS = slice(236, 244)
 """Where the header says how many data records there are; −1 while they are still being written."""
 _HEADER = 256
+_PREFILTERING = [re.compile(rf"\b{name}:\s*([\d.]+)\s*Hz", re.I) for name in ("HP", "LP", "N")]
 
 
 def waveform(file: Path) -> Waveform:
@@ -43,8 +45,14 @@ def waveform(file: Path) -> Waveform:
         x_KL=stacked(rows),
         fs=rates[0] if rates else 0.0,
         patient=_patient(data),
+        notes=_filters(leads[0].prefiltering if leads else ""),
         **_about(data),
     )
+
+
+def _filters(text: str) -> tuple[str, ...]:
+    """What `HP:0.05Hz LP:150Hz N:50Hz` says."""
+    return filtered(*(found and found[1] for found in (pattern.search(text) for pattern in _PREFILTERING)))
 
 
 def _patient(data: Any) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import Waveform, finite_gain, is_lead, per_mv, stacked
+from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, per_mv, stacked
 from marecg.read.record import age_in_years, sex_letter
 
 ROOT = "RestingECG"
@@ -41,6 +41,7 @@ def waveform(root: Element) -> Waveform:
         acquired=_acquired(root),
         age=age_in_years(_text(root, "PatientDemographics/PatientAge")) if years else None,
         sex=sex_letter(_text(root, "PatientDemographics/Gender")),
+        notes=filtered(high=_text(best, "LowPassFilter"), notch=_text(best, "ACFilter")),
     )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import Waveform, finite_gain, moment, stacked
+from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
 from marecg.read.record import age_in_years, sex_letter
 
 ROOT = "restingecgdata"
@@ -58,12 +58,18 @@ def waveform(root: Element) -> Waveform:
         acquired=moment(when),
         age=age_in_years(age) if age else None,
         sex=None if person is None else sex_letter(_text(person, "sex")),
-        notes=notes,
+        notes=(*notes, *filtered(*_band(about))),
     )
 
 
 def _text(element: Element, path: str) -> str:
     return (element.findtext("/".join(f"{{*}}{part}" for part in path.split("/"))) or "").strip()
+
+
+def _band(about: Element) -> tuple[str, str]:
+    """The band in Hz, as version 1.04 says it or as 1.03 does."""
+    low, _, high = _text(about, "signalbandwidth").partition("-")
+    return _text(about, "hipass") or low, _text(about, "lowpass") or high
 
 
 def _positive(text: str, what: str) -> float:

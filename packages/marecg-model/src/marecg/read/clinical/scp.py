@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.errors import Reason, RecordError
-from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, stacked
+from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
 
 MOST_BYTES = 64 << 20
 _CONVERT = "convert it to DICOM or HL7 aECG"
@@ -31,7 +31,7 @@ _DEFAULT = 19999
 _WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
 """Words of the default code: 0, ±1 to ±8 by the number of ones, 8 or 16 bits as they are; what is left."""
 _LONGEST = 26
-_NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _END = 2, 4, 5, 8, 25, 26, 255
+_NUMBER, _AGE, _BORN, _SEX, _DAY, _TIME, _LOW, _HIGH, _END = 2, 4, 5, 8, 25, 26, 27, 28, 255
 """Tags of section 1. Those of names are passed over."""
 
 
@@ -183,7 +183,13 @@ def _about(section: bytes) -> dict[str, Any]:
         "age": float(years) if unit == 1 and 0 < years <= 120 else None,
         "born": _day(tags, _BORN),
         "acquired": when or day,
+        "notes": filtered(_whole(tags, _LOW) / 100, _whole(tags, _HIGH)),
     }
+
+
+def _whole(tags: Mapping[int, bytes], tag: int) -> int:
+    """A number of two bytes; 0 where there is none."""
+    return int.from_bytes(tags[tag], "little") if len(tags.get(tag, b"")) == 2 else 0
 
 
 def _day(tags: Mapping[int, bytes], tag: int) -> str | None:

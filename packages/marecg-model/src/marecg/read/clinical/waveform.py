@@ -218,6 +218,29 @@ def finite_gain(value: object) -> float:
     return gain
 
 
+def filtered(low: object = None, high: object = None, notch: object = None) -> tuple[str, ...]:
+    """A note of the filters that a file says its signal went through, in Hz; none where it says nothing.
+
+    Example:
+        >>> filtered("0.050", 150, "0"), filtered(None, None), filtered(high=40, notch=50)
+        (('filtered from 0.05 to 150 Hz',), (), ('filtered to 40 Hz, notch at 50 Hz',))
+    """
+    words = (("from", _hertz(low)), ("to", _hertz(high)), ("notch at", _hertz(notch)))
+    from_, to, at = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
+    band = " ".join(filter(None, (from_, to)))
+    said = ", ".join(f"{each} Hz" for each in (band, at) if each)
+    return (f"filtered {said}",) if band else (f"filtered with a {said}",) if at else ()
+
+
+def _hertz(value: object) -> float | None:
+    """A frequency; 0 stands for none."""
+    try:
+        hertz = float(str(value))
+    except ValueError:
+        return None
+    return hertz if 0 < hertz < 1e6 else None
+
+
 def stacked(rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Leads of one length as [K, L]. Raises `RecordError`."""
     lengths = sorted({len(row) for row in rows})
