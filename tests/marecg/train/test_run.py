@@ -9,13 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import lightning
 import pytest
 import torch
+from lightning.fabric.plugins import TorchCheckpointIO
 
 import ecg_ontology
 from marecg.corpus import index, trained_on
@@ -200,18 +201,41 @@ def test_recomputing_activations_changes_no_loss(
 def test_a_full_disk_leaves_the_last_good_checkpoint(
     corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save = lightning.Trainer.save_checkpoint
+    save = TorchCheckpointIO.save_checkpoint
 
-    def full(self: lightning.Trainer, path: Path, **kwargs: Any) -> None:
-        if self.global_step > 2:
+    def full(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
+        if checkpoint["global_step"] > 2:
             Path(path).write_bytes(b"half a checkpoint")
             raise OSError(errno.ENOSPC, "No space left on device")
-        save(self, path, **kwargs)
+        save(self, checkpoint, path)
 
-    monkeypatch.setattr(lightning.Trainer, "save_checkpoint", full)
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", full)
     with pytest.raises(OutputError, match="No space left"):
         train(micro, corpus_folder, tmp_path)
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
+
+
+def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = TorchCheckpointIO.save_checkpoint
+
+    def slow(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
+        last, patience = checkpoint["global_step"] == 6, time.monotonic() + 60
+        while not last and len(rows(tmp_path)) == checkpoint["global_step"]:
+            assert time.monotonic() < patience, "no further step was taken"
+            time.sleep(0.01)
+        save(self, checkpoint, path)
+
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", slow)
+    train(micro, corpus_folder, tmp_path)
+    assert rows(tmp_path) == rows(unbroken)
+    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
+    shutil.rmtree(tmp_path / "model")
+    train(micro, corpus_folder, tmp_path, resume=True)
+    assert rows(tmp_path) == rows(unbroken), "from the state after step 4, whatever came while it was written"
+    exported = [(run / "model/model.safetensors").read_bytes() for run in (tmp_path, unbroken)]
+    assert exported[0] == exported[1]
 
 
 def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(

@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from torch.nn.functional import linear
 
 import ecg_ontology
 from marecg.bench.batches import noise_batch
-from marecg.bench.ratio import Action, Effort, Reach, Row, alternate, costs
+from marecg.bench.ratio import Action, Effort, Reach, Row, alternate, costs, seconds
 from marecg.config import LEADS
 from marecg.memory import keep_freed
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.train.checkpoints import WrittenBehind
 from marecg.train.network import Network
 
 RECORDS = 2
@@ -45,8 +48,32 @@ def small_rate(effort: Effort) -> list[float]:
     ]
 
 
+def lost_to_checkpoint(effort: Effort) -> list[float]:
+    """Seconds in which a checkpoint holds the training up, over those of the step that goes on meanwhile.
+
+    State and step both grow with the depth; a step of more records would lose less.
+    """
+    network = Network(_at_depth("c3", effort.depth), ecg_ontology.load())
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    moments = [(torch.zeros_like(parameter), torch.zeros_like(parameter)) for parameter in learned]
+    state, step, ratios = {"state": network.state_dict(), "moments": moments}, _step("c3", effort.depth), []
+    with TemporaryDirectory(prefix="marecg-bench-") as folder:
+        writing = WrittenBehind(Path(folder))
+        for turn in range(REPEATS + 1):
+            target = Path(folder) / "checkpoints" / f"step-{turn}.ckpt"
+            held_up = seconds(partial(writing.save_checkpoint, state, target))
+            ratios.append(held_up / seconds(step))
+            writing.finish()
+        writing.teardown()
+    return ratios[1:]
+
+
+def _at_depth(recipe: str, depth: int) -> Config:
+    return override(by_name(recipe), [f"model.depth={depth}"])
+
+
 def _step(recipe: str, depth: int) -> Action:
-    return _of(override(by_name(recipe), [f"model.depth={depth}"]), RECORDS)
+    return _of(_at_depth(recipe, depth), RECORDS)
 
 
 def _of(config: Config, records: int) -> Action:
@@ -72,5 +99,13 @@ ROWS = (
         Reach("≥", 0.45),
         "1",
         small_rate,
+    ),
+    Row(
+        "checkpoint-lost",
+        "a checkpoint, seconds that it holds up the training",
+        f"C3 step of {RECORDS} records",
+        Reach("≤", 0.01),
+        "a copy in memory",
+        lost_to_checkpoint,
     ),
 )

@@ -6,16 +6,19 @@ checkpoints.sha256        their hashes, as `sha256sum --check` reads them
 
 import hashlib
 import logging
-from contextlib import nullcontext
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import lightning
 import torch
+from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
+from lightning_utilities.core.apply_func import apply_to_collection
 
 from ecg_ontology import replacing
 from marecg.corpus.batches import Batch
-from marecg.errors import CheckpointError
+from marecg.errors import CheckpointError, OutputError
 from marecg.train.callbacks import AfterStep
 from marecg.train.lightning_module import Pretraining
 from marecg.train.stopping import Stopping
@@ -41,6 +44,7 @@ class Checkpoints(AfterStep, Checkpoint):
         self.run = run
         self.every = every
         self.stopping = stopping
+        self.writing = WrittenBehind(run)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Take the signals back from Lightning, which would end the run without a checkpoint."""
@@ -48,6 +52,7 @@ class Checkpoints(AfterStep, Checkpoint):
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save after the step that is due."""
+        self.writing.look()
         step = trainer.global_step
         # What any rank was asked, all were: one that ended as if it were complete would export its model.
         asked = torch.tensor(self.stopping.signal or 0, device=trainer.strategy.root_device)
@@ -59,19 +64,70 @@ class Checkpoints(AfterStep, Checkpoint):
             trainer.should_stop = True
 
     def _save(self, trainer: lightning.Trainer, step: int) -> None:
-        target = self.run / "checkpoints" / f"step-{step:08d}.ckpt"
-        # Every rank takes part in collecting the state; rank 0 alone writes.
-        with replacing(target) if trainer.is_global_zero else nullcontext(target) as path:
-            trainer.save_checkpoint(path, weights_only=False)  # all of it, not the weights alone
-            if trainer.is_global_zero:
-                # The hash comes first: without it no file of that name counts.
-                _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
-        if trainer.is_global_zero:
-            kept = written(self.run)
-            for old in kept[:-KEPT]:
-                old.unlink()
-            names = {path.name for path in kept[-KEPT:]}
-            _write_sums(self.run, {name: sha for name, sha in _sums(self.run).items() if name in names})
+        # Every rank takes part in collecting the state, all of it; rank 0 alone writes.
+        trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
+
+    def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """See that the last checkpoint is written. Raises `OutputError` where it can't be."""
+        self.writing.finish()
+
+
+class WrittenBehind(TorchCheckpointIO):
+    """Copies a checkpoint to memory, and writes it while the training goes on; one at a time.
+
+    Until a checkpoint is whole the former is the newest, as if the process had been a little slower.
+
+    Args:
+        run: the run folder.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self._thread = ThreadPoolExecutor(1, "checkpoint")
+        self._begun: Future[None] | None = None
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
+    ) -> None:
+        """Begin to write; the former one is finished first. Raises `OutputError` where that can't be."""
+        self.finish()
+        copied = apply_to_collection(checkpoint, torch.Tensor, _in_memory)
+        self._begun = self._thread.submit(self._write, copied, Path(path))
+
+    def look(self) -> None:
+        """Raise `OutputError` where the writing has failed meanwhile."""
+        if self._begun is not None and self._begun.done():
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait until what was begun is written. Raises `OutputError` where it can't be."""
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            begun.result()
+
+    def teardown(self) -> None:
+        """Finish after another error, which is the one to report."""
+        try:
+            self.finish()
+        except OutputError as error:
+            logger.warning("%s", error)
+        self._thread.shutdown()
+
+    def _write(self, checkpoint: dict[str, Any], target: Path) -> None:
+        with replacing(target) as path:
+            super().save_checkpoint(checkpoint, path)
+            # The hash comes first: without it no file of that name counts.
+            _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
+        kept = written(self.run)
+        for old in kept[:-KEPT]:
+            old.unlink()
+        names = {path.name for path in kept[-KEPT:]}
+        _write_sums(self.run, {name: sha for name, sha in _sums(self.run).items() if name in names})
+
+
+def _in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that the next step leaves alone."""
+    return tensor.detach().to("cpu", copy=True)
 
 
 def written(run: Path) -> list[Path]:

@@ -181,7 +181,7 @@ def _run(
     monitors = Monitors(folder / "monitors.csv")
     shown = [metrics, monitors, Tracking(metrics), Progress(metrics, watch)]
     kept = Checkpoints(folder, config.train.checkpoint_every, stopping)
-    trainer = _trainer(config, folder, [*shown, *callbacks, kept], loggers)
+    trainer = _trainer(config, folder, [*shown, *callbacks], kept, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module, ontology = Pretraining(config, network, steps), network.model.ontology
     checkpoint = newest(folder)
@@ -241,7 +241,11 @@ def _network(
 
 
 def _trainer(
-    config: Config, folder: Path, callbacks: list[lightning.Callback], loggers: list[Logger]
+    config: Config,
+    folder: Path,
+    callbacks: list[lightning.Callback],
+    kept: Checkpoints,
+    loggers: list[Logger],
 ) -> lightning.Trainer:
     train = config.train
     bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
@@ -254,7 +258,8 @@ def _trainer(
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
         accumulate_grad_batches=train.accumulate,
-        callbacks=callbacks,
+        callbacks=[*callbacks, kept],
+        plugins=[kept.writing],
         logger=loggers or False,
         enable_model_summary=False,
         enable_progress_bar=False,
