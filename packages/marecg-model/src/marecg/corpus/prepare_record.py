@@ -97,7 +97,7 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 
 def signal_hash(d_CL: NDArray[np.int16]) -> str:
     """A name for a window's content: the same whatever the file's format, gain or lead order."""
-    return hashlib.sha256(d_CL.tobytes()).hexdigest()[:32]
+    return hashlib.sha256(np.ascontiguousarray(d_CL).data).hexdigest()[:32]
 
 
 def _place(candidate: Candidate) -> dict[str, str]:

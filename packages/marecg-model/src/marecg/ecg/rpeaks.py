@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
+from marecg.ecg.median import median
 from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 
 SHORTEST = 1.0
@@ -68,9 +69,10 @@ def detect_best(
     x_CL = np.asarray(raw_CL, np.float64)
     if x_CL.shape[-1] < SHORTEST * fs or not np.isfinite(x_CL).all():
         return np.zeros(0, np.int64)
-    magnitude_L = np.linalg.norm(x_CL - np.median(x_CL, axis=1, keepdims=True), axis=0)
-    energy_CL = _energy(x_CL, fs)
-    lanes = ((x_CL[0], energy_CL[0]), (x_CL[1], energy_CL[1]), (magnitude_L, _energy(magnitude_L, fs)))
+    magnitude_L = np.linalg.norm(x_CL - median(x_CL)[:, None], axis=0)
+    energy_of_all = _energy(np.vstack([x_CL, magnitude_L]), fs)
+    energy_CL, energy_of_magnitude_L = energy_of_all[:-1], energy_of_all[-1]
+    lanes = ((x_CL[0], energy_CL[0]), (x_CL[1], energy_CL[1]), (magnitude_L, energy_of_magnitude_L))
     found = [
         _refined(lane_L, energy_L, fs, method) if np.ptp(lane_L) else np.zeros(0, np.int64)
         for lane_L, energy_L in lanes
@@ -174,9 +176,7 @@ def _extrema(x_L: NDArray[np.float64], beats: NDArray[np.int64], fs: float) -> N
     half, around = round(HALF_QRS * fs), round(REFRACTORY * fs)
     peaks = []
     for beat in beats.tolist():
-        near_L = np.sort(x_L[max(beat - around, 0) : beat + around])
-        middle = len(near_L) // 2
-        level = (near_L[middle] + near_L[~middle]) / 2  # the median; np.median spends its time on checks
+        level = median(x_L[max(beat - around, 0) : beat + around])
         start = max(beat - half, 0)
         peaks.append(start + int(np.abs(x_L[start : beat + half + 1] - level).argmax()))
     return np.unique(np.array(peaks, np.int64))

@@ -72,8 +72,8 @@ def read_leads(
     channels = [header.channels[row] for row in rows]
     notes = _checksum_notes(leads, channels, d_KL) if read == length else ()
     baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
-    x_KL = d_KL - baseline_K1
-    x_KL /= np.array([[channel.per_mv] for channel in channels])
+    per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
+    x_KL = (d_KL - baseline_K1 if baseline_K1.any() else d_KL) / per_mv_K1
     lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
     x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
     return x_KL.astype(np.float32), leads, length, notes

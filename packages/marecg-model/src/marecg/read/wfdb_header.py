@@ -8,6 +8,7 @@ zero is an error, because WFDB's default of 200 per mV would silently rescale th
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ecg_ontology import header_comments, header_lines
@@ -29,6 +30,7 @@ _FORMAT = re.compile(r"(?P<format>\d++)(x(?P<per_frame>\d++))?(:(?P<skew>\d++))?
 _GAIN = re.compile(
     r"(?P<gain>[-+]?(\d++(\.\d*+)?|\.\d++)(e[-+]?\d++)?)(\((?P<baseline>-?\d++)\))?(/(?P<units>\S++))?", re.I
 )
+_INTEGER = re.compile(r"-?\d{1,9}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def _sampling_rate(text: str | None, path: Path) -> float:
 
 def _channel(line: str, path: Path) -> Channel:
     fields = line.split(None, 8)
-    layout = _FORMAT.fullmatch(fields[1]) if len(fields) > 1 else None
+    layout = _fullmatch(_FORMAT, fields[1]) if len(fields) > 1 else None
     if layout is None:
         raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}", where=path)
     if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
@@ -121,7 +123,7 @@ def _channel(line: str, path: Path) -> Channel:
             Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}", where=path
         )
     name = fields[8].strip() if len(fields) == 9 else ""
-    scale = _GAIN.fullmatch(fields[2]) if len(fields) > 2 else None
+    scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
     if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
         problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
         raise RecordError(
@@ -132,8 +134,8 @@ def _channel(line: str, path: Path) -> Channel:
         raise RecordError(
             Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts", where=path
         )
-    integers = [_integer(field) for field in fields[3:8]] + [None] * 5
-    baseline = integers[1] or 0 if scale["baseline"] is None else _whole(scale["baseline"], path)
+    zero, checksum = (_integer(fields[place]) if len(fields) > place else None for place in (4, 6))
+    baseline = zero or 0 if scale["baseline"] is None else _whole(scale["baseline"], path)
     return Channel(
         name=name,
         file=fields[0],
@@ -141,8 +143,14 @@ def _channel(line: str, path: Path) -> Channel:
         offset=_whole(layout["offset"] or "0", path),
         per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
         baseline=baseline,
-        checksum=integers[3],
+        checksum=checksum,
     )
+
+
+@lru_cache(maxsize=256)
+def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
+    """A pattern on a whole field: a corpus has few formats and gains, each of them a million times."""
+    return pattern.fullmatch(field)
 
 
 def _whole(text: str, path: Path) -> int:
@@ -154,4 +162,4 @@ def _whole(text: str, path: Path) -> int:
 
 
 def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else None
+    return int(text) if _INTEGER.fullmatch(text) else None
