@@ -199,6 +199,19 @@ def test_a_philips_file_without_a_mark_is_read_whole(tmp_path: Path, x_CL: NDArr
     assert np.abs(record.x_CL - x_CL[:, :3000]).max() <= STEP
 
 
+def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(
+    tmp_path: Path, x_CL: NDArray[np.float64]
+) -> None:
+    files.edf(tmp_path / "e.edf", x_CL)
+    content = (tmp_path / "e.edf").read_bytes().replace(b"EDF+C", b"EDF+D")
+    (tmp_path / "e.edf").write_bytes(content)
+    assert read_one(tmp_path / "e.edf").length == 5000
+    (tmp_path / "e.edf").write_bytes(content.replace(b"+5\x14\x14", b"+7\x14\x14"))
+    with pytest.raises(RecordError, match="has gaps") as refused:
+        read_one(tmp_path / "e.edf")
+    assert refused.value.reason == "multi-segment"
+
+
 def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
     second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
     files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
