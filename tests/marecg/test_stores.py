@@ -31,7 +31,10 @@ from marecg.use.embed_folder import embed_folder
 from marecg_cli.marecg import main
 
 pytest.importorskip("pydicom")
-SIGNALS = {".dcm", ".edf", ".xml", ".mat", ".dat"}
+ROWS = 2
+KEPT = len(files.FILES) + 2 + ROWS
+"""Files of clinics, records of WFDB that are whole, and rows of an array."""
+SIGNALS = {".dcm", ".edf", ".mat", ".scp", ".xml"}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +75,7 @@ def archive(tmp_path: Path) -> Path:
     for number in range(3):
         make_record(folder / "georgia", f"E{number}", make_ecg(seed=number))
     (folder / "georgia" / "E2.mat").unlink()
-    np.save(folder / "arrays.npy", np.stack([make_ecg(seed=20 + row) for row in range(2)]))
+    np.save(folder / "arrays.npy", np.stack([make_ecg(seed=20 + row) for row in range(ROWS)]))
     return folder
 
 
@@ -104,12 +107,12 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
     local = prepare([archive], tmp_path / "corpus", jobs=1, layout=layout())
     report = prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout())
     assert report == local
-    assert (report.kept, report.quarantined) == (8, {"no-signal-file": 1})
+    assert (report.kept, report.quarantined) == (KEPT, {"no-signal-file": 1})
     root = fsspec.url_to_fs(bucket)[1]
     for path in (each for each in (tmp_path / "corpus").rglob("*.*") if each.name != "corpus.json"):
         assert store.cat_file(f"{root}/corpus/{path.relative_to(tmp_path / 'corpus')}") == path.read_bytes()
     copies = [path for path in cache().rglob("archive/**/*.*") if path.is_file()]
-    assert {path.suffix for path in copies if not path.stat().st_size} == SIGNALS - {".dat"}
+    assert {path.suffix for path in copies if not path.stat().st_size} == SIGNALS
 
     shutil.rmtree(cache())  # as on another machine
     assert prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout()) == local
@@ -124,7 +127,7 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
         assert pq.read_table(file).equals(pq.read_table(tmp_path / "parts" / "part-00000.parquet"))
 
     assert run("stats", f"{bucket}/corpus", "--format", "json") == 0
-    assert json.loads(capsys.readouterr().out)["kept"] == 8
+    assert json.loads(capsys.readouterr().out)["kept"] == KEPT
     assert run("cohort", f"{bucket}/corpus", "--concept", "NSR", "--format", "json") == 0
     assert {row["id"] for row in json.loads(capsys.readouterr().out)} == {"E0", "E1"}
     assert run("neighbours", f"{bucket}/parts", "arrays/0", "--top", 2) == 0
@@ -224,7 +227,7 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
     assert not (tmp_path / "out" / "corpus.json").exists()
     monkeypatch.undo()
     os.environ["MARECG_CACHE"] = str(tmp_path / "cache")
-    assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == 6
+    assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == KEPT - ROWS
 
 
 def test_a_name_that_leads_out_of_the_cache_is_passed_over(
