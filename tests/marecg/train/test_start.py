@@ -176,6 +176,11 @@ def test_a_collection_is_without_codes_only_where_neither_read_them() -> None:
     assert both.sources == {"ptb": 9, "ptbxl": 18, "georgia": 4, "ningbo": 32}
     assert both.without_codes == ("ningbo", "ptb")
     assert (both.records, both.support) == (63, {"AF": 3})
+    assert both.signals is None
+    first, second = (each.model_copy(update={"signals": "s"}) for each in (before, own))
+    again = united(second, BeganFrom(name="w", sha256="0", provenance=first))
+    assert (again.records, again.sources, again.support) == (56, second.sources, {"AF": 2})
+    assert again.signals == "s"
     unknown = united(own, BeganFrom(name="w", sha256="0"))
     assert (unknown.records, unknown.support) == (7, None)
 

@@ -5,6 +5,7 @@ are known, and the hash of its window. Where the run went on from given weights,
 trained on follow. The file's metadata has the windows' length and rate, and whether all records are listed.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.corpus import index
 from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
-from marecg.corpus.columns import AT_ONCE
+from marecg.corpus.columns import AT_ONCE, Texts
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
@@ -139,6 +140,20 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy="Remove it") from error
+
+
+def signal_hashes(corpus: Corpus) -> Texts[str]:
+    """The hash of every record's window, in the corpus' order."""
+    return Texts(index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"])
+
+
+def signals_sha256(corpus: Corpus) -> str:
+    """What tells a corpus' signals from any other's: of all hashes, a line each."""
+    digest, hashes = hashlib.sha256(), signal_hashes(corpus)
+    for first in range(0, len(hashes), AT_ONCE):  # ten million of them are no list
+        digest.update(("\n" if first else "").encode())
+        digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())
+    return digest.hexdigest()
 
 
 def evaluation_records(corpus: Corpus) -> dict[str, int]:

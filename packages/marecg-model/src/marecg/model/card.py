@@ -17,7 +17,8 @@ class Provenance(Settings):
     """What a model was trained on.
 
     Where a training went on from given weights, recipe, steps, seconds and devices are of that training
-    alone; what counts records counts those of before too, one that both read twice.
+    alone; what counts records counts those of before too: one that both read twice, unless both read the very
+    same corpus.
 
     Attributes:
         recipe: its name.
@@ -34,6 +35,8 @@ class Provenance(Settings):
         seconds: of training; since the last resumption, where there was one. None if nobody noted it.
         resumed: whether there was one.
         devices: how many of which kind.
+        signals: what tells the corpus from others, a hash of its signals; None if nobody noted it, or if they
+            were several.
         began_from: the weights that the training went on from; None where it began with random ones.
     """
 
@@ -50,6 +53,7 @@ class Provenance(Settings):
     seconds: float | None = None
     resumed: bool = False
     devices: str | None = None
+    signals: str | None = None
     began_from: "BeganFrom | None" = None
 
 

@@ -1,10 +1,12 @@
 """What a model says of its training, wherever it goes: no name that is not public."""
 
 from collections import Counter
+from operator import add
 
 from ecg_ontology import Ontology
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import labels
+from marecg.corpus.trained_on import signals_sha256
 from marecg.model.card import BeganFrom, Provenance
 from marecg.read.published import catalogue
 from marecg.recipes import Config
@@ -44,28 +46,33 @@ def provenance(
         seconds=seconds,
         resumed=resumed,
         devices=devices,
+        signals=signals_sha256(corpus),
     )
 
 
 def united(own: Provenance, origin: BeganFrom) -> Provenance:
     """A run's provenance with that of the weights that it went on from.
 
-    Of a collection the codes were read if either read them; where nobody noted what a concept's records were
-    before, nobody knows their number.
+    Where both had the very same corpus its records count once; what two corpora share nobody knows here, so
+    theirs add up. Of a collection the codes were read if either read them; where nobody noted what a
+    concept's records were before, nobody knows their number.
     """
     before = origin.provenance
     if before is None:
         return own.model_copy(update={"began_from": origin, "support": None})
+    alike = own.signals is not None and own.signals == before.signals
+    together = max if alike else add
     read = {name for each in (own, before) for name in each.sources if name not in each.without_codes}
-    sources = dict(Counter(own.sources) + Counter(before.sources))
+    sources = own.sources if alike else dict(Counter(own.sources) + Counter(before.sources))
     support = None
     if own.support is not None and before.support is not None:
-        support = {name: count + before.support.get(name, 0) for name, count in own.support.items()}
+        support = {name: together(count, before.support.get(name, 0)) for name, count in own.support.items()}
     return own.model_copy(
         update={
-            "records": own.records + before.records,
+            "records": together(own.records, before.records),
             "sources": sources,
-            "others": own.others + before.others,
+            "others": together(own.others, before.others),
+            "signals": own.signals if alike else None,
             "origins": before.origins | own.origins,
             "without_codes": tuple(name for name in sorted(sources) if name not in read),
             "support": support,

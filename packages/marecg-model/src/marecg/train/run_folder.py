@@ -13,8 +13,7 @@ from pydantic import ValidationError
 import ecg_ontology
 from ecg_ontology import replacing
 from marecg.config import LEADS
-from marecg.corpus import index, trained_on
-from marecg.corpus.columns import AT_ONCE, Texts
+from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, UsageError, in_short
 from marecg.model.card import BeganFrom
@@ -104,27 +103,14 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
     """What tells a corpus from any other: its records' number, signals and labels, in their order."""
     return {
         "records": len(corpus),
-        "signals": _signals_sha256(corpus),
+        "signals": trained_on.signals_sha256(corpus),
         "labels": hashlib.sha256(corpus.y.tobytes()).hexdigest(),
     }
 
 
-def _signal_hashes(corpus: Corpus) -> Texts[str]:
-    return Texts(index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"])
-
-
-def _signals_sha256(corpus: Corpus) -> str:
-    """Of all hashes, a line each; ten million of them are no list."""
-    digest, hashes = hashlib.sha256(), _signal_hashes(corpus)
-    for first in range(0, len(hashes), AT_ONCE):
-        digest.update(("\n" if first else "").encode())
-        digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())
-    return digest.hexdigest()
-
-
 def _was_trained_on(folder: Path, corpus: Corpus) -> bool:
     seen = trained_on.read(folder)
-    return seen is not None and seen.hashes == set(_signal_hashes(corpus))
+    return seen is not None and seen.hashes == set(trained_on.signal_hashes(corpus))
 
 
 def _begun_with(described: Path) -> dict[str, Any]:
