@@ -54,7 +54,9 @@ def probe(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]…", help="Run folders of trained encoders; none to judge --features alone."
+            metavar="[RUN]…",
+            help="Run folders of trained encoders, or with --out an installed model; none to judge "
+            "--features alone.",
         ),
     ] = None,
     *,
@@ -147,7 +149,7 @@ def probe(
     from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
     given = Given(list(task or []), list(fraction or []), list(root or []))
-    folders = [Path(word) for word in runs or [] if not given.takes(word)]
+    folders = [word for word in runs or [] if not given.takes(word)]
     places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
     request = Request.named(
         tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds
@@ -177,7 +179,10 @@ def probe(
 
 
 def finetune(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder; its model stays as it is.")],
+    run: Annotated[
+        str,
+        typer.Argument(metavar="RUN", help="A run folder, or an installed model; it stays as it is."),
+    ],
     root: Annotated[Path, typer.Option(metavar="PATH", help="The task's data.")],
     task: Annotated[
         str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(_tasks))
@@ -194,6 +199,9 @@ def finetune(
     epochs: Annotated[int, typer.Option(help="At most; val stops it before.")] = 30,
     batch_size: Annotated[int, typer.Option(help="Records per step.")] = 32,
     lr: Annotated[float, typer.Option(help="The head's peak; a block's is 0.75 of the one above it.")] = 1e-3,
+    out: Annotated[
+        Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
+    ] = None,
     output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
 ) -> None:
     """Train an encoder on a task's labels, choose the epoch on val, and score test once.
@@ -207,7 +215,7 @@ def finetune(
     from marecg_cli._probe_text import probe_text, remarks
 
     how = [Tuning(each, epochs, batch_size, lr) for each in layers or ["all"]]
-    report = measured(run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, watch=passing)
+    report = measured(run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, out=out, watch=passing)
     for line in remarks(report):
         message(line)
     if output is Format.json:

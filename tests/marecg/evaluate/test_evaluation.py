@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import ecg_ontology
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.evaluation import evaluate
@@ -237,6 +239,23 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(pt
 def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root):
     with pytest.raises(UsageError, match=words):
         evaluate(None, "ptbxl-super", ptbxl_root, features=files)
+
+
+def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
+    run_folder, corpus_folder, ptbxl_root, tmp_path
+):
+    sent = tmp_path / "sent"
+    shutil.copytree(run_folder / "model", sent)
+    with pytest.raises(UsageError, match="has no place"):
+        evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE)
+    unknown = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert unknown.leak is None
+    assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
+    assert not (sent / "probe").exists()
+    trained_on.write(Corpus.open(corpus_folder), sent)
+    known = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert known.leak is not None
+    assert known.leak.records == 0
 
 
 def test_a_report_says_how_long_every_cell_took_and_which_classes_count(report):

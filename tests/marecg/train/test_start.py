@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
@@ -16,6 +18,7 @@ from torch.nn.functional import layer_norm, normalize
 import ecg_ontology
 from marecg.corpus import trained_on
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, ConfigError, InputError, UsageError
 from marecg.model.card import BeganFrom, Provenance
 from marecg.model.mar_ecg import MarEcg
@@ -194,6 +197,21 @@ def test_what_it_was_trained_on_is_what_both_were(unbroken: Path, given: Path, a
     assert both.identities == before.identities | {"georgia/E00007"}
     assert both.complete
     assert (unbroken / trained_on.FILE).stat().st_mode & 0o007 == 0
+
+
+def test_a_record_that_both_trainings_read_is_listed_once(
+    given: Path, corpus_folder: Path, tmp_path: Path
+) -> None:
+    trained_on.write(Corpus.open(corpus_folder), tmp_path, given)
+    both, before = (pq.read_table(run / trained_on.FILE) for run in (tmp_path, given))
+    assert both.equals(before)
+    renamed = before.set_column(0, "identity", pa.array([f"georgia/{row}" for row in range(len(before))]))
+    (tmp_path / "renamed").mkdir()
+    pq.write_table(
+        renamed.replace_schema_metadata(before.schema.metadata), tmp_path / "renamed" / trained_on.FILE
+    )
+    trained_on.write(Corpus.open(corpus_folder), tmp_path, tmp_path / "renamed")
+    assert len(pq.read_table(tmp_path / trained_on.FILE)) == 2 * len(before)
 
 
 def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_one(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -85,13 +86,15 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=about)
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
+            own: list[pa.Table] = []
             for batch in rows.to_batches(AT_ONCE):  # ten million rows are no list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
-                file.write_table(pa.table(columns, schema=schema))
+                own.append(pa.table(columns, schema=schema))
+                file.write_table(own[-1])
             for batch in _rows(start) if start and before else ():
-                file.write_table(pa.table(batch.columns, schema=schema))
+                file.write_table(pa.table(_further(batch, pa.concat_tables(own)).columns, schema=schema))
         index.keep_private(temporary)
 
 
@@ -108,6 +111,12 @@ def read(run: Path) -> TrainedOn | None:
         table = pq.read_table(run / FILE)
         identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
     return replace(about, identities=identities, patients=patients, hashes=hashes)
+
+
+def folder_beside(model: Path) -> Path:
+    """Where what a model was trained on is listed: its run's folder, or for one without a run its own."""
+    place = model.absolute()
+    return place.parent if place.name == "model" else place
 
 
 def lists_all(run: Path) -> bool:
@@ -132,6 +141,13 @@ def _about(run: Path) -> TrainedOn | None:
 def _rows(run: Path) -> Iterator[pa.RecordBatch]:
     with _readable(run / FILE):
         yield from pq.ParquetFile(run / FILE).iter_batches(AT_ONCE, columns=list(COLUMNS))
+
+
+def _further(batch: pa.RecordBatch, own: pa.Table) -> pa.RecordBatch:
+    """The rows of which `own` has no record of the same signal and, where it is known, the same name."""
+    signal, name = batch.column("signal_hash"), batch.column("identity")
+    named = pc.or_(pc.is_null(name), pc.is_in(name, value_set=own["identity"]))
+    return batch.filter(pc.invert(pc.and_(pc.is_in(signal, value_set=own["signal_hash"]), named)))
 
 
 @contextmanager

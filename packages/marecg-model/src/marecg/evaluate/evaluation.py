@@ -37,7 +37,7 @@ Arrays = dict[str, NDArray[np.float32]]
 
 
 def evaluate(
-    run: Path | None,
+    run: str | Path | None,
     task: str,
     root: Path,
     request: Request | None = None,
@@ -54,12 +54,12 @@ def evaluate(
     kept in `out/probe`.
 
     Args:
-        run: a run folder; its `model/` is probed.
+        run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
         task: as for `registry.task_named`.
         root: the task's data.
         request: how it is asked.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
-        out: where the report goes; the run folder if None.
+        out: where the report goes; the run folder if None. A model that is no run's keeps no report.
         kept_in: where features are kept; `out/features` if None.
         watch: sees each batch of features and each fit go by.
         known: the trials of former calls, which are not run again; this one's are added.
@@ -70,10 +70,10 @@ def evaluate(
         InputError: the data can't be used.
     """
     request, files, known = request or Request(), features or {}, {} if known is None else known
-    home = _home(run, out, files)
     asked = request.open(task_named(task), root)
     recordings = request.protocol.view(asked.recordings)
     subject = subject_of(run, files, request.readout)
+    home = home_of(subject, out)
     methods = _methods(subject, asked, request)
     every = _features(methods, files, recordings, kept_in or home / "features", watch)
     found = {name: features for name, features in every.items() if name not in request.without}
@@ -83,17 +83,20 @@ def evaluate(
         trials[ZERO_SHOT] = [zero]
     for method in methods:
         method.verify()
-    report = report_on(subject, usable, recordings, request, found, trials, run)
+    report = report_on(subject, usable, recordings, request, found, trials)
     keep(home, report, recordings, usable, trials)
     return report
 
 
-def _home(run: Path | None, out: Path | None, features: Mapping[str, Path]) -> Path:
-    """Where everything is kept."""
-    home = out or run
-    if home is None and features:
+def home_of(subject: Subject, out: Path | None) -> Path:
+    """Where everything is kept: where it is asked for, or in the run folder.
+
+    Raises:
+        UsageError: it isn't asked for, and there is no run.
+    """
+    if out is None and (subject.run is None or subject.run == subject.place.absolute()):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
-    return home or Path()
+    return out or subject.place.parent
 
 
 def _methods(subject: Subject, task: Task, request: Request) -> tuple[Method, ...]:
@@ -189,7 +192,6 @@ def report_on(
     request: Request,
     found: Mapping[str, Features],
     trials: Mapping[str, list[Trial]],
-    run: Path | None,
 ) -> Report:
     """The report on all trials."""
     widths = {name: features.x_RF.shape[1] for name, features in found.items()}
@@ -211,7 +213,7 @@ def report_on(
         ontology_sha256=subject.ontology.sha256 if subject.ontology else "",
         data_sha256=recordings.sha256,
         task_sha256=task.sha256,
-        leak=leak(run, task) if run else None,
+        leak=leak(subject.run, task) if subject.run else None,
         rank=_rank(found, task),
         request=request.told,
         remarks=(*subject.remarks, *_unknown(subject, task)),

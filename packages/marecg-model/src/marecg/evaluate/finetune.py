@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from marecg.config import LEADS
 from marecg.ecg.windows import Recording, recording
 from marecg.errors import RecordError
-from marecg.evaluate.evaluation import keep, report_on
+from marecg.evaluate.evaluation import home_of, keep, report_on
 from marecg.evaluate.methods.method import Features, Progress, finite, unwatched
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
 from marecg.evaluate.probe.strict import STRICT
@@ -36,23 +36,25 @@ FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 
 
 def finetune(
-    run: Path,
+    run: str | Path,
     task: str,
     root: Path,
     how: Sequence[Tuning],
     *,
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 5,
+    out: Path | None = None,
     watch: Progress = unwatched,
 ) -> Report:
-    """Fine-tune a run's encoder on one task and keep the report in `run/probe/TASK-finetune.json`.
+    """Fine-tune an encoder on one task and keep the report in `out/probe/TASK-finetune.json`.
 
     Args:
-        run: a run folder; its model stays as it is.
+        run: as for `MarEcg.from_pretrained`; it stays as it is.
         task: as for `marecg.evaluate.tasks.registry.task_named`.
         root: the task's data.
         how: one row each; the report is about the first, and compares the others with it.
         fractions, seeds: as for `marecg probe`.
+        out: where the report goes; the run folder if None.
         watch: sees each fit go by.
 
     Raises:
@@ -65,6 +67,7 @@ def finetune(
     subject = subject_of(run, {}, request.readout)
     model = subject.model
     assert model is not None, "a run has a model"
+    home = home_of(subject, out)
     subject = replace(subject, name=_row(how[0]))
     unreadable = _unreadable(asked.recordings, watch)
     usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))
@@ -88,8 +91,8 @@ def finetune(
     }
     width_RF = np.broadcast_to(np.float32(0), (len(usable.recordings.ids), model.config.width))
     found = {name: Features(width_RF, unreadable) for name in trials}
-    report = report_on(subject, usable, usable.recordings, request, found, trials, run)
-    keep(run, report, usable.recordings, usable, trials)
+    report = report_on(subject, usable, usable.recordings, request, found, trials)
+    keep(home, report, usable.recordings, usable, trials)
     return report
 
 

@@ -9,10 +9,11 @@ import torch
 
 import ecg_ontology
 from ecg_ontology import Ontology
+from marecg.corpus import trained_on
 from marecg.errors import UsageError
 from marecg.evaluate.scores.summary import ENCODER, WIDE
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import weights_sha256
+from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.use.embed import Readout
 
 UNTRAINED_POOL = (
@@ -31,6 +32,7 @@ class Subject:
         sha256: what it is: of the weights, or of the file.
         model: the encoder; None where only features are judged.
         ontology: the one that the encoder carries.
+        run: the folder that may list what the encoder was trained on.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Subject:
     sha256: str
     model: MarEcg | None = None
     ontology: Ontology | None = None
+    run: Path | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -45,8 +48,13 @@ class Subject:
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
-def subject_of(run: Path | None, features: Mapping[str, Path], readout: Readout) -> Subject:
+def subject_of(run: str | Path | None, features: Mapping[str, Path], readout: Readout) -> Subject:
     """A run's encoder, loaded; without a run the first of the features.
+
+    Args:
+        run: as for `MarEcg.from_pretrained`.
+        features: other models', by name.
+        readout: the row that all others are compared with.
 
     Raises:
         UsageError: there is neither.
@@ -58,10 +66,11 @@ def subject_of(run: Path | None, features: Mapping[str, Path], readout: Readout)
             raise UsageError("there is nothing to judge", remedy=remedy)
         name, file = next(iter(features.items()))
         return Subject(name, file, file_sha256(file))
-    model = MarEcg.from_pretrained(run / "model").to("cuda" if torch.cuda.is_available() else "cpu")
-    ontology = ecg_ontology.load(run / "model" / "ontology.json")
+    folder = folder_of(run)
+    model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
+    ontology = ecg_ontology.load(folder / "ontology.json")
     name = WIDE if readout == "wide" else ENCODER
-    return Subject(name, run / "model", weights_sha256(model), model, ontology)
+    return Subject(name, folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder))
 
 
 def file_sha256(path: Path) -> str:

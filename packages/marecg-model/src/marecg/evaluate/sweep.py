@@ -14,7 +14,7 @@ class Ask(Protocol):
 
     def __call__(
         self,
-        run: Path | None,
+        run: str | Path | None,
         task: str,
         root: Path,
         *,
@@ -26,7 +26,7 @@ class Ask(Protocol):
 
 
 def sweep(
-    runs: Sequence[Path],
+    runs: Sequence[str | Path],
     tasks: Mapping[str, Path],
     ask: Ask,
     refused: Callable[[InputError], None],
@@ -40,7 +40,8 @@ def sweep(
     run's.
 
     Args:
-        runs: run folders; none where only other models' features are judged.
+        runs: run folders, or other names as for `MarEcg.from_pretrained`; none where only other models'
+            features are judged.
         tasks: by name, the folder of their data.
         ask: probes one run on one task.
         refused: told when a task can't be asked of the records at hand, if there are further ones.
@@ -53,8 +54,8 @@ def sweep(
     """
     if out is not None and len(runs) > 1:
         raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
-    shared = kept_in or (runs[0] / "features" if len(runs) > 1 else None)
-    asked: Sequence[Path | None] = runs or (None,)
+    shared = kept_in or (Path(runs[0]) / "features" if len(runs) > 1 else None)
+    asked: Sequence[str | Path | None] = runs or (None,)
     known: TrialCache = {}
     for run in asked:
         for task, root in tasks.items():
@@ -65,4 +66,4 @@ def sweep(
                     raise
                 refused(error)
             else:
-                yield out or run or Path(), report
+                yield out or Path(run or ""), report

@@ -90,8 +90,7 @@ def start_of(given: str | Path, ontology: Ontology) -> Start:
     folder = folder_of(given)
     model = MarEcg.from_pretrained(folder, ontology=ontology)
     origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)
-    place = folder.absolute()
-    return Start(model, origin, place.parent if place.name == "model" else place)
+    return Start(model, origin, trained_on.folder_beside(folder))
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
