@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import marecg
+from marecg.corpus import trained_on
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.installed import installed
@@ -52,6 +53,15 @@ def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept
 def test_of_ptbxl_the_headline_read_no_code_and_the_other_did() -> None:
     apart = [MarEcg.from_pretrained(name).provenance for name in FOLDERS]
     assert ["ptbxl" in each.without_codes for each in apart if each is not None] == [True, False]
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_an_encoder_lists_every_record_that_it_was_trained_on(name: str) -> None:
+    trained = trained_on.read(PACKAGE / FOLDERS[name])
+    assert trained is not None
+    assert trained.complete
+    assert len(trained.hashes) == 13_073  # of 13,078 records five have a bit-identical copy
+    assert sum(each.startswith("ptbxl/") for each in trained.identities) == 2677
 
 
 @pytest.mark.parametrize("name", FOLDERS)
