@@ -190,6 +190,10 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
     assert not store.exists(f"{root}/corpus.json")
     prepare([source], f"{memory}/corpus", jobs=1)
     assert len(Corpus.open(f"{memory}/corpus")) == 10
+    (here(f"{memory}/corpus") / "kept-by-training.bin").write_bytes(b"1")
+    prepare([source], f"{memory}/corpus", jobs=1)
+    assert not store.exists(f"{root}/kept-by-training.bin")
+    assert (here(f"{memory}/corpus") / "kept-by-training.bin").exists()
     with pytest.raises(InputError, match="holds a corpus of other settings"):
         prepare(
             [source],

@@ -224,16 +224,21 @@ class Store(NamedTuple):
         there = self.fs.find(root, detail=True)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
 
+        def sent(path: Path) -> bool:
+            state, about = path.stat(), there.get(f"{root}/{path.relative_to(folder).as_posix()}", {})
+            return about.get("size") == state.st_size and int(_changed(about)) == int(state.st_mtime)
+
         def send(path: Path) -> None:
-            name = f"{root}/{path.relative_to(folder).as_posix()}"
-            state, about = path.stat(), there.get(name)
-            if about and about.get("size") == state.st_size and int(_changed(about)) == int(state.st_mtime):
+            if sent(path):
                 return
+            name = f"{root}/{path.relative_to(folder).as_posix()}"
             self.fs.put_file(str(path), name)
             self.fs.invalidate_cache()
             when = _changed(self.fs.info(name))
             os.utime(path, (when, when))
 
+        if sent(folder / last):  # what training has added here stays here
+            return
         self.fs.makedirs(root, exist_ok=True)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(send, (path for path in files if path != folder / last)))
