@@ -13,6 +13,7 @@ import torch
 
 from marecg.bench import (
     checkpointing,
+    embedding,
     encoder,
     loading,
     minirocket,
@@ -35,6 +36,7 @@ SUBJECTS = (
     supervision,
     probing,
     minirocket,
+    embedding,
     starting,
     preparing,
 )

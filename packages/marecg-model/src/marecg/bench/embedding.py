@@ -1,0 +1,133 @@
+"""`embed` beside the bare forward pass of the same windows; ONNX Runtime beside torch.
+
+Shapes: B records or windows, C leads, L samples.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+
+from marecg.bench.ratio import Effort, Reach, Row, speedups
+from marecg.config import LEADS, ModelConfig
+from marecg.ecg.windows import looks, recording, stacked
+from marecg.model.mar_ecg import MarEcg
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.use.embed import embed
+from marecg.use.export import INPUTS, export
+
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+"""Windows [B, C, L] in mV, their valid samples [B], absent leads [B, C]."""
+DEPTH = 2
+"""Blocks of the full encoder: what `embed` adds does not grow with them, so more would flatter it."""
+
+
+def beside_forward(recipe: str, settings: Sequence[str], records: int, effort: Effort) -> list[float]:
+    """Records per second of `embed` over those of the forward passes of the same windows."""
+    config = override(by_name(recipe), settings).model
+    model, x_BCL = MarEcg(config).eval(), _signals(records, config)
+    batch = _windows(x_BCL, config)
+
+    def forward() -> None:
+        with torch.no_grad():
+            for part in zip(*(torch.split(each, records) for each in batch), strict=True):
+                model(*part)
+
+    return speedups(
+        lambda: embed(model, x_BCL, fs=config.fs, batch_size=records, readout="wide"), forward, effort
+    )
+
+
+def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:
+    """Windows per second of ONNX Runtime over those of torch, with `small` and as many threads.
+
+    Raises:
+        UsageError: the extra `marecg-model[onnx]` is not installed.
+    """
+    model = MarEcg(by_name("small").model).eval()
+    batch = _windows(_signals(2, model.config), model.config)
+    with TemporaryDirectory(prefix="marecg-bench-") as folder:
+        run = _session(model, Path(folder), dynamic_int8=dynamic_int8)
+
+        def forward() -> None:
+            with torch.no_grad():
+                model(*batch)
+
+        return speedups(lambda: run(batch), forward, effort)
+
+
+def _session(model: MarEcg, folder: Path, *, dynamic_int8: bool) -> Callable[[Batch], object]:
+    """The model exported, its products' weights in int8 if asked, as something that runs a batch."""
+    model.save_pretrained(folder / "model")
+    file = export(folder / "model", "onnx", folder / "encoder.onnx").path
+    runtime = import_module("onnxruntime")
+    if dynamic_int8:
+        file = quantised(file, folder / "int8.onnx")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    return lambda batch: session.run(
+        None, {name: part.numpy() for name, part in zip(INPUTS, batch, strict=True)}
+    )
+
+
+def quantised(file: Path, out: Path) -> Path:
+    """An exported encoder whose products multiply in int8; the scale of activations is found as they come."""
+    exported = import_module("onnx").load(file)
+    del exported.graph.value_info[:]  # shapes that the quantiser transposes and then finds contradicted
+    import_module("onnxruntime.quantization").quantize_dynamic(exported, out)
+    return out
+
+
+def _signals(records: int, config: ModelConfig) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Noise as long as the encoder's context."""
+    return np.random.default_rng(0).normal(size=(records, len(LEADS), config.context)).astype(np.float32)
+
+
+def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: ModelConfig) -> Batch:
+    """Everything that `embed` shows the encoder of some records."""
+    recordings = (recording(x_CL, config.fs, LEADS, config) for x_CL in x_BCL)
+    x, n_valid, absent = stacked([window for whole in recordings for window in looks(whole, config)])
+    return torch.from_numpy(x), torch.from_numpy(n_valid), torch.from_numpy(absent)
+
+
+FORWARD = "bare forward pass of the same windows"
+ROWS = (
+    Row(
+        "embed-full",
+        f"`embed`, full width and {DEPTH} blocks, records/s",
+        FORWARD,
+        Reach("≥", 0.95),
+        "1",
+        partial(beside_forward, "c3", [f"model.depth={DEPTH}"], 2),
+    ),
+    Row(
+        "embed-small",
+        "`embed` of `small`, records/s",
+        FORWARD,
+        Reach("≥", 0.95),
+        "1",
+        partial(beside_forward, "small", [], 32),
+    ),
+    Row(
+        "onnx-fp32",
+        "`small` by ONNX Runtime, windows/s",
+        "torch",
+        Reach("≥", 1),
+        "",
+        partial(onnx_beside_torch, False),
+    ),
+    Row(
+        "onnx-int8",
+        "`small` by ONNX Runtime, dynamic int8, windows/s",
+        "torch",
+        Reach("≥", 1),
+        "",
+        partial(onnx_beside_torch, True),
+    ),
+)
