@@ -1,7 +1,6 @@
 """A store is read and written as a folder of this machine is: fsspec's own in memory, and S3 where s3fs is.
 
-The S3 test needs s3fs and moto, whose botocore wants an older dateutil than this project is tested with:
-`pip install --target OVERLAY s3fs 'moto[server]'`, and OVERLAY first on PYTHONPATH.
+The S3 test asks a server of moto in this process.
 """
 
 import json
