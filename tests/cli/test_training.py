@@ -145,7 +145,7 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     few = [f"--set={each}" for each in ("train.max_steps=1", "train.batch_size=2")]
     assert run(*command.split(), *few) == 0
-    assert "marecg-small does not list all records" in capsys.readouterr().err
+    assert "does not list all records" not in capsys.readouterr().err
     assert run(*command.split(), *few, "--resume") == 0
     noted = json.loads((tmp_path / "run" / "model" / "config.json").read_text())["provenance"]
     assert (noted["recipe"], noted["began_from"]["name"]) == ("small", "marecg-small")

@@ -241,7 +241,9 @@ def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
 def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     archive: Path, micro: Config, given: Path, unbroken: Path, tmp_path: Path
 ) -> None:
+    written = "        while not glob.glob(sys.argv[3] + '/checkpoints/step-*.ckpt'): pass\n        os.kill("
     script = KILLED.replace("sys.argv[3])", "sys.argv[3], start=sys.argv[5])")
+    script = script.replace("import os,", "import glob, os,").replace("        os.kill(", written)
     run = tmp_path / "run"
     arguments = [micro.model_dump_json(), str(archive), str(run), "3", str(given)]
     killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
