@@ -1,5 +1,6 @@
 """What every test may use: the real ECGs, where they are, and calm hypothesis settings."""
 
+import logging
 import os
 import shutil
 import signal
@@ -29,6 +30,13 @@ def realdata() -> Path:
     path = Path(folder)
     assert path.is_dir(), f"MARECG_REALDATA names {path}, which is no folder"
     return path
+
+
+@pytest.fixture(autouse=True)
+def _as_loud_as_ever() -> None:
+    """A command that was told to be quiet would silence the loggers of every test after it."""
+    for name in ("marecg_cli", "marecg", "ecg_ontology"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)

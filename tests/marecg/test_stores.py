@@ -236,7 +236,7 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
 def test_a_name_that_leads_out_of_the_cache_is_passed_over(
     memory: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, logger="marecg")  # a command may have quietened it
+    caplog.set_level(logging.WARNING)
     store, root = fsspec.url_to_fs(f"{memory}/a")
     for name in ("../../../../evil.csv", "good.csv", f"{'x' * 300}.csv"):
         store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
