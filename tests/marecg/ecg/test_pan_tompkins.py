@@ -23,7 +23,7 @@ def leads() -> tuple[np.ndarray, ...]:
 
 
 def agree(lead: np.ndarray, fs: int) -> bool:
-    ours, theirs = pan_tompkins(in_band(lead, fs), fs), find_raw(lead, fs)
+    ours, theirs = pan_tompkins(in_band(lead[None], fs)[0], fs), find_raw(lead, fs)
     return ours == theirs.tolist()
 
 
@@ -39,7 +39,7 @@ def test_a_beat_that_was_missed_is_searched_for_as_neurokit_does() -> None:
     time = np.arange(10_000)[:, None] / 500 - place
     lead = (height * np.exp(-((time / 0.012) ** 2))).sum(1)
     assert agree(lead, 500)
-    found = pan_tompkins(in_band(lead, 500), 500)
+    found = pan_tompkins(in_band(lead[None], 500)[0], 500)
     assert np.abs(np.array(found) / 500 - place[15]).min() < 0.15
 
 
@@ -53,9 +53,7 @@ def test_it_answers_what_neurokit_answers_on_any_noise(seed: int, length: int, f
 @pytest.mark.parametrize("fs", RATES)
 def test_its_filters_are_neurokits_and_scipys(fs: int) -> None:
     x_CL = np.stack(leads()[:3]) + 0.2
-    for lead in x_CL:
-        theirs = nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985")
-        np.testing.assert_array_equal(in_band(lead, fs), theirs)
+    theirs = [nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985") for lead in x_CL]
+    np.testing.assert_array_equal(in_band(x_CL, fs), theirs)
     sos = butter(2, (5, 15), "bandpass", fs=fs, output="sos")
     np.testing.assert_array_equal(in_band_both_ways(x_CL, fs), sosfiltfilt(sos, x_CL))
-    np.testing.assert_array_equal(in_band_both_ways(x_CL[0], fs), sosfiltfilt(sos, x_CL[0]))

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.ndimage import uniform_filter1d
 from tests.marecg.made_records import make_bigeminy
 
+from marecg.bench.rpeaks import annotated
+from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 from marecg.ecg.physiology import alternates
-from marecg.ecg.rpeaks import detect, detect_best, find_raw
+from marecg.ecg.rpeaks import detect, detect_best, detect_each, find_raw
 
 Ecg = Callable[..., np.ndarray]
 
@@ -98,3 +101,47 @@ def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together(ec
 def test_leads_without_beats_have_none_on_the_best_of_them(value: float) -> None:
     for length in (0, 1, 5000):
         assert len(detect_best(np.full((12, length), value), 500)) == 0
+
+
+def test_leads_looked_at_together_have_the_beats_that_each_has_alone() -> None:
+    leads = [lead for lead, _ in annotated(24)]
+    leads[3:3] = [np.zeros(4700), np.full(4700, np.nan)]
+    together = detect_each(np.stack(leads), 500)
+    assert [len(found) for found in together[3:5]] == [0, 0]
+    assert sum(map(len, together)) > 200
+    for lead, found in zip(leads, together, strict=True):
+        np.testing.assert_array_equal(found, detect(lead, 500))
+    assert detect_each(np.zeros((0, 4700)), 500) == []
+
+
+def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends() -> None:
+    for lead, beats in annotated(24):
+        for first in (0, max(beats[0] - 15, 0)):
+            for last in (4700, beats[-1] + 15):
+                np.testing.assert_array_equal(detect(lead[first:last], 500), plainly(lead[first:last]))
+
+
+def plainly(lead: np.ndarray) -> np.ndarray:
+    """What `detect` is to find at 500 Hz, answer by answer and beat by beat."""
+    clean, last = in_band(lead[None], 500)[0], len(lead) - 1
+    slope = np.gradient(in_band_both_ways(lead[None], 500)[0])
+    energy = uniform_filter1d(slope**2, 50)
+    tops = set()
+    for answer in (*pan_tompkins(clean, 500), *(last - each for each in pan_tompkins(clean[::-1], 500))):
+        here, there = -1, answer
+        while here != there:
+            here, first = there, max(there - 60, 0)
+            there = first + int(energy[first : here + 61].argmax())
+        tops.add(here)
+    ranked = sorted(tops, key=lambda top: -energy[top])
+    weakest = 0.04 * np.median(energy[ranked[: round(0.5 * len(lead) / 500)]]) if ranked else 0
+    kept: list[int] = []
+    for top in ranked:
+        weak = [other for other in kept if abs(top - other) < 180 and energy[top] < energy[other] / 4]
+        if energy[top] >= weakest and not weak and all(abs(top - other) >= 100 for other in kept):
+            kept.append(top)
+    peaks = set()
+    for top in kept:
+        level, first = np.median(lead[max(top - 100, 0) : top + 100]), max(top - 25, 0)
+        peaks.add(first + int(np.abs(lead[first : top + 26] - level).argmax()))
+    return np.array(sorted(peaks))

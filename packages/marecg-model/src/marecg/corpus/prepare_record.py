@@ -1,4 +1,4 @@
-"""One record's way into the corpus: read, judged, resampled, windowed, its beats found.
+"""The way into the corpus: records are read, judged, resampled and windowed, then the beats of all are found.
 
 Shapes: C leads, L samples, n records of a block.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
-from marecg.ecg.rpeaks import detect, detect_best
+from marecg.ecg.rpeaks import detect_best, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.errors import RecordError
 from marecg.read.record import Candidate, Record
@@ -48,11 +48,14 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Bloc
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})
         else:
             rows.append(_place(candidate) | row)
-    return Block(rows, signals[: len(rows)], quarantined)
+    kept = signals[: len(rows)]
+    for row, peaks in zip(rows, beats(kept, [row["n_valid"] for row in rows], config), strict=True):
+        row["rpeaks"] = peaks.tolist()
+    return Block(rows, kept, quarantined)
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
-    """Judge a record and bring it into the window: (its index row, int16 [12, window] in µV).
+    """Judge a record and bring it into the window: (its index row without beats, int16 in µV).
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
 
@@ -65,19 +68,12 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     if broken:
         raise RecordError(broken[0][0], "; ".join(problem for _, problem in broken), where=record.path)
     d_CL, n_valid = windowed(record, config)
-    stored_CL = d_CL[:, :n_valid]  # what is stored, so that anyone finds the same beats
-    rpeaks = (
-        detect(stored_CL[0] / 1000, config.fs, config.rpeaks)
-        if config.rpeaks_lead == "I"
-        else detect_best(stored_CL / 1000, config.fs, config.rpeaks)
-    )
     row = {
         "id": record.id,
         "fs": record.fs,
         "length": record.length,
         "n_valid": n_valid,
         "codes": list(record.codes),
-        "rpeaks": rpeaks.tolist(),
         "age": record.age,
         "sex": record.sex,
         "patient": record.patient,
@@ -93,6 +89,30 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
     used = round((config.window / config.fs + config.margin) * record.fs)
     x_CL, n_valid = window(resample(record.x_CL[:, :used], record.fs, config.fs), config.window)
     return to_microvolts(x_CL), n_valid
+
+
+def beats(
+    signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
+) -> list[NDArray[np.int64]]:
+    """The R-peaks of windows as they are stored, so that anyone finds the same.
+
+    Args:
+        signals_nCL: the windows in µV.
+        n_valid: how many samples of each are no padding; those that have equally many are looked at together.
+        config: in which leads, and how.
+    """
+    if config.rpeaks_lead == "best":
+        return [
+            detect_best(d_CL[:, :length] / 1000, config.fs, config.rpeaks)
+            for d_CL, length in zip(signals_nCL, n_valid, strict=True)
+        ]
+    found = [np.zeros(0, np.int64)] * len(n_valid)
+    for length in set(n_valid):
+        rows = [row for row, each in enumerate(n_valid) if each == length]
+        lead_i_nL = signals_nCL[rows, LEADS.index("I"), :length] / 1000
+        for row, peaks in zip(rows, detect_each(lead_i_nL, config.fs, config.rpeaks), strict=True):
+            found[row] = peaks
+    return found
 
 
 def signal_hash(d_CL: NDArray[np.int16]) -> str:

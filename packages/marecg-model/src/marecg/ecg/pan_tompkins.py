@@ -3,7 +3,7 @@
 A test holds it to NeuroKit2, which spends its time on designing the same filter for every record and on
 numpy's scalars. Pan & Tompkins 1985, doi:10.1109/TBME.1985.325532; after Porr's py-ecg-detectors.
 
-Shapes: L samples.
+Shapes: N leads, L samples.
 """
 
 from functools import cache
@@ -67,25 +67,25 @@ def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
     return found
 
 
-def in_band(x_L: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
-    """The band that QRS complexes fill, causally, beginning at rest: `nk.ecg_clean`."""
+def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
+    """The band that QRS complexes fill, causally, each lead beginning at rest: `nk.ecg_clean`."""
     sos, at_rest = _band(1, fs)
-    return np.asarray(sosfilt(sos, x_L, zi=at_rest * np.mean(x_L))[0], np.float64)
+    state = at_rest[:, None] * x_NL.mean(axis=1, keepdims=True)
+    return np.asarray(sosfilt(sos, x_NL, zi=state)[0], np.float64)
 
 
-def in_band_both_ways(x_L: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
-    """The same without delay and twice as steep, along the last axis: scipy's `sosfiltfilt`.
+def in_band_both_ways(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:
+    """The same without delay and twice as steep: scipy's `sosfiltfilt`.
 
     That would work out the filter's state at rest in every call.
     """
     sos, at_rest = _band(2, fs)
     edge = 3 * (2 * len(sos) + 1 - min(np.count_nonzero(sos[:, 2] == 0), np.count_nonzero(sos[:, 5] == 0)))
-    head, tail = x_L[..., edge:0:-1], x_L[..., -2 : -edge - 2 : -1]
-    ends = (2 * x_L[..., :1] - head, x_L, 2 * x_L[..., -1:] - tail)
-    state = at_rest.reshape(len(sos), *(1,) * (x_L.ndim - 1), 2)
-    there_L, _ = sosfilt(sos, np.concatenate(ends, axis=-1), zi=state * ends[0][..., :1])
-    back_L, _ = sosfilt(sos, there_L[..., ::-1], zi=state * there_L[..., -1:])
-    return np.asarray(back_L[..., ::-1][..., edge:-edge], np.float64)
+    head, tail = x_NL[:, edge:0:-1], x_NL[:, -2 : -edge - 2 : -1]
+    ends = (2 * x_NL[:, :1] - head, x_NL, 2 * x_NL[:, -1:] - tail)
+    there_NL, _ = sosfilt(sos, np.concatenate(ends, axis=1), zi=at_rest[:, None] * ends[0][:, :1])
+    back_NL, _ = sosfilt(sos, there_NL[:, ::-1], zi=at_rest[:, None] * there_NL[:, -1:])
+    return np.asarray(back_NL[:, ::-1][:, edge:-edge], np.float64)
 
 
 def _trailing_mean(x_L: NDArray[np.float64], window: int) -> NDArray[np.float64]:
