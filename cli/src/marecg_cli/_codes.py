@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from marecg_cli._given import PLACE, place
+from marecg_cli._given import PLACE
 
 if TYPE_CHECKING:
     from ecg_ontology import CodeTable
@@ -20,11 +20,7 @@ Codes = Annotated[
 ]
 Mapping = Annotated[
     Path | None,
-    typer.Option(
-        parser=place,
-        metavar="PATH",
-        help="A .sssom.tsv of yours from these codes to SNOMED CT, as for ICD-10.",
-    ),
+    typer.Option(**PLACE, help="A .sssom.tsv of yours from these codes to SNOMED CT, as for ICD-10."),
 ]
 Concepts = Annotated[
     Path | None,

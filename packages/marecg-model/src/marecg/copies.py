@@ -190,9 +190,8 @@ class Store(NamedTuple):
                 os.utime(local, (when, when))
             else:
                 coming.append((path, when, size or 0))
-        if sum(size for _, _, size in coming) > WORTH_TELLING:
-            size = sum(size for _, _, size in coming) / 1e9
-            logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(coming):,}", size)
+        if (size := sum(size for _, _, size in coming)) > WORTH_TELLING:
+            logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(coming):,}", size / 1e9)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
                 list(pool.map(lambda each: self._copy(*each[:2]), coming))

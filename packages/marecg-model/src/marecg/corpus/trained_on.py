@@ -76,25 +76,28 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     """
     rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"])
     before = _about(start) if start else None
+    whole = start is None or (before is not None and before.complete)
     windows = {corpus.config.window, *(before.windows if before else ())}
     about = {
         "window": str(corpus.config.window),
         "windows": " ".join(map(str, sorted(windows))),
         "fs": str(corpus.config.fs),
-        "complete": "true" if start is None or lists_all(start) else "false",
+        "complete": "true" if whole else "false",
     }
     schema = pa.schema(dict.fromkeys(COLUMNS, pa.string()), metadata=about)
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
-            own: list[pa.Table] = []
+            named: list[pa.Array] = []
             for batch in rows.to_batches(AT_ONCE):  # ten million rows are no list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
-                own.append(pa.table(columns, schema=schema))
-                file.write_table(own[-1])
-            for batch in _rows(start) if start and before else ():
-                file.write_table(pa.table(_further(batch, pa.concat_tables(own)).columns, schema=schema))
+                file.write_table(pa.table(columns, schema=schema))
+                if before:
+                    named.append(columns[0])
+            if start and before:
+                theirs = _further(_rows(start), rows["signal_hash"], pa.chunked_array(named, pa.string()))
+                file.write_table(pa.table(theirs.columns, schema=schema))
         index.keep_private(temporary)
 
 
@@ -107,9 +110,8 @@ def read(run: Path) -> TrainedOn | None:
     about = _about(run)
     if about is None:
         return None
-    with _readable(run / FILE):
-        table = pq.read_table(run / FILE)
-        identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
+    table = _rows(run)
+    identities, patients, hashes = (frozenset(table[name].drop_null().to_pylist()) for name in COLUMNS)
     return replace(about, identities=identities, patients=patients, hashes=hashes)
 
 
@@ -138,16 +140,16 @@ def _about(run: Path) -> TrainedOn | None:
         return TrainedOn(nothing, nothing, nothing, windows, int(said[b"fs"]), complete)
 
 
-def _rows(run: Path) -> Iterator[pa.RecordBatch]:
+def _rows(run: Path) -> pa.Table:
     with _readable(run / FILE):
-        yield from pq.ParquetFile(run / FILE).iter_batches(AT_ONCE, columns=list(COLUMNS))
+        return pq.read_table(run / FILE).select(COLUMNS)
 
 
-def _further(batch: pa.RecordBatch, own: pa.Table) -> pa.RecordBatch:
-    """The rows of which `own` has no record of the same signal and, where it is known, the same name."""
-    signal, name = batch.column("signal_hash"), batch.column("identity")
-    named = pc.or_(pc.is_null(name), pc.is_in(name, value_set=own["identity"]))
-    return batch.filter(pc.invert(pc.and_(pc.is_in(signal, value_set=own["signal_hash"]), named)))
+def _further(theirs: pa.Table, hashes: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Table:
+    """The rows but those whose signal and, where it is known, name are among these."""
+    name = theirs["identity"]
+    named = pc.or_(pc.is_null(name), pc.is_in(name, value_set=names))
+    return theirs.filter(pc.invert(pc.and_(pc.is_in(theirs["signal_hash"], value_set=hashes), named)))
 
 
 @contextmanager

@@ -70,10 +70,10 @@ def evaluate(
         InputError: the data can't be used.
     """
     request, files, known = request or Request(), features or {}, {} if known is None else known
-    asked = request.open(task_named(task), root)
-    recordings = request.protocol.view(asked.recordings)
     subject = subject_of(run, files, request.readout)
     home = home_of(subject, out)
+    asked = request.open(task_named(task), root)
+    recordings = request.protocol.view(asked.recordings)
     methods = _methods(subject, asked, request)
     every = _features(methods, files, recordings, kept_in or home / "features", watch)
     found = {name: features for name, features in every.items() if name not in request.without}

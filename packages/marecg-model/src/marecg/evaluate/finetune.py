@@ -63,11 +63,11 @@ def finetune(
         InputError: the data can't be used.
     """
     request = Request(tuple(fractions), seeds, FINETUNE)
-    asked = request.open(task_named(task), root)
     subject = subject_of(run, {}, request.readout)
     model = subject.model
     assert model is not None, "a run has a model"
     home = home_of(subject, out)
+    asked = request.open(task_named(task), root)
     subject = replace(subject, name=_row(how[0]))
     unreadable = _unreadable(asked.recordings, watch)
     usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))

@@ -161,7 +161,9 @@ def train(
             )
         followers = stack.enter_context(opened(loggers, folder, settings, at))
         network = _network(config, ontology, corpus.folder / TEXTS, weights)
-        return _run(config, folder, corpus, network, origin, stopping, watch, callbacks, followers)
+        return _run(
+            config, folder, corpus, network, origin, checkpoint, stopping, watch, callbacks, followers
+        )
 
 
 def _run(
@@ -170,6 +172,7 @@ def _run(
     corpus: Corpus,
     network: Network,
     origin: BeganFrom | None,
+    checkpoint: Path | None,
     stopping: Stopping,
     watch: StepProgress | None,
     callbacks: Sequence[lightning.Callback],
@@ -184,7 +187,6 @@ def _run(
     trainer = _trainer(config, folder, [*shown, *callbacks], kept, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module, ontology = Pretraining(config, network, steps), network.model.ontology
-    checkpoint = newest(folder)
     began = time.monotonic()
     # SIGTERMException: a signal just before Lightning's first step
     with warnings.catch_warnings(), suppress(SIGTERMException), lost_peers(trainer.world_size, folder):
