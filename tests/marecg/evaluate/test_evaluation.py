@@ -2,6 +2,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pytest
 import torch
@@ -256,6 +257,19 @@ def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
     known = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
     assert known.leak is not None
     assert known.leak.records == 0
+
+
+def test_a_run_in_a_store_is_probed_where_its_report_has_a_place(
+    run_folder, ptbxl_root, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
+    store = fsspec.filesystem("memory")
+    store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
+    with pytest.raises(UsageError, match="has no place"):
+        evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
+    report = evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert report.reference == "encoder"
+    assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
 
 
 def test_a_report_says_how_long_every_cell_took_and_which_classes_count(report):

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg import copies
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.encoder import encoder, random_control
@@ -92,9 +93,10 @@ def home_of(subject: Subject, out: Path | None) -> Path:
     """Where everything is kept: where it is asked for, or in the run folder.
 
     Raises:
-        UsageError: it isn't asked for, and there is no run.
+        UsageError: it isn't asked for, and there is no run, or only the copy of one in a store.
     """
-    if out is None and (subject.run is None or subject.run == subject.place.absolute()):
+    bare = subject.run is None or subject.run == subject.place.absolute()
+    if out is None and (bare or copies.address(subject.place)):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
     return out or subject.place.parent
 
