@@ -42,7 +42,7 @@ STATED = {
     "import-train": "≤ 1.5",
     "first-step": "≤ 2",
     "prepare": "≥ 1.5",
-    "prepare-two": "≥ 0.85",
+    "prepare-two": "≥ 0.92",
     "prepare-long": "≤ 1.1",
     "bytes": "≤ 1.01",
 }

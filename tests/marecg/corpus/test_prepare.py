@@ -16,6 +16,7 @@ import pytest
 from tests.marecg.made_records import make_bigeminy
 
 from marecg.config import CorpusConfig
+from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.plan import locked
 from marecg.corpus.prepare import prepare
@@ -83,6 +84,16 @@ def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not
     prepare([source], tmp_path / "two", SMALL, jobs=2)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
     prepare([source], tmp_path / "one", SMALL, jobs=1)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+@pytest.mark.parametrize("records", [1, 2, 3])
+def test_how_many_records_a_task_has_does_not_matter(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int
+) -> None:
+    prepare([source], tmp_path / "one", jobs=1)
+    monkeypatch.setattr(module, "BLOCK", records)
+    prepare([source], tmp_path / "two", jobs=1)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 
@@ -154,13 +165,16 @@ def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path
     assert (out / "shards" / "00000.npy").stat().st_mtime_ns == first_shard
 
 
-def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(source: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(
+    source: Path, tmp_path: Path, jobs: int
+) -> None:
     out = tmp_path / "out"
 
     def full() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-        prepare([source], out, jobs=1)
+        prepare([source], out, jobs=jobs)
 
     assert in_child(full) == 7, "an OutputError"
     assert set(digest(out)) == {"building/plan.json"}

@@ -20,10 +20,10 @@ def workspace() -> Path:
 
 
 @cache
-def records(number: int) -> Path:
+def records(number: int, seed: int = 0) -> Path:
     """A folder of synthetic WFDB records."""
-    folder = workspace() / f"records-{number}"
-    write_corpus(folder, number, seed=0)
+    folder = workspace() / f"records-{number}-{seed}"
+    write_corpus(folder, number, seed)
     return folder
 
 

@@ -4,20 +4,26 @@ Shapes: C leads, L samples.
 """
 
 import warnings
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import count
+from multiprocessing import get_context
+from pathlib import Path
 
 import neurokit2 as nk
 import numpy as np
 import wfdb
-from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
+import ecg_ontology
 from marecg.bench.corpora import long_record, prepared, records, workspace
 from marecg.bench.ratio import Effort, Reach, Row, costs, speedups
 from marecg.config import LEADS, CorpusConfig
-from marecg.corpus.prepare import prepare
+from marecg.corpus.plan import Plan, locked
+from marecg.corpus.prepare import complete, write_shards
 from marecg.corpus.prepare_record import prepare_block
+from marecg.corpus.workers import workers
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
 
@@ -51,19 +57,32 @@ def plain_way(candidate: Candidate) -> NDArray[np.float32]:
 
 
 def two_processes(effort: Effort) -> list[float]:
-    """How much faster two processes are than one, halved.
+    """Two workers of one preparation beside two preparations at the same time, of half the records each.
 
-    The first turn starts the workers; their imports are no matter of throughput.
+    Both have their processes running already: imports are no matter of throughput. Two threads of one core
+    are never twice as fast as one of them, together or each for itself.
     """
-    source, numbers = records(effort.of(2 * RECORDS)), count()
+    half = effort.of(RECORDS)
+    halves, numbers = [records(half, seed=seed) for seed in (1, 2)], count()
 
-    def by(jobs: int) -> None:
-        prepare([source], workspace() / f"prepared-{next(numbers)}", jobs=jobs)
+    def out() -> Path:
+        return workspace() / f"prepared-{next(numbers)}"
 
-    try:
-        return [faster / 2 for faster in speedups(lambda: by(2), lambda: by(1), effort)]
-    finally:
-        get_reusable_executor().shutdown()  # idle workers would keep this process for five minutes
+    with workers(2 * half, 2, None), ProcessPoolExecutor(2, get_context("spawn")) as two:
+        return speedups(
+            lambda: written(halves, out()),
+            lambda: list(two.map(written, [[each] for each in halves], [out(), out()])),
+            effort,
+        )
+
+
+def written(sources: Sequence[Path], out: Path) -> None:
+    """Prepare a corpus on the processes that there are."""
+    plan = Plan.of(out, find(sources), CorpusConfig(), ecg_ontology.load())
+    with locked(out):
+        plan.begin()
+        write_shards(plan)
+        complete(plan)
 
 
 def long_records(effort: Effort) -> list[float]:
@@ -85,7 +104,14 @@ def bytes_on_disk(effort: Effort) -> list[float]:
 
 ROWS = (
     Row("prepare", "prepare, one process", "wfdb + NeuroKit2 loop", Reach("≥", 1.5), "", one_process),
-    Row("prepare-two", "efficiency of two processes", "one process", Reach("≥", 0.85), "1", two_processes),
+    Row(
+        "prepare-two",
+        "prepare, two processes, records/s",
+        "two prepares of half the records each, at the same time",
+        Reach("≥", 0.92),
+        "1",
+        two_processes,
+    ),
     Row("prepare-long", "a 115-s record, time", "a 10-s record", Reach("≤", 1.1), "", long_records),
     Row("bytes", "bytes per record", "raw int16", Reach("≤", 1.01), "1", bytes_on_disk),
 )

@@ -38,7 +38,7 @@ from marecg.read.record import Candidate
 logger = logging.getLogger(__name__)
 
 _LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
-"""What `replacing` leaves behind where a process was killed while it wrote."""
+"""What is not whole yet, and stays behind where a process is killed while it writes."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,10 @@ class Plan:
         """A shard's signals."""
         return self.out / "shards" / f"{number:05d}.npy"
 
+    def growing_file(self, number: int) -> Path:
+        """Where a shard grows, another file each time: a killed call's workers can't spoil the next."""
+        return self.building / f".{number:05d}-{os.urandom(4).hex()}.npy"
+
     def rows_file(self, number: int) -> Path:
         """A shard's index rows."""
         return self.building / f"{number:05d}.parquet"
@@ -138,14 +142,18 @@ class Plan:
             raise CorpusError(
                 problem, where=self.out, remedy="Choose another folder for --out, or remove this one"
             )
-        for folder in (self.out, self.building, self.out / "shards"):
-            for path in folder.glob(".*"):
-                if _LEFT_OVER.fullmatch(path.name):
-                    path.unlink()
+        self.tidy()
         if known.name == "corpus.json" and self._is_whole():
             return True
         self._carry_ontology()
         return False
+
+    def tidy(self) -> None:
+        """Remove what this call, or one that was killed, has not finished."""
+        for folder in (self.out, self.building, self.out / "shards"):
+            for path in folder.glob(".*"):
+                if _LEFT_OVER.fullmatch(path.name):
+                    path.unlink()
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files are there and whole; a power cut can leave one of them empty."""

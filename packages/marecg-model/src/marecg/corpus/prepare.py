@@ -11,9 +11,8 @@ import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,24 +20,26 @@ from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
-from ecg_ontology import CodeTable, replacing
-from marecg.config import LEADS, CorpusConfig
+from ecg_ontology import CodeTable, Ontology, replacing
+from marecg.config import CorpusConfig
 from marecg.copies import sending
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import with_codes
 from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
-from marecg.corpus.prepare_record import Block, prepare_block
+from marecg.corpus.prepare_record import Block
+from marecg.corpus.shards import Growing, prepare_into
 from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
 from marecg.places import is_remote
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
+from marecg.read.record import Candidate
 from marecg.read.stores import on_disk
 
 logger = logging.getLogger(__name__)
 
-BLOCK = 16
+BLOCK = 32
 """Records per task: large against the cost of handing a task over, small against a shard."""
 DONE = "corpus.json"
 """Written last: it says that the corpus is complete."""
@@ -110,37 +111,54 @@ def prepare(
             if plan.begin():
                 logger.warning("%s is complete already: nothing was done", out)
             else:
-                with workers(len(candidates), jobs, cluster):
-                    _write_shards(plan, watch or (lambda found, kept, quarantined: None))
-                _complete(plan, account)
+                try:
+                    with workers(len(candidates), jobs, cluster):
+                        write_shards(plan, watch, in_place=cluster is None)
+                finally:
+                    plan.tidy()
+                complete(plan, account)
             shutil.rmtree(plan.building, ignore_errors=True)
             return read_report(plan.out)
 
 
-def _write_shards(plan: Plan, watch: RecordProgress) -> None:
-    """Write every shard that is still missing."""
+def write_shards(plan: Plan, watch: RecordProgress | None = None, *, in_place: bool = True) -> None:
+    """Write every shard that is still missing, on the processes of joblib's `parallel_config`.
+
+    Args:
+        plan: the corpus, begun.
+        watch: as for `prepare`.
+        in_place: whether those processes can write in its folder, or send signals back.
+
+    Raises:
+        CorpusError: a process was killed.
+        OutputError: the corpus can't be written.
+    """
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
     quarantined = sum(
         len(read_json(plan.quarantine_file(number))) for number in numbers if number not in missing
     )
     kept = sum(len(plan.shard(number)) for number in numbers if number not in missing) - quarantined
-    tasks = [block for number in missing for block in _blocks(plan.shard(number))]
 
     def counted(blocks: Iterable[Block]) -> Iterator[Block]:
         nonlocal kept, quarantined
         for block in blocks:
             kept, quarantined = kept + len(block.rows), quarantined + len(block.quarantined)
-            watch(len(plan.candidates), kept, quarantined)
+            if watch is not None:
+                watch(len(plan.candidates), kept, quarantined)
             yield block
 
+    shards = {number: Growing(plan.growing_file(number), plan.config.window) for number in missing}
+    tasks = (
+        delayed(prepare_into)(shard if in_place else None, first, candidates, plan.config)
+        for number, shard in shards.items()
+        for first, candidates in _blocks(plan.shard(number))
+    )
     try:
         # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
-        parallel = Parallel(return_as="generator", batch_size=1)
-        results = parallel(delayed(prepare_block)(task, plan.config) for task in tasks)
-        blocks = counted(results)
-        for number in missing:
-            _write_shard(plan, number, islice(blocks, len(_blocks(plan.shard(number)))))
+        blocks = counted(Parallel(return_as="generator", batch_size=1)(tasks))
+        for number, shard in shards.items():
+            _write_shard(plan, number, blocks, shard)
     except TerminatedWorkerError as error:
         problem = "a worker process was killed, perhaps for lack of memory"
         raise CorpusError(
@@ -148,43 +166,44 @@ def _write_shards(plan: Plan, watch: RecordProgress) -> None:
         ) from error
 
 
-def _blocks(candidates: Sequence[Any]) -> list[Sequence[Any]]:
-    return [candidates[first : first + BLOCK] for first in range(0, len(candidates), BLOCK)]
+def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:
+    """A shard's candidates a few at a time, each time with the place of the first."""
+    for first in range(0, len(candidates), BLOCK):
+        yield first, candidates[first : first + BLOCK]
 
 
-def _write_shard(plan: Plan, number: int, blocks: Iterable[Block]) -> None:
-    """Write one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
-    rows: list[dict[str, Any]] = []
+def _write_shard(plan: Plan, number: int, blocks: Iterator[Block], shard: Growing) -> None:
+    """Finish one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
+    rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
-    with replacing(plan.signals_file(number)) as temporary, temporary.open("wb") as file:
-        _head(file, len(plan.shard(number)), plan.config.window)
-        for block in blocks:
-            file.write(block.signals_nCL.data)
-            rows += block.rows
+    kept = 0
+    with replacing(plan.signals_file(number)) as temporary:
+        for first, _ in _blocks(plan.shard(number)):
+            block = next(blocks)
+            shard.settle(block, first, kept)
+            rows.append(index.table(_labelled(block.rows, plan.ontology, number, kept)))
             quarantined += block.quarantined
-        file.seek(0)
-        _head(file, len(rows), plan.config.window)
-    y = plan.ontology.leaf_multi_hot([row["codes"] for row in rows])
-    for place, (row, leaves, primary) in enumerate(zip(rows, y, plan.ontology.primary(y), strict=True)):
-        row |= {
-            "shard": number,
-            "row": place,
-            "leaves": np.flatnonzero(leaves).tolist(),
-            "primary": int(primary),
-        }
+            kept += len(block.rows)
+        shard.end(kept)
+        shard.path.rename(temporary)
     with replacing(plan.rows_file(number)) as temporary:
-        index.write(index.table(rows), temporary)
+        index.write(pa.concat_tables(rows), temporary)
     write_json(quarantined, plan.quarantine_file(number))
 
 
-def _head(file: BinaryIO, records: int, window: int) -> None:
-    """The head of a `.npy` file, which numpy makes as long for any number of records."""
-    described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), window)}
-    numpy: Any = np.lib.format  # it has no types
-    numpy.write_array_header_1_0(file, described)
+def _labelled(
+    rows: Sequence[dict[str, Any]], ontology: Ontology, shard: int, first: int
+) -> list[dict[str, Any]]:
+    """Rows with their concepts and their places in a shard."""
+    y = ontology.leaf_multi_hot([row["codes"] for row in rows])
+    labels = zip(y, ontology.primary(y).tolist(), strict=True)
+    return [
+        row | {"shard": shard, "row": place, "leaves": np.flatnonzero(leaves).tolist(), "primary": primary}
+        for place, (row, (leaves, primary)) in enumerate(zip(rows, labels, strict=True), start=first)
+    ]
 
 
-def _complete(plan: Plan, codes: CodeAccount | None) -> None:
+def complete(plan: Plan, codes: CodeAccount | None = None) -> None:
     """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
 
     Args:

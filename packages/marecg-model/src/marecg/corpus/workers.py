@@ -11,7 +11,7 @@ from joblib import cpu_count, parallel_config
 from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import get_active_backend
 
-import marecg.corpus.prepare_record  # noqa: F401 — what a worker runs, loaded before it begins
+import marecg.corpus.shards  # noqa: F401 — what a worker runs, loaded before it begins
 from marecg.errors import CorpusError
 
 WORTH_A_PROCESS = 512

@@ -1,0 +1,83 @@
+"""A shard while it grows: whoever prepares some of its records writes their signals where they belong.
+
+Sent back instead they would pass through a pipe, 113 kB each, and through the one process that reads it.
+
+Shapes: C leads, L samples, n records.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.config import LEADS, CorpusConfig
+from marecg.corpus.prepare_record import Block, prepare_block
+from marecg.read.record import Candidate
+
+HEAD = 128
+"""Bytes of the head of a `.npy` file, which numpy makes as long for any number of records."""
+
+
+@dataclass(frozen=True)
+class Growing:
+    """The `.npy` file of a shard of so many records at most; any process may write in it.
+
+    Written and not mapped: where the disk is full, writing says so, and a map ends the process.
+
+    Attributes:
+        path: where it is.
+        window: samples per lead.
+    """
+
+    path: Path
+    window: int
+
+    def write(self, signals_nCL: NDArray[np.int16], first: int) -> None:
+        """Write the signals of the records from `first` on. Raises `OSError`."""
+        with self._opened() as file:
+            file.seek(self._place(first))
+            file.write(signals_nCL.data)
+
+    def settle(self, block: Block, first: int, kept: int) -> None:
+        """Put a block's signals right behind the `kept` before them, from `first` on or out of the block."""
+        if len(block.signals_nCL):
+            self.write(block.signals_nCL, kept)
+        elif first != kept:  # some were quarantined: the others move up
+            with self._opened() as file:
+                file.seek(self._place(first))
+                signals = file.read(self._place(len(block.rows)) - HEAD)
+                file.seek(self._place(kept))
+                file.write(signals)
+
+    def end(self, records: int) -> None:
+        """Say how many records there are, and cut off what lies behind."""
+        described = {"descr": "<i2", "fortran_order": False, "shape": (records, len(LEADS), self.window)}
+        numpy: Any = np.lib.format  # it has no types
+        with self._opened() as file:
+            numpy.write_array_header_1_0(file, described)
+            file.truncate(self._place(records))
+
+    def _place(self, record: int) -> int:
+        return HEAD + record * len(LEADS) * self.window * 2
+
+    def _opened(self) -> BinaryIO:
+        """The file, made if need be."""
+        return os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+
+
+def prepare_into(
+    shard: Growing | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
+) -> Block:
+    """Prepare candidates, the first of whom has the place `first` in a shard.
+
+    Their signals are in the shard then, and no longer in the block; without a shard they stay there.
+    """
+    block = prepare_block(candidates, config)
+    if shard is None:
+        return block
+    shard.write(block.signals_nCL, first)
+    return replace(block, signals_nCL=block.signals_nCL[:0])
