@@ -237,7 +237,7 @@ def is_regular(file: Path) -> bool:
 def inside(file: Path, root: Path) -> bool:
     """Whether a file lies below a folder, wherever links lead."""
     try:
-        return Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root))
+        return f"{os.path.realpath(file)}/".startswith(f"{os.path.realpath(root).rstrip('/')}/")
     except (OSError, ValueError):
         return False
 

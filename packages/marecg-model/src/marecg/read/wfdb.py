@@ -71,12 +71,27 @@ def read_leads(
     d_KL = np.ascontiguousarray(_samples(header, rows, read).T)
     channels = [header.channels[row] for row in rows]
     notes = _checksum_notes(leads, channels, d_KL) if read == length else ()
-    baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
-    per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
-    x_KL = (d_KL - baseline_K1 if baseline_K1.any() else d_KL) / per_mv_K1
+    x_KL = _millivolts(d_KL, channels)
     lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
     x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
-    return x_KL.astype(np.float32), leads, length, notes
+    return x_KL, leads, length, notes
+
+
+def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDArray[np.float32]:
+    """(d − baseline) / gain, each rounded once to float32.
+
+    Where all three are float32 already, its quotient is the one that float64 would be rounded to, in a third
+    of the time: 53 bits are more than twice 24 and two (Figueroa 1995, doi:10.1145/221332.221334).
+    """
+    baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
+    per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
+    exact = d_KL.dtype == np.int16 and np.abs(baseline_K1).max() < 1 << 23
+    kind = np.float32 if exact and (per_mv_K1.astype(np.float32) == per_mv_K1).all() else np.float64
+    x_KL = d_KL.astype(kind)
+    if baseline_K1.any():
+        x_KL -= baseline_K1.astype(kind)
+    x_KL /= per_mv_K1.astype(kind)
+    return x_KL.astype(np.float32, copy=False)
 
 
 def _bits(fmt: int) -> int:

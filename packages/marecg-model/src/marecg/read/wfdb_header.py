@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ecg_ontology import header_comments, header_lines
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
@@ -33,8 +34,7 @@ _GAIN = re.compile(
 _INTEGER = re.compile(r"-?\d{1,9}")
 
 
-@dataclass(frozen=True)
-class Channel:
+class Channel(NamedTuple):
     """One signal line: where the samples are, and how integers become millivolts."""
 
     name: str
