@@ -20,9 +20,12 @@ from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.plan import locked
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.verify import damaged_records
+from marecg.ecg.rpeaks import detect, detect_best
 from marecg.errors import CorpusError, OutputError
 from marecg.read.array_layout import Layout
+from marecg.read.discovery import find
 
 SMALL = CorpusConfig(shard=2)
 Write = Callable[..., Path]
@@ -285,6 +288,21 @@ def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(
     before_the_end = beats[beats < 4700]
     np.testing.assert_allclose(found["best"], before_the_end, atol=4)
     np.testing.assert_allclose(found["I"], before_the_end[::2], atol=4)
+
+
+@pytest.mark.parametrize("lead", ["I", "best"])
+def test_records_of_a_block_have_the_beats_of_their_own_stored_samples_whatever_their_length(
+    lead: str, tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray]
+) -> None:
+    for number, seconds in enumerate((10, 6, 12, 6.5)):
+        write_record(tmp_path, f"E0000{number}", ecg(seconds, seed=number))
+    block = prepare_block(find([tmp_path]), CorpusConfig.model_validate({"rpeaks_lead": lead}))
+    assert [row["n_valid"] for row in block.rows] == [4700, 3000, 4700, 3250]
+    for row, d_CL in zip(block.rows, block.signals_nCL, strict=True):
+        x_CL = d_CL[:, : row["n_valid"]] / 1000
+        alone = detect(x_CL[0], 500) if lead == "I" else detect_best(x_CL, 500)
+        assert row["rpeaks"] == alone.tolist()
+        assert len(alone) >= 7
 
 
 def test_a_corpus_from_before_a_setting_is_one_with_its_default(source: Path, tmp_path: Path) -> None:

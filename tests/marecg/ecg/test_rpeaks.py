@@ -10,7 +10,7 @@ from tests.marecg.made_records import make_bigeminy
 from marecg.bench.rpeaks import annotated
 from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 from marecg.ecg.physiology import alternates
-from marecg.ecg.rpeaks import detect, detect_best, detect_each, find_raw
+from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw
 
 Ecg = Callable[..., np.ndarray]
 
@@ -112,6 +112,17 @@ def test_leads_looked_at_together_have_the_beats_that_each_has_alone() -> None:
     for lead, found in zip(leads, together, strict=True):
         np.testing.assert_array_equal(found, detect(lead, 500))
     assert detect_each(np.zeros((0, 4700)), 500) == []
+
+
+def test_records_looked_at_together_have_the_beats_that_each_has_alone(ecg: Ecg) -> None:
+    unread, only_chest = ecg(9.6), ecg(9.6)
+    unread[7, 30] = np.nan
+    only_chest[:6] = 3.3
+    records = np.stack([ecg(9.6, seed=1), unread, only_chest, make_bigeminy(0.0)[0][:, :4800]])
+    together = detect_best_each(records, 500)
+    assert [len(found) for found in together[:3]] == [12, 0, 12]
+    for x_CL, found in zip(records, together, strict=True):
+        np.testing.assert_array_equal(found, detect_best(x_CL, 500))
 
 
 def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends() -> None:

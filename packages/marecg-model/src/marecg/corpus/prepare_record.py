@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
-from marecg.ecg.rpeaks import detect_best, detect_each
+from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.errors import RecordError
 from marecg.read.record import Candidate, Record
@@ -101,17 +101,17 @@ def beats(
         n_valid: how many samples of each are no padding; those that have equally many are looked at together.
         config: in which leads, and how.
     """
-    if config.rpeaks_lead == "best":
-        return [
-            detect_best(d_CL[:, :length] / 1000, config.fs, config.rpeaks)
-            for d_CL, length in zip(signals_nCL, n_valid, strict=True)
-        ]
     found = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
         rows = [row for row, each in enumerate(n_valid) if each == length]
-        lead_i_nL = signals_nCL[rows, LEADS.index("I"), :length] / 1000
-        for row, peaks in zip(rows, detect_each(lead_i_nL, config.fs, config.rpeaks), strict=True):
-            found[row] = peaks
+        stored_nCL = signals_nCL[rows, :, :length]
+        peaks = (
+            detect_each(stored_nCL[:, LEADS.index("I")] / 1000, config.fs, config.rpeaks)
+            if config.rpeaks_lead == "I"
+            else detect_best_each(stored_nCL / 1000, config.fs, config.rpeaks)
+        )
+        for row, each in zip(rows, peaks, strict=True):
+            found[row] = each
     return found
 
 

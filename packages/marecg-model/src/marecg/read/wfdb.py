@@ -6,6 +6,7 @@ Shapes: K leads as found (in `config.LEADS` order), L samples at the record's ow
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,8 +87,9 @@ def _millivolts(d_KL: NDArray[np.signedinteger], channels: list[Channel]) -> NDA
     baseline_K1 = np.array([[channel.baseline] for channel in channels], np.float64)
     per_mv_K1 = np.array([[channel.per_mv] for channel in channels])
     exact = d_KL.dtype == np.int16 and np.abs(baseline_K1).max() < 1 << 23
-    kind = np.float32 if exact and (per_mv_K1.astype(np.float32) == per_mv_K1).all() else np.float64
-    x_KL = d_KL.astype(kind)
+    exact = exact and (per_mv_K1.astype(np.float32) == per_mv_K1).all()
+    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
+    x_KL: NDArray[Any] = d_KL.astype(kind)
     if baseline_K1.any():
         x_KL -= baseline_K1.astype(kind)
     x_KL /= per_mv_K1.astype(kind)
