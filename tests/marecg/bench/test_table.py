@@ -38,7 +38,7 @@ STATED = {
     "onnx-int8": "≥ 1",
     "start-ecgonto": "≤ 2.2",
     "start-marecg": "≤ 2.2",
-    "start-route": "≤ 2.2",
+    "start-route": "≤ 1.3",
     "import-train": "≤ 1.5",
     "first-step": "≤ 2",
     "prepare": "≥ 1.5",

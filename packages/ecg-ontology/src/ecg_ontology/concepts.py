@@ -4,15 +4,28 @@ A concept is a node of the graph G = (V, E) of the appendix "Cardiac Concept Gra
 a clinical family, a leaf for one finding inside it.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict
+import msgspec
 
 
-class Frozen(BaseModel):
-    """A value: immutable, hashable where its fields are, closed against misspelt fields."""
+class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A value: immutable, hashable where its fields are, closed against misspelt fields.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    What is read from a file is checked field by field; what code builds, mypy has checked. Of msgspec rather
+    than pydantic, whose import takes as long as all the rest of an answer.
+    """
+
+    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
+        """Return the same value but for the fields in `update`."""
+        return msgspec.structs.replace(self, **update)
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields as JSON knows them, enumerations as their values."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields
 
 
 class Tier(StrEnum):
@@ -74,7 +87,7 @@ _READINGS = {
 }
 
 
-class Name(Frozen):
+class Name(Frozen, frozen=True):
     """A text in a language, as a label or a synonym.
 
     Attributes:
@@ -91,7 +104,7 @@ class Name(Frozen):
     language: str = ""
 
 
-class Concept(Frozen):
+class Concept(Frozen, frozen=True):
     """One node of the graph.
 
     Attributes:
@@ -123,7 +136,7 @@ class Concept(Frozen):
     synonyms: tuple[Name, ...] = ()
 
 
-class Relation(Frozen):
+class Relation(Frozen, frozen=True):
     """One edge, by the indices of its ends. Symmetric kinds have ``source < target``.
 
     Example:
@@ -172,7 +185,7 @@ class Regime(StrEnum):
     unrouted = "unrouted"
 
 
-class Route(Frozen):
+class Route(Frozen, frozen=True):
     """π of one code.
 
     Attributes:
@@ -225,7 +238,7 @@ class Severity(StrEnum):
     """worth knowing"""
 
 
-class Finding(Frozen):
+class Finding(Frozen, frozen=True):
     """What a check found.
 
     Attributes:

@@ -8,7 +8,7 @@ from ecg_ontology.corpora import Corpus
 from ecg_ontology.ontology import Ontology
 
 
-class CodeUse(Frozen):
+class CodeUse(Frozen, frozen=True):
     """One code in a corpus: how many records carry it and what becomes of it."""
 
     code: str
@@ -18,7 +18,7 @@ class CodeUse(Frozen):
     leaves: tuple[str, ...]
 
 
-class RecordUse(Frozen):
+class RecordUse(Frozen, frozen=True):
     """What the records of a corpus carry.
 
     Attributes:
@@ -34,7 +34,7 @@ class RecordUse(Frozen):
     codes_per_record: dict[int, int]
 
 
-class Coverage(Frozen):
+class Coverage(Frozen, frozen=True):
     """The coverage of one corpus.
 
     Attributes:

@@ -10,7 +10,7 @@ _BAR = 30
 """Width of the longest bar, in characters."""
 
 
-class Mass(Frozen):
+class Mass(Frozen, frozen=True):
     """One node's part in the soft target."""
 
     index: int
@@ -20,7 +20,7 @@ class Mass(Frozen):
     mass: float
 
 
-class Explanation(Frozen):
+class Explanation(Frozen, frozen=True):
     """Everything that led from the codes of a record to its soft target.
 
     Attributes:

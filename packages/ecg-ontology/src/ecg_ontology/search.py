@@ -35,7 +35,7 @@ class _Fit(IntEnum):
     none = 3
 
 
-class Match(Frozen):
+class Match(Frozen, frozen=True):
     """A text that was found.
 
     Attributes:
@@ -56,7 +56,7 @@ class Match(Frozen):
     language: str = ""
 
 
-class Hit(Frozen):
+class Hit(Frozen, frozen=True):
     """A concept that was found, or a code that reaches none.
 
     Attributes:
