@@ -7,13 +7,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marecg.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns, wide_readout, wide_width
+from marecg.nn.modulation import modulation_spectrum
 from marecg.recipes import Config
 
 
 def parts(wide_BW: torch.Tensor, width: int) -> dict[str, torch.Tensor]:
-    return {name: wide_BW[:, columns] for name, columns in wide_columns(width).items()}
+    return {name: wide_BW[:, columns] for name, columns in wide_columns(of_width(width)).items()}
+
+
+def of_width(width: int, **changes: bool) -> ModelConfig:
+    return ModelConfig(width=width, heads=1, **changes)
 
 
 def test_by_hand() -> None:
@@ -39,7 +45,7 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> No
     h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
     real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
     found = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
-    assert found.shape == (2, wide_width(3))
+    assert found.shape == (2, wide_width(of_width(3)))
     seen = parts(found, 3)
     for record in range(2):
         patches = [t for t in range(5) if real_BT[record, t]] or list(range(5))
@@ -53,6 +59,24 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> No
             for lead in range(12):
                 over = sum(h_BTCD[record, t, lead, d].item() for t in patches) / len(patches)
                 assert seen["leads"][record, 3 * lead + d].item() == pytest.approx(over, abs=1e-5)
+
+
+def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro: Config) -> None:
+    with_it = micro.model.model_copy(update={"modulation": True})
+    plain, model = MarEcg(micro.model).eval(), MarEcg(with_it).eval()
+    model.load_state_dict(plain.state_dict())
+    generator = torch.Generator().manual_seed(0)
+    x_BCL, n_valid_B = torch.randn(2, 12, 3500, generator=generator), torch.tensor([3500, 2600])
+    absent_BC = torch.zeros(2, 12, dtype=torch.bool)
+    absent_BC[0, 1:] = True
+    with torch.no_grad():
+        without, found = (each(x_BCL, n_valid_B, absent_BC).wide_BW for each in (plain, model))
+    assert found.shape == (2, wide_width(with_it))
+    assert wide_columns(with_it)["modulation"] == slice(wide_width(micro.model), wide_width(with_it))
+    assert torch.equal(found[:, : wide_width(micro.model)], without)
+    x_BCL[0, 1:] = 0
+    expected_BM = modulation_spectrum(x_BCL, n_valid_B, 500)
+    torch.testing.assert_close(found[:, wide_width(micro.model) :], expected_BM)
 
 
 def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro: Config) -> None:

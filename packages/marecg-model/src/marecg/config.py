@@ -106,6 +106,7 @@ class ModelConfig(Settings):
         "beginnings from which a window is read; small and base, whose patches do not overlap, have 3",
         gt=0,
     )
+    modulation: bool = chosen(False, "the paper reads H alone; of small and base the wide readout has it too")
     queries: int = chosen(4, "Q, between MERL's 1 and MELP's 10–13", gt=0)
     eta: float = chosen(0.1, "η, the 'small fixed weight' of eq. rhythm-pool", ge=0)
     concepts: int | None = chosen(

@@ -114,6 +114,7 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
         tau=0.2,
         amplitude=True,
         phases=3,
+        modulation=True,
     )
     train = TrainConfig(
         max_epochs=7,
@@ -139,6 +140,7 @@ def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
         tau=0.2,
         amplitude=True,
         phases=3,
+        modulation=True,
     )
     train = TrainConfig(
         max_epochs=60,
@@ -160,7 +162,7 @@ def _as_it_is_used(
     The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
     lead's amplitude; whole blocks are masked; beats are sought in the lead where they stand out; rare leaves
     are drawn more often; what is exported is an average of the weights, and reads a window from three
-    beginnings. docs/pretrained.md says what was measured of them.
+    beginnings, and its modulation spectrum beside H. docs/pretrained.md says what was measured of them.
     """
     return full.derived(
         name=name,

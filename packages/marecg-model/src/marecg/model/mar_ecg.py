@@ -16,6 +16,7 @@ from marecg.model.readout import wide_readout
 from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
+from marecg.nn.modulation import modulation_spectrum
 from marecg.nn.pooling import RhythmPool, lead_mean
 from marecg.nn.revin import RevIN, Scale
 from marecg.nn.tokens import Tokens, full_patches, patchify
@@ -63,7 +64,8 @@ class MarEcg(Pretrained):
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
         rhythm_BD = self.pool(h_BTCD, real_BT)
         log_std_BC = scale.std_BC1[..., 0].log()
-        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC)
+        modulation_BM = self._modulation(x_BCL, n_valid_B, absent_BC) if self.config.modulation else None
+        wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
@@ -83,6 +85,11 @@ class MarEcg(Pretrained):
         if absent_BC is not None:
             hidden_BTC = hidden_BTC | absent_BC[:, None]
         return self.encoder(self.tokens(x_BTCP, hidden_BTC, scale)), real_BT, scale
+
+    def _modulation(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None) -> Tensor:
+        """The modulation spectrum of the leads that are given, [B, M]."""
+        given_BCL = x_BCL if absent_BC is None else x_BCL.masked_fill(absent_BC[..., None], 0.0)
+        return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
         """The logits of q over the N concepts (eq. gscl-pred), [B, N].

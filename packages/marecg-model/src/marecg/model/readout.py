@@ -1,39 +1,54 @@
 """The wide readout: what a linear probe can use of H beside h_rhythm.
 
-h_rhythm (eq. rhythm-pool) reads H through one attention, and RevIN has taken the leads' heights away before.
-The wide readout keeps both: simple statistics of H over time, for each lead too, and the scale that RevIN
-divided by.
+h_rhythm (eq. rhythm-pool) reads H through one attention, RevIN has taken the leads' heights away before, and
+how evenly beats follow one another is in no token. The wide readout keeps them: simple statistics of H over
+time, for each lead too, the scale that RevIN divided by, and with `ModelConfig.modulation` the modulation
+spectrum.
 
-Shapes: B batch, T patches, C leads, D width, W = (4 + C)·D + C.
+Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M.
 """
+
+from itertools import accumulate
 
 import torch
 from torch import Tensor
 
-from marecg.config import LEADS
+from marecg.config import LEADS, ModelConfig
+from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 
 
-def wide_width(width: int) -> int:
-    """W for an encoder of width D: 12,300 at the paper's 768."""
-    return (4 + len(LEADS)) * width + len(LEADS)
+def wide_width(config: ModelConfig) -> int:
+    """W of an encoder: 12,300 at the paper's width of 768."""
+    *_, last = wide_columns(config).values()
+    return int(last.stop)
 
 
-def wide_columns(width: int) -> dict[str, slice]:
-    """Where each part of the wide readout stands, for an encoder of width D."""
-    names = ("rhythm", "mean", "max", "std")
-    columns = {name: slice(place * width, (place + 1) * width) for place, name in enumerate(names)}
-    leads = slice(4 * width, (4 + len(LEADS)) * width)
-    return columns | {"leads": leads, "log_std": slice(leads.stop, wide_width(width))}
+def wide_columns(config: ModelConfig) -> dict[str, slice]:
+    """Where each part of an encoder's wide readout stands."""
+    widths = dict.fromkeys(("rhythm", "mean", "max", "std"), config.width)
+    widths |= {"leads": len(LEADS) * config.width, "log_std": len(LEADS)}
+    if config.modulation:
+        widths["modulation"] = BANDS
+    ends = list(accumulate(widths.values()))
+    return {name: slice(end - wide, end) for (name, wide), end in zip(widths.items(), ends, strict=True)}
 
 
 def wide_readout(
-    rhythm_BD: Tensor, h_BTCD: Tensor, log_std_BC: Tensor, real_BT: Tensor, absent_BC: Tensor | None = None
+    rhythm_BD: Tensor,
+    h_BTCD: Tensor,
+    log_std_BC: Tensor,
+    real_BT: Tensor,
+    absent_BC: Tensor | None = None,
+    modulation_BM: Tensor | None = None,
 ) -> Tensor:
-    """h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale: [B, W].
+    """The parts of `wide_columns` side by side, [B, W].
+
+    They are h_rhythm; mean, max and std of H̄ over time; each lead's mean of H; each lead's log scale; and
+    the modulation spectrum, if there is one.
 
     Args:
         rhythm_BD: h_rhythm.
@@ -42,6 +57,7 @@ def wide_readout(
         real_BT: False at patches of padding, which count for nothing.
         absent_BC: the leads that were not given: their log scale is the mean of the others', and their mean
             of H what the encoder makes of them by the others.
+        modulation_BM: the modulation spectrum.
     """
     real_BT1 = real_or_all(real_BT)[..., None]
     share_BT1 = real_BT1.to(h_BTCD.dtype)
@@ -56,4 +72,5 @@ def wide_readout(
         given_BC = (~absent_BC).to(log_std_BC.dtype)
         usual_B1 = (log_std_BC * given_BC).sum(1, keepdim=True) / given_BC.sum(1, keepdim=True).clamp(min=1)
         log_std_BC = torch.where(absent_BC, usual_B1, log_std_BC)
-    return torch.cat([rhythm_BD, mean_BD, max_BD, std_BD, lead_BCD.flatten(1), log_std_BC], 1)
+    parts = [rhythm_BD, mean_BD, max_BD, std_BD, lead_BCD.flatten(1), log_std_BC]
+    return torch.cat(parts if modulation_BM is None else [*parts, modulation_BM], 1)

@@ -34,8 +34,8 @@ class RevIN(nn.Module):
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor) -> tuple[Tensor, Scale]:
         """Normalise; padding (samples from n_valid on) stays zero and counts for nothing."""
-        real_B1L = _before(n_valid_B, x_BCL.shape[-1])
-        seen_B1L = _before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
+        real_B1L = before(n_valid_B, x_BCL.shape[-1])
+        seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)
         mean_BC1 = (x_BCL * seen_B1L).sum(-1, keepdim=True) / count_B11
         var_BC1 = ((x_BCL - mean_BC1).square() * seen_B1L).sum(-1, keepdim=True) / count_B11
@@ -47,5 +47,6 @@ class RevIN(nn.Module):
         return x_BCL * scale.std_BC1 + scale.mean_BC1
 
 
-def _before(n_B: Tensor, length: int) -> Tensor:
+def before(n_B: Tensor, length: int) -> Tensor:
+    """True for the first n samples of each record, bool [B, 1, L]."""
     return (torch.arange(length, device=n_B.device) < n_B[:, None])[:, None, :]

@@ -165,7 +165,7 @@ def encode(
         raise UsageError(f"batch_size is {batch_size!r}", remedy="Give a whole number from 1")
     model.eval()
     config, device = model.config, model.prototypes.device
-    rhythm = wide_columns(config.width)["rhythm"]
+    rhythm = wide_columns(config)["rhythm"]
     cut = (window for whole in recordings for window in looks(whole, config))
     parts: list[WindowFeatures] = []
     while batch := list(islice(cut, batch_size)):

@@ -83,7 +83,7 @@ def embed_files(
     """
     model = MarEcg.from_pretrained(run).to(best_device())
     done = Embedded()
-    with writing(out, model.config.width, patches=patches, readout=readout) as add:
+    with writing(out, model.config, patches=patches, readout=readout) as add:
         found = recordings(model, watch(Inputs(inputs, layout)), done)
         for row, embedded in enumerate(encode(model, found, batch_size)):
             add(done.ids[row], embedded)

@@ -204,7 +204,7 @@ def make_part(work: Work, model: MarEcg, number: int, named: Iterable[Named]) ->
     about = work.parts.about
     lengths = {"rhythm": model.config.width}
     if about["readout"] == "wide":
-        lengths["wide"] = wide_width(model.config.width)
+        lengths["wide"] = wide_width(model.config)
     constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
     done = Embedded()
     with (

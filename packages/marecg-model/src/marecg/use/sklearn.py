@@ -69,8 +69,8 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         self._records(X, reset=True)
         check_readout(self.readout)
-        width = self._encoder().config.width
-        self._n_features_out = wide_width(width) if self.readout == "wide" else width
+        config = self._encoder().config
+        self._n_features_out = wide_width(config) if self.readout == "wide" else config.width
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.config import ModelConfig
 from marecg.errors import UsageError
 from marecg.model.readout import wide_width
 from marecg.use.embed import Readout, WideEmbeddings
@@ -38,7 +39,7 @@ AddTold = Callable[[str, WideEmbeddings, Mapping[str, Any]], None]
 
 @contextmanager
 def writing(
-    out: str | Path, width: int, *, patches: bool = False, readout: Readout = "rhythm"
+    out: str | Path, config: ModelConfig, *, patches: bool = False, readout: Readout = "rhythm"
 ) -> Iterator[Add]:
     """Write embeddings to a file that appears whole when the block succeeds, or not at all.
 
@@ -55,7 +56,7 @@ def writing(
         what = out.suffix or "a file without ending"
         remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
         raise UsageError(f"can't write {what}", remedy=remedy)
-    lengths = {"rhythm": width} | ({"wide": wide_width(width)} if readout == "wide" else {})
+    lengths = {"rhythm": config.width} | ({"wide": wide_width(config)} if readout == "wide" else {})
     with replacing(out) as temporary, FORMATS[out.suffix](temporary, lengths, patches) as add:
         yield add
 

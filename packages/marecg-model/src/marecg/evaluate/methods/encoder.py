@@ -31,7 +31,7 @@ def encoder(model: MarEcg) -> Method:
 
     Where h_rhythm's pool is untrained, the mean of H is read too. All rows come from the same forward passes.
     """
-    columns = wide_columns(model.config.width)
+    columns = wide_columns(model.config)
     readouts = {ENCODER: columns["rhythm"], WIDE: slice(None)}
     if not model.pool.trained:
         readouts[MEAN_H] = columns["mean"]
@@ -41,7 +41,7 @@ def encoder(model: MarEcg) -> Method:
 def random_control(model: MarEcg, readout: Readout = "rhythm") -> Method:
     """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside."""
     blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
-    readouts = {RANDOM: wide_columns(model.config.width)["rhythm"]}
+    readouts = {RANDOM: wide_columns(model.config)["rhythm"]}
     return _frozen(RANDOM, blank, readouts | ({RANDOM_WIDE: slice(None)} if readout == "wide" else {}))
 
 
@@ -57,7 +57,7 @@ def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
     before = weights_sha256(model)
 
     def compute(signals: Signals) -> NDArray[np.floating]:
-        wide_BW = np.zeros((len(signals), wide_width(model.config.width)), np.float32)
+        wide_BW = np.zeros((len(signals), wide_width(model.config)), np.float32)
         lengths = np.array([x_CL.shape[1] for x_CL in signals])
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)

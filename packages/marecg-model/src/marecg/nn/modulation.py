@@ -1,0 +1,73 @@
+"""How a record's beats repeat: the modulation spectrum of its steepness.
+
+How fast and how evenly beats follow one another is spread over seconds, and means over tokens keep little of
+it. The power spectrum of an envelope that rises with each QRS keeps it whatever the phase: it peaks at the
+heart rate and its multiples, narrowly where beats are regular, and is flat in fibrillation. It has nothing to
+learn; the paper has none.
+
+Shapes: B batch, C leads, L samples, N frames of the envelope, F frequencies, M bands.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn.functional import conv1d, pad
+
+from marecg.nn.revin import before
+
+BANDS = 48
+"""M: so many triangles, each as much wider than the one before as it lies higher."""
+LOWEST, HIGHEST = 0.3, 12.0
+"""Hz: slower than any heart, and the twelfth multiple of one that beats 60 times a minute."""
+FRAMES = 50
+"""Envelope values per second."""
+SMOOTHED = 0.1
+"""Seconds of the Hann window that makes one bump of a QRS."""
+GRID = 0.1
+"""Hz between the frequencies that a band gathers: less than a window of seven seconds tells apart."""
+FLOOR = 0.01
+"""Added to the power, in variances of the envelope, before the logarithm: less than that is noise."""
+STILL = 1e-6
+"""mV per sample: an envelope that varies less counts as still."""
+
+
+def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
+    """Log power of the envelope, from which its height is taken away, in bands of its frequency: [B, M].
+
+    Args:
+        x_BCL: records in mV, zero in leads that are not given.
+        n_valid_B: where padding begins, which counts for nothing.
+        fs: Hz.
+    """
+    step, reach = max(1, round(fs / FRAMES)), round(fs * SMOOTHED / 2)
+    slope_BL = pad(x_BCL.float().diff(dim=-1).square().sum(1).clamp(min=STILL**2).sqrt(), (0, 1))
+    slope_B1L = slope_BL[:, None] * before(n_valid_B - 1, x_BCL.shape[-1])
+    bump_11L = torch.hann_window(2 * reach + 3, periodic=False, device=x_BCL.device)[None, None, 1:-1]
+    envelope_BN = conv1d(slope_B1L, bump_11L / bump_11L.sum(), stride=step, padding=reach)[:, 0]
+
+    frame_N = torch.arange(envelope_BN.shape[1], device=x_BCL.device)
+    count_B1 = ((n_valid_B + step - 1) // step).clamp(min=1, max=len(frame_N))[:, None]
+    real_BN = frame_N < count_B1
+    mean_B1 = (envelope_BN * real_BN).sum(1, keepdim=True) / count_B1
+    centred_BN = (envelope_BN - mean_B1) * real_BN
+    spread_B1 = (centred_BN.square().sum(1, keepdim=True) / count_B1).sqrt().clamp(min=STILL)
+    taper_BN = torch.sin(math.pi * (frame_N + 0.5) / count_B1).square()
+    wave_BN = centred_BN / spread_B1 * taper_BN
+
+    hz_F = torch.arange(GRID, HIGHEST + GRID, GRID, device=x_BCL.device)
+    angle_NF = 2 * math.pi * step / fs * frame_N[:, None] * hz_F
+    power_BF = ((wave_BN @ angle_NF.cos()).square() + (wave_BN @ angle_NF.sin()).square()) / count_B1
+    return (power_BF @ _bands(hz_F) + FLOOR).log()
+
+
+def _bands(hz_F: Tensor) -> Tensor:
+    """Triangles evenly spaced in log frequency, none narrower than the grid, each a weighted mean: [F, M]."""
+    edges = torch.logspace(math.log10(LOWEST), math.log10(HIGHEST), BANDS + 2, device=hz_F.device)
+    centre_M = edges[1:-1]
+    below_M = torch.minimum(edges[:-2], centre_M - GRID)
+    above_M = torch.maximum(edges[2:], centre_M + GRID)
+    rise_FM = (hz_F[:, None] - below_M) / (centre_M - below_M)
+    fall_FM = (above_M - hz_F[:, None]) / (above_M - centre_M)
+    weight_FM = torch.minimum(rise_FM, fall_FM).clamp(min=0)
+    return weight_FM / weight_FM.sum(0)
