@@ -18,7 +18,6 @@ def test_imports_run_one_way() -> None:
     ("statement", "unwanted"),
     [
         ("import ecg_ontology", {"torch", "rdflib", "networkx", "owlready2"}),
-        ("import ecg_ontology; ecg_ontology.load().route('164889003')", {"numpy", "pydantic", "rdflib"}),
         ("import marecg", {"torch", "lightning", "torch_geometric"}),
         ("from marecg import recipes; recipes.c3()", {"torch_geometric", "lightning", "sklearn"}),
         ("from marecg_cli.marecg import main; main(['--help'])", {"torch", "sklearn", "scipy", "marecg"}),

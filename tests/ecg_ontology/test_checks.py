@@ -10,7 +10,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import Finding, Severity, UsageError, reports
 from ecg_ontology.checks.every import CHAPTERS, RULES, findings
-from ecg_ontology.concepts import Kind, Regime
+from ecg_ontology.concepts import Regime
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
 from ecg_ontology.sources import read_source
 
@@ -38,7 +38,7 @@ CCG = "https://w3id.org/mar-ecg/cardiac#"
 
 
 def with_relation(draft: Draft, kind: str, subject: str, end: str) -> Draft:
-    relation = DraftRelation(kind=Kind(kind), subject=CCG + subject, object=CCG + end)
+    relation = DraftRelation(kind=kind, subject=CCG + subject, object=CCG + end)
     return draft.model_copy(update={"relations": (*draft.relations, relation)})
 
 

@@ -1,6 +1,5 @@
 """Sources: the same ontology through every form, and one clear line for each kind of broken file."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -149,8 +148,6 @@ def test_a_circle_of_subtypes_is_shown(copy):
         ("latin.ttl", b"\xff\xfe\xfa", "is not RDF"),
         ("bad.json", "{", "is no ontology bundle"),
         ("other.json", '{"header": {}}', "is no ontology bundle"),
-        ("misspelt.json", '{"headers": {}}', "is no ontology bundle: .*headers"),
-        ("type.json", '{"header": {"iri": 1}}', r"is no ontology bundle: .*header\.iri"),
         ("graph.docx", "x", "has no known ending"),
     ],
 )
@@ -247,7 +244,7 @@ def test_building_faulty_sources_is_refused_and_names_the_fault(copy, tmp_path):
 def test_a_bundle_without_concepts_cannot_be_loaded(onto, tmp_path):
     path = tmp_path / "empty.json"
     draft = onto.draft.model_copy(update={"concepts": (), "relations": (), "mappings": ()})
-    path.write_text(json.dumps(draft.model_dump()), encoding="utf-8")
+    path.write_text(draft.model_dump_json(), encoding="utf-8")
     assert read_bundle(path).concepts == ()
     with pytest.raises(SourceError, match="no concept at all"):
         ecg_ontology.load(path)

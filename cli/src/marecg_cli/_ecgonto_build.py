@@ -13,7 +13,7 @@ from marecg_cli._output import EXIT_FINDINGS, message, result
 
 
 class Edges(StrEnum):
-    """Kinds of edges that a control can do without: all but a leaf's edge to its family."""
+    """Kinds of edges that a control can do without; the ontology's own enumeration would load pydantic."""
 
     subtype_of = "subtypeOf"
     manifestation_of = "manifestationOf"

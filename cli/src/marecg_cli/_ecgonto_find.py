@@ -32,7 +32,7 @@ def search(
     onto = ecg_ontology.load(ontology, profile)
     hits = ecg_ontology.search_concepts(onto, " ".join(words))
     if form is Format.json:
-        result_json([hit.model_dump() for hit in hits])
+        result_json([hit.model_dump(mode="json") for hit in hits])
     for hit in hits if form is Format.text else ():
         result(_as_text(onto, hit, lang))
     note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)

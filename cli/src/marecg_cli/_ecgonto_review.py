@@ -39,7 +39,7 @@ def explain(
     if picture is not None:
         ecg_ontology.draw_graph(onto, picture, why)
     if form is Format.json:
-        result_json({**why.model_dump(), "rules_agree": why.rules_agree})
+        result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
     else:
         result(ecg_ontology.explanation_text(onto, why))
     exit_if_unknown(why.routes)
@@ -76,7 +76,7 @@ def coverage(
     records = ecg_ontology.corpus_of(table) if table else _read_corpus(corpus, sources or ())
     found = ecg_ontology.coverage_of(onto, records, rule)
     if form is Format.json:
-        result_json(found.model_dump())
+        result_json(found.model_dump(mode="json"))
         return
     over = f" ({' + '.join(found.sources)})" if found.sources else ""
     by_status = ", ".join(f"{n} {status}" for status, n in found.by_status.items() if n)
@@ -115,7 +115,7 @@ def diff(
     records = None if corpus is None else _read_corpus(corpus)
     found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
     if form is Format.json:
-        result_json(found.model_dump())
+        result_json(found.model_dump(mode="json"))
         return
     result(ecg_ontology.difference_text(found, threshold))
 

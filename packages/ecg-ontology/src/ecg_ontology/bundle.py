@@ -1,15 +1,12 @@
 """A draft as one JSON file with a hash of its content: the wheel carries one, a run folder keeps one."""
 
 import hashlib
-import json
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from pydantic import ValidationError
 
-from ecg_ontology.concepts import Frozen
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import replacing
@@ -18,6 +15,13 @@ _HASH = "bundle_sha256"
 _STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
 """Where a file states something is the file's; so is what a row calls its node."""
+_EXCLUDED: dict[str, Any] = {
+    "concepts": {"__all__": _NOT_CONTENT},
+    "relations": {"__all__": _NOT_CONTENT},
+    "mappings": {"__all__": _NOT_CONTENT},
+    "misstatements": {"__all__": _NOT_CONTENT},
+    "lock": {"place"},
+}
 
 
 def read_bundle(path: Path) -> Draft:
@@ -39,27 +43,23 @@ def parse_bundle(text: bytes, where: object) -> Draft:
         SourceError: it is no bundle, or was changed since it was written.
     """
     stated = _STATED.match(text)
-    content = b"{" + text[stated.end() :] if stated else text
     try:
-        draft = msgspec.json.decode(content, type=Draft)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
         raise SourceError(
-            f"is no ontology bundle: {error}",
+            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
             where=where,
             remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
         ) from error
-    if stated and not _is_of(content, draft, stated[1].decode()):
+    if stated and stated[1].decode() != bundle_sha256(draft):
         raise SourceError(
             f"was changed since it was written: its {_HASH} is not that of its content",
             where=where,
             remedy="Put back the file as it was, or change the sources and build it anew",
         )
     return draft
-
-
-def _is_of(content: bytes, draft: Draft, sha256: str) -> bool:
-    """Whether a hash is that of the content: as it was written, or set out anew by an editor."""
-    return hashlib.sha256(content.rstrip()).hexdigest() == sha256 or bundle_sha256(draft) == sha256
 
 
 def write_bundle(draft: Draft, path: Path) -> None:
@@ -84,27 +84,7 @@ def bundle_sha256(draft: Draft) -> str:
 
 
 def _content(draft: Draft) -> str:
-    return json.dumps(_stated(draft), indent=1, ensure_ascii=False)
-
-
-def _stated(value: object) -> object:
-    """What a bundle holds of a value: the fields that say more than their defaults."""
-    if isinstance(value, tuple):
-        return [_stated(each) for each in value]
-    if not isinstance(value, Frozen):
-        return value
-    fields = {name: (getattr(value, name), default) for name, default in _defaults(type(value)).items()}
-    return {name: _stated(field) for name, (field, default) in fields.items() if field != default}
-
-
-@cache
-def _defaults(kind: type[Frozen]) -> dict[str, Any]:
-    """The default of every field that is content, msgspec's NODEFAULT where there is none."""
-    return {
-        field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-        for field in msgspec.structs.fields(kind)
-        if field.name not in _NOT_CONTENT
-    }
+    return draft.model_dump_json(indent=1, exclude=_EXCLUDED, exclude_defaults=True)
 
 
 def _sha256(text: str) -> str:

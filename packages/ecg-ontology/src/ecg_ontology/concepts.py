@@ -4,28 +4,15 @@ A concept is a node of the graph G = (V, E) of the appendix "Cardiac Concept Gra
 a clinical family, a leaf for one finding inside it.
 """
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Self
 
-import msgspec
+from pydantic import BaseModel, ConfigDict
 
 
-class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value: immutable, hashable where its fields are, closed against misspelt fields.
+class Frozen(BaseModel):
+    """A value: immutable, hashable where its fields are, closed against misspelt fields."""
 
-    What is read from a file is checked field by field; what code builds, mypy has checked. Of msgspec rather
-    than pydantic, whose import takes as long as all the rest of an answer.
-    """
-
-    def model_copy(self, *, update: Mapping[str, Any]) -> Self:
-        """Return the same value but for the fields in `update`."""
-        return msgspec.structs.replace(self, **update)
-
-    def model_dump(self) -> dict[str, Any]:
-        """Return the fields as JSON knows them, enumerations as their values."""
-        fields: dict[str, Any] = msgspec.to_builtins(self)
-        return fields
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Tier(StrEnum):
@@ -87,7 +74,7 @@ _READINGS = {
 }
 
 
-class Name(Frozen, frozen=True):
+class Name(Frozen):
     """A text in a language, as a label or a synonym.
 
     Attributes:
@@ -104,7 +91,7 @@ class Name(Frozen, frozen=True):
     language: str = ""
 
 
-class Concept(Frozen, frozen=True):
+class Concept(Frozen):
     """One node of the graph.
 
     Attributes:
@@ -136,7 +123,7 @@ class Concept(Frozen, frozen=True):
     synonyms: tuple[Name, ...] = ()
 
 
-class Relation(Frozen, frozen=True):
+class Relation(Frozen):
     """One edge, by the indices of its ends. Symmetric kinds have ``source < target``.
 
     Example:
@@ -185,7 +172,7 @@ class Regime(StrEnum):
     unrouted = "unrouted"
 
 
-class Route(Frozen, frozen=True):
+class Route(Frozen):
     """π of one code.
 
     Attributes:
@@ -238,7 +225,7 @@ class Severity(StrEnum):
     """worth knowing"""
 
 
-class Finding(Frozen, frozen=True):
+class Finding(Frozen):
     """What a check found.
 
     Attributes:

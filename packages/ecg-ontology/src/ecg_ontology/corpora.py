@@ -21,7 +21,7 @@ _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
 """A statement in the column scp_codes, which holds them as Python writes a dictionary."""
 
 
-class Corpus(Frozen, frozen=True):
+class Corpus(Frozen):
     """What is known of a corpus' codes.
 
     Attributes:

@@ -8,7 +8,7 @@ from ecg_ontology.corpora import Corpus
 from ecg_ontology.ontology import Ontology
 
 
-class CodeUse(Frozen, frozen=True):
+class CodeUse(Frozen):
     """One code in a corpus: how many records carry it and what becomes of it."""
 
     code: str
@@ -18,7 +18,7 @@ class CodeUse(Frozen, frozen=True):
     leaves: tuple[str, ...]
 
 
-class RecordUse(Frozen, frozen=True):
+class RecordUse(Frozen):
     """What the records of a corpus carry.
 
     Attributes:
@@ -34,7 +34,7 @@ class RecordUse(Frozen, frozen=True):
     codes_per_record: dict[int, int]
 
 
-class Coverage(Frozen, frozen=True):
+class Coverage(Frozen):
     """The coverage of one corpus.
 
     Attributes:

@@ -16,7 +16,7 @@ TOLERANCE = 1e-12
 """Targets closer than this in total variation are the same: both are sums of the same exponentials."""
 
 
-class MovedPair(Frozen, frozen=True):
+class MovedPair(Frozen):
     """Two concepts whose distance changed."""
 
     a: str
@@ -26,7 +26,7 @@ class MovedPair(Frozen, frozen=True):
     leaves: bool
 
 
-class ChangedCode(Frozen, frozen=True):
+class ChangedCode(Frozen):
     """A code whose supervision changed, for a record that carries it alone.
 
     Attributes:
@@ -42,7 +42,7 @@ class ChangedCode(Frozen, frozen=True):
     total_variation: float
 
 
-class ChangedRecords(Frozen, frozen=True):
+class ChangedRecords(Frozen):
     """How many records of a corpus are supervised otherwise, and by how much in total variation."""
 
     records: int
@@ -52,7 +52,7 @@ class ChangedRecords(Frozen, frozen=True):
     max_total_variation: float
 
 
-class Difference(Frozen, frozen=True):
+class Difference(Frozen):
     """Everything that changed from one ontology to another.
 
     Attributes:

@@ -8,7 +8,7 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 from functools import cached_property
 from typing import Annotated
 
-import msgspec
+from pydantic import Field
 
 from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
 
@@ -16,7 +16,7 @@ BASE_TABLE = "base"
 """The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
 
 
-class Header(Frozen, frozen=True):
+class Header(Frozen):
     """What the ontology says about itself.
 
     Attributes:
@@ -43,7 +43,7 @@ class Header(Frozen, frozen=True):
     unreviewed: tuple[str, ...] = ()
 
 
-class DraftConcept(Frozen, frozen=True):
+class DraftConcept(Frozen):
     """A concept as stated; `None` and "" mean that the source does not say.
 
     Example:
@@ -65,7 +65,7 @@ class DraftConcept(Frozen, frozen=True):
     place: str = ""
 
 
-class Statement(Frozen, frozen=True):
+class Statement(Frozen):
     """A statement that a draft has no field for, kept as it is: three terms as N-Triples write them."""
 
     subject: str
@@ -73,7 +73,7 @@ class Statement(Frozen, frozen=True):
     object: str
 
 
-class Misstatement(Frozen, frozen=True):
+class Misstatement(Frozen):
     """What a source says of a subject and can't mean: two labels of one language, a truth value "yes"."""
 
     subject: str
@@ -81,7 +81,7 @@ class Misstatement(Frozen, frozen=True):
     place: str = ""
 
 
-class DraftRelation(Frozen, frozen=True):
+class DraftRelation(Frozen):
     """One statement ``subject kind object``; symmetric kinds are stated from both ends.
 
     Example:
@@ -96,7 +96,7 @@ class DraftRelation(Frozen, frozen=True):
     place: str = ""
 
 
-class RoutingRow(Frozen, frozen=True):
+class RoutingRow(Frozen):
     """One row of a routing table: one code and one node.
 
     Attributes:
@@ -147,7 +147,7 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 """What a line of the frozen enumeration looks like."""
 
 
-class Lock(Frozen, frozen=True):
+class Lock(Frozen):
     """The frozen enumeration.
 
     Attributes:
@@ -162,14 +162,14 @@ class Lock(Frozen, frozen=True):
 
     version: str
     sha256: str
-    lines: tuple[Annotated[str, msgspec.Meta(pattern=rf"^({LOCK_LINE})\Z")], ...]
+    lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
     yields: tuple[int, ...] = ()
     official: int = 0
     seal: str = ""
     place: str = ""
 
 
-class Erratum(Frozen, frozen=True):
+class Erratum(Frozen):
     """A place where the paper contradicts itself or its sources.
 
     Attributes:
@@ -194,7 +194,7 @@ class Erratum(Frozen, frozen=True):
     test: str
 
 
-class Draft(Frozen, frozen=True, dict=True):
+class Draft(Frozen):
     """Everything that the sources state.
 
     Attributes:
@@ -220,7 +220,7 @@ class Draft(Frozen, frozen=True, dict=True):
     concepts: tuple[DraftConcept, ...]
     relations: tuple[DraftRelation, ...]
     mappings: tuple[RoutingRow, ...] = ()
-    official: dict[str, str] = msgspec.field(default_factory=dict)
+    official: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()
     statements: tuple[Statement, ...] = ()

@@ -10,7 +10,7 @@ _BAR = 30
 """Width of the longest bar, in characters."""
 
 
-class Mass(Frozen, frozen=True):
+class Mass(Frozen):
     """One node's part in the soft target."""
 
     index: int
@@ -20,7 +20,7 @@ class Mass(Frozen, frozen=True):
     mass: float
 
 
-class Explanation(Frozen, frozen=True):
+class Explanation(Frozen):
     """Everything that led from the codes of a record to its soft target.
 
     Attributes:

@@ -28,7 +28,7 @@ def tsv(findings: Sequence[Finding]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, dialect="excel-tab", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(finding.model_dump() for finding in findings)
+    writer.writerows(finding.model_dump(mode="json") for finding in findings)
     return out.getvalue().rstrip("\n")
 
 

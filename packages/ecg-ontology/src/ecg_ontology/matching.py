@@ -15,7 +15,7 @@ LEAST = 0.4
 """Below this likeness two texts share no more than common words such as "atrial"."""
 
 
-class NewCode(Frozen, frozen=True):
+class NewCode(Frozen):
     """A code that has no row yet, and its label.
 
     Example:
@@ -29,7 +29,7 @@ class NewCode(Frozen, frozen=True):
     place: str = ""
 
 
-class Candidate(Frozen, frozen=True):
+class Candidate(Frozen):
     """A concept for a code.
 
     Attributes:

@@ -1,6 +1,6 @@
 """π and φ⁻¹: from diagnostic codes to nodes (appendix, "SNOMED-CT Code Mapping").
 
-Pure Python without arrays or graphs.
+Pure Python without arrays or graphs: most of what one answer costs is the import of pydantic.
 """
 
 import re

@@ -23,7 +23,7 @@ from ecg_ontology.sssom import (
 from ecg_ontology.turtle import concept_namespace
 
 
-class Decision(Frozen, frozen=True, kw_only=True):
+class Decision(Frozen):
     """What a reviewer decided on one mapping.
 
     Attributes:

@@ -35,7 +35,7 @@ class _Fit(IntEnum):
     none = 3
 
 
-class Match(Frozen, frozen=True):
+class Match(Frozen):
     """A text that was found.
 
     Attributes:
@@ -56,7 +56,7 @@ class Match(Frozen, frozen=True):
     language: str = ""
 
 
-class Hit(Frozen, frozen=True):
+class Hit(Frozen):
     """A concept that was found, or a code that reaches none.
 
     Attributes:
