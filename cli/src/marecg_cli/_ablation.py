@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import one_of
-from marecg_cli._given import PLACE
+from marecg_cli._given import PLACE, Folds
 from marecg_cli._output import Readout, message, result, result_json
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
@@ -86,14 +86,7 @@ def ablate(
         ),
     ] = None,
     draws: Annotated[int, typer.Option(help="The probe's draws of every share below 1.", min=1)] = 5,
-    folds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TRAIN,VAL,TEST",
-            help="Folds of the task's data, such as 1-5,6,7-8. [default: as published]",
-            show_default=False,
-        ),
-    ] = None,
+    folds: Folds = None,
     resamples: Annotated[int, typer.Option(help="Of the test records, for intervals.", min=1)] = 1000,
     readout: Annotated[
         Readout, typer.Option(help="What of the encoders is compared; wide shows h_rhythm's rows as well.")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import one_of
-from marecg_cli._given import Given, named_files
+from marecg_cli._given import Folds, Given, named_files
 from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import passing
 
@@ -95,14 +95,7 @@ def probe(
     splits: Annotated[
         Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
     ] = None,
-    folds: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TRAIN,VAL,TEST",
-            help="PTB-XL's folds that train, select and test, such as 1-5,6,7-8. [default: 1-8,9,10]",
-            show_default=False,
-        ),
-    ] = None,
+    folds: Folds = None,
     features: Annotated[
         list[str] | None,
         typer.Option(

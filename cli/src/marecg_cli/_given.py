@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
@@ -47,6 +49,16 @@ def place(text: str) -> Path | Address:
 
 PLACE: dict[str, Any] = {"parser": place, "metavar": "PATH"}
 """The settings of an option that takes either."""
+
+
+Folds = Annotated[  # of probe and ablate
+    str | None,
+    typer.Option(
+        metavar="TRAIN,VAL,TEST",
+        help="The data's folds that train, select and test, such as 1-5,6,7-8. [default: as published]",
+        show_default=False,
+    ),
+]
 
 
 def named_files(options: list[str]) -> dict[str, Path]:
