@@ -9,6 +9,9 @@ from torch.utils.checkpoint import checkpoint
 
 from marecg.nn.attention import Attention, Axis, FeedForward, init_linear
 
+AT_HAND = 1 << 20
+"""Bytes of a token tensor that a CPU keeps at hand together with what a block makes of it."""
+
 
 class Block(nn.Module):
     """Attend across the leads of a timestep, then along the time of a lead, then feed forward; pre-norm."""
@@ -45,9 +48,9 @@ class Encoder(nn.Module):
     def forward(self, z_BTCD: Tensor) -> Tensor:
         """Contextualise the tokens: H, with the shape of Z."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
-            # One record's activations are a size that a CPU and its allocator keep at hand; no gradient needs
-            # the others'.
-            return torch.cat([self._contextualised(z_1TCD) for z_1TCD in z_BTCD[:, None]])
+            # Records don't meet here, and no gradient needs the others' activations.
+            records = max(1, AT_HAND // z_BTCD[0].nbytes)
+            return torch.cat([self._contextualised(some_BTCD) for some_BTCD in torch.split(z_BTCD, records)])
         return self._contextualised(z_BTCD)
 
     def _contextualised(self, h_BTCD: Tensor) -> Tensor:
