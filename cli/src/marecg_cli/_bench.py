@@ -5,7 +5,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -95,14 +95,16 @@ def gpu(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="eager, compile, compile-autotune, checkpoint, compile+checkpoint or adamw-loop; may be "
-            "repeated. [default: all]",
+            help="eager, compile, compile-autotune, checkpoint, compile+checkpoint, adamw-loop, "
+            "attention-efficient, attention-cudnn or compile+attention-math; may be repeated. [default: all]",
             show_default=False,
             **one_of(_variants),
         ),
     ] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
-    out: Annotated[Path | None, typer.Option(help="Also write the JSON into a file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the JSON into a file, anew after each measurement.")
+    ] = None,
 ) -> None:
     """Measure how much of a GPU's matrix product a pretraining step reaches.
 
@@ -115,15 +117,16 @@ def gpu(
     from ecg_ontology import replacing
     from marecg.bench.gpu import RECIPES, VARIANTS, pretraining
 
+    def keep(told: dict[str, Any]) -> None:
+        if out is not None:
+            with replacing(out) as temporary:
+                temporary.write_text(json.dumps(told, indent=2), encoding="utf-8")
+
     say = result if format_ is Format.text else message
-    told = pretraining(
-        torch.device(device), recipe or RECIPES, variant or tuple(VARIANTS), batch_size, steps, say, tiny=tiny
-    )
+    chosen = (recipe or RECIPES, variant or tuple(VARIANTS))
+    told = pretraining(torch.device(device), *chosen, batch_size, steps, say, keep, tiny=tiny)
     if format_ is Format.json:
         result_json(told)
-    if out is not None:
-        with replacing(out) as temporary:
-            temporary.write_text(json.dumps(told, indent=2), encoding="utf-8")
 
 
 def rpeaks(

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from marecg.bench.gpu import Result
+from marecg.recipes import Config
 from marecg_cli.marecg import main
 
 
@@ -25,6 +27,28 @@ def test_it_trains_and_tells_speed_and_problems_as_json(tmp_path: Path) -> None:
     problems = {each["backend"]: each["problem"] for each in told["spatial"]}
     assert problems["MATH"] == ""
     assert "backend" in problems["CUDNN_ATTENTION"]
+
+
+def test_a_variant_that_fails_is_a_row_and_what_was_measured_survives_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried: list[str] = []
+
+    def fails(config: Config, name: str, *_: object) -> Result:
+        tried.append(name)
+        if len(tried) == 1:
+            raise TypeError("the compiler knows no such thing\nat line 1")
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return Result(config.name, name, of_product=0.6)
+
+    monkeypatch.setattr("marecg.bench.gpu._train", fails)
+    out = tmp_path / "gpu.json"
+    assert gpu_bench("--device", "cpu", "--tiny", "--out", str(out)) == 130
+    first, second = json.loads(out.read_text(encoding="utf-8"))["steps"]
+    assert (first["variant"], first["problem"]) == ("eager", "TypeError: the compiler knows no such thing")
+    assert (second["variant"], second["problem"], second["of_product"]) == ("compile", "", 0.6)
+    assert "the compiler knows no such thing" in capsys.readouterr().out
 
 
 def test_without_a_gpu_it_says_so_in_one_line(

@@ -18,7 +18,7 @@ STATED = {
     "flop-formula": "= 1",
     "head-flops": "≤ 0.02",
     "c2-step": "≤ 2.5",
-    "c3-step": "≤ 2.5",
+    "c3-step": "≤ 2.4",
     "small-step": "≥ 0.45",
     "checkpoint-lost": "≤ 0.01",
     "checkpoint-memory": "≤ 0.15",

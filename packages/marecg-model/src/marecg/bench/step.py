@@ -91,7 +91,7 @@ def _of(config: Config, records: int) -> Action:
 
 ROWS = (
     Row("c2-step", "C2 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c2")),
-    Row("c3-step", "C3 step", "C1 step", Reach("≤", 2.5), LIMIT, partial(beside_c1, "c3")),
+    Row("c3-step", "C3 step", "C1 step", Reach("≤", 2.4), LIMIT, partial(beside_c1, "c3")),
     Row(
         "small-step",
         "`small`, forward + backward, FLOP/s",
