@@ -24,11 +24,10 @@ class Recording(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of a recording, zero-padded to the context; `last` ends a recording of `length` samples."""
+    """A stretch of a recording, no longer than the context; `last` ends a recording of `length` samples."""
 
     x_CL: NDArray[np.float32]
     absent_C: NDArray[np.bool_]
-    n_valid: int
     start: int
     last: bool
     length: int
@@ -61,9 +60,9 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
             f"a record has shape {given_KL.shape}, and {len(places)} leads are named",
             remedy="Give [leads, samples]",
         )
-    if not np.isfinite(given_KL).all():
+    largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
+    if not np.isfinite(largest):  # NaN stays NaN
         raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
-    largest = np.abs(given_KL).max(initial=0)
     if largest > COMPUTABLE_MV:
         remedy = "Give millivolts; mend or leave out artefacts"
         raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
@@ -83,19 +82,11 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
 def windows(whole: Recording, config: ModelConfig) -> list[Window]:
     """Cut a recording into windows: as few as cover it, evenly spread, on the patch grid."""
     length, context = whole.x_CL.shape[1], config.context
-    padded_CL = np.pad(whole.x_CL, ((0, 0), (0, max(0, context - length))))
-    count = -(-padded_CL.shape[1] // context)
-    spread = np.linspace(0, padded_CL.shape[1] - context, count)
+    reach = max(length, context)
+    spread = np.linspace(0, reach - context, -(-reach // context))
     starts = sorted({int(start) // config.stride * config.stride for start in spread})
     return [
-        Window(
-            padded_CL[:, start : start + context],
-            whole.absent_C,
-            min(length, context),
-            start,
-            start == starts[-1],
-            length,
-        )
+        Window(whole.x_CL[:, start : start + context], whole.absent_C, start, start == starts[-1], length)
         for start in starts
     ]
 
@@ -119,22 +110,18 @@ def _shifted(whole: Recording, window: Window, by: int, config: ModelConfig) -> 
     if start + config.context > window.length >= window.start - by + config.context >= config.context:
         start = window.start - by
     x_CL = whole.x_CL[:, start : start + config.context]
-    n_valid = x_CL.shape[1]
-    if n_valid < config.patch:
-        return window
-    x_CL = np.pad(x_CL, ((0, 0), (0, config.context - n_valid)))
-    return window._replace(x_CL=x_CL, n_valid=n_valid, start=start)
+    return window._replace(x_CL=x_CL, start=start) if x_CL.shape[1] >= config.patch else window
 
 
 def stacked(
-    cut: Sequence[Window],
+    cut: Sequence[Window], config: ModelConfig
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
-    """B windows as the encoder takes them: x [B, C, L], n_valid [B], absent leads [B, C]."""
-    return (
-        np.stack([window.x_CL for window in cut]),
-        np.array([window.n_valid for window in cut], np.int64),
-        np.stack([window.absent_C for window in cut]),
-    )
+    """B windows as the encoder takes them, zero-padded: x [B, C, L], n_valid [B], absent leads [B, C]."""
+    x_BCL = np.zeros((len(cut), len(LEADS), config.context), np.float32)
+    n_valid = [window.x_CL.shape[1] for window in cut]
+    for x_CL, window, valid in zip(x_BCL, cut, n_valid, strict=True):
+        x_CL[:, :valid] = window.x_CL
+    return x_BCL, np.array(n_valid, np.int64), np.stack([window.absent_C for window in cut])
 
 
 def join(

@@ -170,7 +170,7 @@ def encode(
     parts: list[WindowFeatures] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
-            features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch)))
+            features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch, config)))
         wide_BW = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
         if not (np.isfinite(wide_BW).all() and np.isfinite(patch_BTD).all()):
@@ -228,13 +228,13 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         raise UsageError("signals hold no records", remedy="Give at least one")
     with np.errstate(over="ignore"):
         x_BKL = x.astype(np.float32, copy=False)
-    broken = np.flatnonzero(~np.isfinite(x_BKL).all(axis=(1, 2)))
+    largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
+    broken = np.flatnonzero(~np.isfinite(largest_B))  # NaN stays NaN
     if len(broken):
         raise UsageError(
             f"signals hold NaN or infinite values in {len(broken)} of {len(x)} records, first in {broken[0]}",
             remedy="Mend or leave out those records",
         )
-    largest_B = np.abs(x_BKL).max(axis=(1, 2), initial=0)
     if largest_B.max() > COMPUTABLE_MV:
         raise UsageError(
             f"signals reach {largest_B.max():.1g} mV, first in record {np.argmax(largest_B > COMPUTABLE_MV)}",

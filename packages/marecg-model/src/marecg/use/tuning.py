@@ -135,7 +135,7 @@ def tune(
             cut = [windows(fetch(int(rows_M[place])), model.config) for place in picked]
             chosen = [each[int(draw.integers(len(each)))] for each in cut]
             optimizer.zero_grad()
-            logits_BK = net(*(torch.from_numpy(part).to(device) for part in stacked(chosen)))
+            logits_BK = net(*(torch.from_numpy(part).to(device) for part in stacked(chosen, model.config)))
             loss(logits_BK, target_M[torch.from_numpy(picked)].to(device)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
@@ -161,7 +161,10 @@ def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int
     count_M = np.zeros(len(rows_M))
     for batch in _batched(cut, batch_size):
         found_BK = net(
-            *(torch.from_numpy(part).to(device) for part in stacked([window for _, window in batch]))
+            *(
+                torch.from_numpy(part).to(device)
+                for part in stacked([window for _, window in batch], net.model.config)
+            )
         )
         places = [place for place, _ in batch]
         np.add.at(total_MK, places, found_BK.double().cpu().numpy())
