@@ -14,7 +14,7 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
-from marecg_cli._progress import passing, progress
+from marecg_cli._progress import progress
 
 
 class Target(StrEnum):
@@ -68,8 +68,8 @@ def embed(
     jobs: Annotated[
         int | None,
         typer.Option(
-            help="Processes that make a folder's parts; they take the GPUs of this machine in turn. "
-            "[default: one per GPU]",
+            help="Processes; they take the GPUs of this machine in turn. "
+            "[default: one per GPU; without one, one per core for thousands of records and a small model]",
             min=1,
             show_default=False,
         ),
@@ -82,7 +82,7 @@ def embed(
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
     Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ. Into a
-    folder the same command goes on after an interruption, and --shard, --jobs and --cluster share the work.
+    folder the same command goes on after an interruption, and --shard and --cluster share the work.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
@@ -91,8 +91,11 @@ def embed(
 
     run, *inputs = _with_model(given)
     layout = array_layout(fs, leads, units, gain, key)
-    if _is_folder(out):
-        with progress("records") as tell:
+    if not _is_folder(out) and (part_records or shard or cluster):
+        problem = "--part-records, --shard and --cluster are for a folder of parts"
+        raise UsageError(problem, remedy="End --out in / to write one")
+    with progress("records") as tell:
+        if _is_folder(out):
             parts = embed_folder(
                 run,
                 inputs,
@@ -107,24 +110,22 @@ def embed(
                 cluster=cluster,
                 watch=lambda done, wanted: tell(done, wanted, ""),
             )
-        _tell_embedded(out, {"records": parts.records, **asdict(parts)}, format_)
-        return
-    if part_records or shard or jobs or cluster:
-        problem = "--part-records, --shard, --jobs and --cluster are for a folder of parts"
-        raise UsageError(problem, remedy="End --out in / to write one")
-    done = embed_files(
-        run,
-        inputs,
-        out,
-        layout=layout,
-        patches=patch,
-        readout=readout.value,
-        batch_size=batch_size,
-        watch=passing,
-    )
-    about = asdict(done)
-    del about["told"]
-    _tell_embedded(out, {"records": len(done.ids), **about}, format_)
+            about = {"records": parts.records, **asdict(parts)}
+        else:
+            done = embed_files(
+                run,
+                inputs,
+                out,
+                layout=layout,
+                patches=patch,
+                readout=readout.value,
+                batch_size=batch_size,
+                jobs=jobs,
+                watch=lambda done, wanted: tell(done, wanted, ""),
+            )
+            about = {"records": len(done.ids), **asdict(done)}
+            del about["told"]
+    _tell_embedded(out, about, format_)
 
 
 def predict(

@@ -34,6 +34,7 @@ STATED = {
     "probe-minirocket": "≤ 1.6",
     "embed-full": "≥ 0.95",
     "embed-small": "≥ 0.95",
+    "embed-two": "≥ 0.92",
     "onnx-fp32": "≥ 1",
     "onnx-int8": "≥ 1",
     "start-ecgonto": "≤ 2.2",

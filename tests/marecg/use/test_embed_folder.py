@@ -18,8 +18,9 @@ from marecg.model.pretrained import weights_sha256
 from marecg.recipes import Config
 from marecg.synth import write_corpus
 from marecg.use import embed_folder as module
+from marecg.use import processes
 from marecg.use.embed import embed
-from marecg.use.embed_folder import Shard, device_here, embed_folder
+from marecg.use.embed_folder import Shard, embed_folder
 from marecg.use.parts import MANIFEST
 
 RECORDS, PART = 10, 3
@@ -160,7 +161,7 @@ def test_another_model_and_another_folder_are_refused(place: Path, micro: Config
 def test_a_model_that_is_replaced_meanwhile_is_refused(place: Path, micro: Config, tmp_path: Path) -> None:
     MarEcg(micro.model).save_pretrained(tmp_path / "model")
     with pytest.raises(CheckpointError, match="has other weights than when the command began"):
-        module._loaded(str(tmp_path / "model"), "0" * 64)
+        processes._loaded(str(tmp_path / "model"), "0" * 64)
 
 
 def test_records_of_one_name_and_no_records_are_refused(place: Path, tmp_path: Path) -> None:
@@ -205,9 +206,9 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch)
     found = []
     for name in names:
         monkeypatch.setattr(
-            module.multiprocessing, "current_process", lambda name=name: type("P", (), {"name": name})
+            processes.multiprocessing, "current_process", lambda name=name: type("P", (), {"name": name})
         )
-        found.append(device_here().index)
+        found.append(processes.device_here().index)
     assert found == [0, 0, 1, 0, 1]
 
 

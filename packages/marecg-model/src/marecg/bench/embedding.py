@@ -4,43 +4,77 @@ Shapes: B records or windows, C leads, L samples.
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
 
+from marecg.bench.corpora import records, workspace
 from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.config import LEADS, ModelConfig
+from marecg.corpus.workers import workers
 from marecg.ecg.windows import looks, recording, stacked
 from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.use.embed import embed
+from marecg.use.embed_files import embed_files
 from marecg.use.export import INPUTS, export
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 """Windows [B, C, L] in mV, their valid samples [B], absent leads [B, C]."""
+RECORDS = 128
 DEPTH = 2
 """Blocks of the full encoder: what `embed` adds does not grow with them, so more would flatter it."""
 
 
-def beside_forward(recipe: str, settings: Sequence[str], records: int, effort: Effort) -> list[float]:
+def beside_forward(recipe: str, settings: Sequence[str], number: int, effort: Effort) -> list[float]:
     """Records per second of `embed` over those of the forward passes of the same windows."""
     config = override(by_name(recipe), settings).model
-    model, x_BCL = MarEcg(config).eval(), _signals(records, config)
+    model, x_BCL = MarEcg(config).eval(), _signals(number, config)
     batch = _windows(x_BCL, config)
 
     def forward() -> None:
         with torch.no_grad():
-            for part in zip(*(torch.split(each, records) for each in batch), strict=True):
+            for part in zip(*(torch.split(each, number) for each in batch), strict=True):
                 model(*part)
 
     return speedups(
-        lambda: embed(model, x_BCL, fs=config.fs, batch_size=records, readout="wide"), forward, effort
+        lambda: embed(model, x_BCL, fs=config.fs, batch_size=number, readout="wide"), forward, effort
     )
+
+
+def two_processes(effort: Effort) -> list[float]:
+    """Two processes of one `embed` of `small` beside two `embed`s at the same time, of half the records each.
+
+    Every process has one thread and is running already: imports are no matter of throughput.
+    """
+    half, numbers = effort.of(RECORDS), count()
+    halves = [records(half, seed=seed) for seed in (1, 2)]
+    model = workspace() / "small"
+    MarEcg(by_name("small").model).save_pretrained(model)
+
+    def out() -> Path:
+        return workspace() / f"embedded-{next(numbers)}.npz"
+
+    alone = ProcessPoolExecutor(2, get_context("spawn"), torch.set_num_threads, (1,))
+    with workers(2 * half, 2, None, threads=1), alone as two:
+        return speedups(
+            lambda: embed_files(model, halves, out(), readout="wide", jobs=2),
+            lambda: list(two.map(by_itself, [model] * 2, halves, [out(), out()])),
+            effort,
+        )
+
+
+def by_itself(model: Path, source: Path, out: Path) -> None:
+    """Embed a folder in one process."""
+    embed_files(model, [source], out, readout="wide", jobs=1)
 
 
 def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:
@@ -113,6 +147,14 @@ ROWS = (
         Reach("≥", 0.95),
         "1",
         partial(beside_forward, "small", [], 32),
+    ),
+    Row(
+        "embed-two",
+        "`embed` of `small`, two processes, records/s",
+        "two `embed`s of half the records each, at the same time",
+        Reach("≥", 0.92),
+        "1",
+        two_processes,
     ),
     Row(
         "onnx-fp32",

@@ -4,7 +4,6 @@ Shapes: C leads, L samples.
 """
 
 import warnings
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import count
 from multiprocessing import get_context
@@ -16,12 +15,10 @@ import wfdb
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
-import ecg_ontology
 from marecg.bench.corpora import long_record, prepared, records, workspace
 from marecg.bench.ratio import Effort, Reach, Row, costs, speedups
 from marecg.config import LEADS, CorpusConfig
-from marecg.corpus.plan import Plan, locked
-from marecg.corpus.prepare import complete, write_shards
+from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.workers import workers
 from marecg.read.discovery import find
@@ -62,27 +59,23 @@ def two_processes(effort: Effort) -> list[float]:
     Both have their processes running already: imports are no matter of throughput. Two threads of one core
     are never twice as fast as one of them, together or each for itself.
     """
-    half = effort.of(RECORDS)
-    halves, numbers = [records(half, seed=seed) for seed in (1, 2)], count()
+    half, numbers = effort.of(RECORDS), count()
+    halves = [records(half, seed=seed) for seed in (1, 2)]
 
     def out() -> Path:
         return workspace() / f"prepared-{next(numbers)}"
 
     with workers(2 * half, 2, None), ProcessPoolExecutor(2, get_context("spawn")) as two:
         return speedups(
-            lambda: written(halves, out()),
-            lambda: list(two.map(written, [[each] for each in halves], [out(), out()])),
+            lambda: prepare(halves, out(), jobs=2),
+            lambda: list(two.map(by_itself, halves, [out(), out()])),
             effort,
         )
 
 
-def written(sources: Sequence[Path], out: Path) -> None:
-    """Prepare a corpus on the processes that there are."""
-    plan = Plan.of(out, find(sources), CorpusConfig(), ecg_ontology.load())
-    with locked(out):
-        plan.begin()
-        write_shards(plan)
-        complete(plan)
+def by_itself(source: Path, out: Path) -> None:
+    """Prepare a folder in one process."""
+    prepare([source], out, jobs=1)
 
 
 def long_records(effort: Effort) -> list[float]:

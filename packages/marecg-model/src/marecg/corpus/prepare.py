@@ -113,25 +113,21 @@ def prepare(
             else:
                 try:
                     with workers(len(candidates), jobs, cluster):
-                        write_shards(plan, watch, in_place=cluster is None)
+                        _write_shards(plan, watch, in_place=cluster is None)
                 finally:
                     plan.tidy()
-                complete(plan, account)
+                _complete(plan, account)
             shutil.rmtree(plan.building, ignore_errors=True)
             return read_report(plan.out)
 
 
-def write_shards(plan: Plan, watch: RecordProgress | None = None, *, in_place: bool = True) -> None:
+def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -> None:
     """Write every shard that is still missing, on the processes of joblib's `parallel_config`.
 
     Args:
         plan: the corpus, begun.
         watch: as for `prepare`.
         in_place: whether those processes can write in its folder, or send signals back.
-
-    Raises:
-        CorpusError: a process was killed.
-        OutputError: the corpus can't be written.
     """
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
@@ -203,7 +199,7 @@ def _labelled(
     ]
 
 
-def complete(plan: Plan, codes: CodeAccount | None = None) -> None:
+def _complete(plan: Plan, codes: CodeAccount | None) -> None:
     """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
 
     Args:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from joblib import cpu_count, parallel_config
 from joblib.externals.loky import get_reusable_executor
@@ -17,34 +18,51 @@ from marecg.errors import CorpusError
 WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""
 
+_begun = ContextVar("begun", default=False)
+"""Whether a caller has begun processes already."""
+
 
 @contextmanager
-def workers(records: int, jobs: int, cluster: str | None) -> Iterator[None]:
-    """Let joblib's `Parallel` run on the processes wanted.
+def workers(records: int, jobs: int, cluster: str | None, threads: int | None = None) -> Iterator[None]:
+    """Let joblib's `Parallel` run on the processes wanted; on those that a caller has begun so, if one has.
 
     Args:
         records: how many there are to prepare.
         jobs: processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler, whose workers are used instead.
+        threads: how many each process may have; by default its share of the cores, or OMP_NUM_THREADS.
 
     Raises:
         CorpusError: no scheduler answers, or Dask is not installed.
     """
-    if cluster is None:
-        count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
-        with parallel_config("loky", n_jobs=count, initializer=begin, initargs=(os.getpid(),)):
-            try:
-                yield
-            finally:
-                # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
-                get_reusable_executor().shutdown(wait=True)
+    if cluster is not None:
+        with _cluster(cluster):
+            yield
         return
+    if _begun.get():
+        yield
+        return
+    count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
+    with parallel_config(
+        "loky", n_jobs=count, inner_max_num_threads=threads, initializer=begin, initargs=(os.getpid(),)
+    ):
+        _begun.set(count > 1)
+        try:
+            yield
+        finally:
+            _begun.set(False)
+            # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
+            get_reusable_executor().shutdown(wait=True)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[None]:
     try:
-        config = parallel_config("dask", n_jobs=-1, scheduler_host=cluster)
+        config = parallel_config("dask", n_jobs=-1, scheduler_host=address)
     except (ValueError, OSError) as error:
         problem = f"no Dask scheduler answers ({error})"
         remedy = "Start one with `dask scheduler`, and install `distributed` here"
-        raise CorpusError(problem, where=cluster, remedy=remedy) from error
+        raise CorpusError(problem, where=address, remedy=remedy) from error
     with config:
         try:
             yield

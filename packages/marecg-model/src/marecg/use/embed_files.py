@@ -1,8 +1,9 @@
 """What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,15 @@ from ecg_ontology import Ontology
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
-from marecg.read.record import Candidate
-from marecg.use.embed import BATCH, Readout, best_device, encode
-from marecg.use.inputs import Inputs
+from marecg.use.embed import BATCH, Readout, WideEmbeddings, best_device, encode
+from marecg.use.inputs import Inputs, Named
 from marecg.use.predict import concepts
+from marecg.use.processes import EmbedProgress, counted, device_here, elsewhere, processes
 from marecg.use.recordings import Embedded, none_read, prepared, recordings
 from marecg.use.vectors import writing
 
 logger = logging.getLogger(__name__)
+_NONE = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,6 @@ class Prediction:
     support: int | None = None
 
 
-Passing = Callable[[Iterable[tuple[str, Candidate]]], Iterable[tuple[str, Candidate]]]
-"""Hands the records on by name; a progress bar, say."""
-
-
 def embed_files(
     run: str | Path,
     inputs: Sequence[str | Path],
@@ -61,7 +59,8 @@ def embed_files(
     patches: bool = False,
     readout: Readout = "rhythm",
     batch_size: int = BATCH,
-    watch: Passing = iter,
+    jobs: int | None = None,
+    watch: EmbedProgress | None = None,
 ) -> Embedded:
     """Embed headers, folders, array files and prepared corpora into one `.npz` or `.parquet` file.
 
@@ -75,21 +74,58 @@ def embed_files(
         patches: write H̄ as well.
         readout: `wide` writes the wide readout as well.
         batch_size: windows per forward pass.
-        watch: sees each record go by.
+        jobs: how many processes, which take GPUs in turn; by default as `processes` says.
+        watch: called whenever some more records are done.
 
     Raises:
         UsageError: another ending, an array without a layout, or an unknown lead.
-        InputError: not one record can be read.
+        InputError: not one record can be read, or a worker process was killed.
+        CheckpointError: the model can't be loaded, gives values that aren't finite, or was replaced.
     """
-    model = MarEcg.from_pretrained(run).to(best_device())
+    model = MarEcg.from_pretrained(run).to(device_here())
     done = Embedded()
     with writing(out, model.config, patches=patches, readout=readout) as add:
-        found = recordings(model, watch(Inputs(inputs, layout)), done)
-        for row, embedded in enumerate(encode(model, found, batch_size)):
-            add(done.ids[row], embedded)
+        records = Inputs(inputs, layout)
+
+        def tell(more: int = 0) -> None:
+            if watch is not None:
+                watch(len(done.ids) + len(done.failed) + more, len(records))
+
+        at_once = max(BATCH, batch_size)  # batches end with them, so it does not matter who embeds them
+        starts = range(0, len(records), at_once)
+        tasks = ((records.part(first, first + at_once),) for first in starts)
+        count = min(processes(model, len(records), jobs), len(starts))
+        if count > 1:
+            make = partial(_for_another, batch_size, patches=patches, readout=readout)
+            made = elsewhere(make, str(run), model, tasks, count, None, out)
+        else:
+            made = (_embedded(batch_size, model, counted(named, tell)) for (named,) in tasks)
+        for part, rows in made:
+            for name, embedded in rows:
+                add(name, embedded)
+            done.add(part)
+            tell()
         if not done.ids:
             raise none_read(done.failed)
     return done
+
+
+def _embedded(
+    batch_size: int, model: MarEcg, named: Iterable[Named]
+) -> tuple[Embedded, Iterable[tuple[str, WideEmbeddings]]]:
+    """An account of records, which is whole when all have come, and their vectors by name."""
+    done = Embedded()
+    vectors = encode(model, recordings(model, named, done), batch_size)
+    return done, ((done.ids[row], embedded) for row, embedded in enumerate(vectors))
+
+
+def _for_another(
+    batch_size: int, model: MarEcg, named: Iterable[Named], *, patches: bool, readout: Readout
+) -> tuple[Embedded, Iterable[tuple[str, WideEmbeddings]]]:
+    """The same for another process, which is sent no more than it writes."""
+    done, rows = _embedded(batch_size, model, named)
+    unwanted = ({} if patches else {"patch": _NONE}) | ({} if readout == "wide" else {"wide": _NONE})
+    return done, [(name, embedded._replace(**unwanted)) for name, embedded in rows]
 
 
 def predict_file(

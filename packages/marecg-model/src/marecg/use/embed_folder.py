@@ -4,19 +4,13 @@ A part is the unit: it is embedded by one process, alone, in an order of its own
 there. So it does not matter who makes it, or how often the others were interrupted.
 """
 
-import multiprocessing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 
-import torch
-from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
-
 from marecg.corpus.index import keep_private
-from marecg.corpus.workers import workers
-from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_width
@@ -24,14 +18,13 @@ from marecg.read.array_layout import Layout
 from marecg.use.embed import BATCH, Readout, check_readout, encode
 from marecg.use.inputs import Inputs, Named
 from marecg.use.parts import Done, Parts
+from marecg.use.processes import EmbedProgress, counted, device_here, elsewhere, processes
 from marecg.use.recordings import Embedded, none_read, recordings
 from marecg.use.vectors import part
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
 FORMAT = 1
-EmbedProgress = Callable[[int, int], None]
-"""Told how many of the records wanted are done."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +54,8 @@ class Shard:
 
 @dataclass(frozen=True)
 class Work:
-    """What every part is made by; it is sent to other processes, and the model is not."""
+    """What every part is made by, besides the model; it is sent to other processes."""
 
-    run: str
     parts: Parts
     batch_size: int
 
@@ -98,7 +90,7 @@ def embed_folder(
         batch_size: windows per forward pass.
         part_records: records per file.
         shard: which of the parts are to be made; all of them if None.
-        jobs: processes; by default one per GPU of this machine, or this one alone. They take GPUs in turn.
+        jobs: how many processes, which take GPUs in turn; by default as `processes` says.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
             inputs and `out` under the same names.
         watch: called whenever some more records are done.
@@ -144,59 +136,20 @@ def embed_folder(
         if watch is not None:
             watch(total.records + len(total.failed) + more, wanted)
 
+    make = partial(make_part, Work(parts, batch_size))
     tasks = ((number, records.part(*parts.span(number))) for number in missing)
-    for done in _made(Work(str(run), parts, batch_size), model, tasks, len(missing), jobs, cluster, tell):
+    count = min(processes(model, len(records), jobs), max(len(missing), 1))
+    if cluster is None and count == 1:
+        made: Iterable[Done] = (make(model, number, counted(named, tell)) for number, named in tasks)
+    else:
+        made = elsewhere(make, str(run), model, tasks, count, cluster, parts.where)
+    for done in made:
         total.add(done)
         tell()
     parts.tidy()
     if total.failed and not total.records:
         raise none_read(total.failed)
     return total
-
-
-def _made(
-    work: Work,
-    model: MarEcg,
-    tasks: Iterable[tuple[int, list[Named]]],
-    count: int,
-    jobs: int | None,
-    cluster: str | None,
-    tell: Callable[[int], None],
-) -> Iterator[Done]:
-    """Make the parts, here or elsewhere, and say of each what became of it."""
-    processes = min(jobs or max(torch.cuda.device_count(), 1), max(count, 1))
-    if cluster is None and processes == 1:
-        for number, named in tasks:
-            yield make_part(work, model, number, _counted(named, tell))
-        return
-    with workers(count, processes, cluster):
-        try:
-            parallel = Parallel(return_as="generator", batch_size=1)
-            yield from parallel(delayed(_make_elsewhere)(work, *task) for task in tasks)
-        except TerminatedWorkerError as error:
-            problem = "a worker process was killed, perhaps for lack of memory"
-            remedy = "Run the same command again, with fewer --jobs"
-            raise InputError(problem, where=work.parts.where, remedy=remedy) from error
-
-
-def _counted(named: list[Named], tell: Callable[[int], None]) -> Iterator[Named]:
-    for done, each in enumerate(named):
-        tell(done)
-        yield each
-
-
-def _make_elsewhere(work: Work, number: int, named: list[Named]) -> Done:
-    return make_part(work, _loaded(work.run, str(work.parts.about["weights_sha256"])), number, named)
-
-
-@lru_cache(maxsize=1)
-def _loaded(run: str, weights: str) -> MarEcg:
-    """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
-    model = MarEcg.from_pretrained(run).to(device_here())
-    if weights_sha256(model) != weights:
-        problem = "has other weights than when the command began"
-        raise CheckpointError(problem, where=run, remedy="Put them back, or embed into another folder")
-    return model
 
 
 def make_part(work: Work, model: MarEcg, number: int, named: Iterable[Named]) -> Done:
@@ -218,12 +171,3 @@ def make_part(work: Work, model: MarEcg, number: int, named: Iterable[Named]) ->
         note(work.parts.metadata(account))
         keep_private(temporary)
     return account
-
-
-def device_here() -> torch.device:
-    """The GPU of this process: worker processes take those of the machine in turn."""
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    worker = multiprocessing.current_process().name.rpartition("-")[2]
-    number = int(worker) - 1 if worker.isdecimal() else 0
-    return torch.device("cuda", number % torch.cuda.device_count())

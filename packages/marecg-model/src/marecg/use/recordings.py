@@ -29,6 +29,12 @@ class Embedded:
     doubtful: dict[str, str] = field(default_factory=dict)
     told: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
+    def add(self, other: "Embedded") -> None:
+        """Count other records too, but for what is told of them."""
+        self.ids.extend(other.ids)
+        self.failed.update(other.failed)
+        self.doubtful.update(other.doubtful)
+
 
 def none_read(failed: Mapping[str, str]) -> InputError:
     """The error where every record failed, with the first one's reason."""

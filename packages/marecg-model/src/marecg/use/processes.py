@@ -1,0 +1,105 @@
+"""Who embeds: this process, some beside it that share its threads, or those of a Dask cluster."""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import torch
+from joblib import Parallel, delayed
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from marecg.corpus.workers import workers
+from marecg.errors import CheckpointError, InputError
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+
+WORTH_A_PROCESS = 1024
+"""Records: what `small` takes three times as long for as a process takes to begin."""
+SMALL = 10_000_000
+"""Parameters of a model whose products are too small for threads: two of them took 1.27 times the processor
+time of two processes with `small`, and 0.95 times with a block of the paper's width."""
+EmbedProgress = Callable[[int, int], None]
+"""Told how many of the records wanted are done."""
+T = TypeVar("T")
+Given = TypeVar("Given")
+
+
+def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
+    """How many embed so many records: `jobs`, or one per GPU.
+
+    Without a GPU a small model is best served by one for each of torch's threads, as far as there is work
+    for them, and a large one by one that has all threads.
+    """
+    if jobs is not None:
+        return jobs
+    if torch.cuda.is_available():
+        return torch.cuda.device_count()
+    if sum(weights.numel() for weights in model.parameters()) > SMALL:
+        return 1
+    return max(1, min(torch.get_num_threads(), records // WORTH_A_PROCESS))
+
+
+def elsewhere(
+    make: Callable[..., T],
+    run: str,
+    model: MarEcg,
+    tasks: Iterable[tuple[Any, ...]],
+    count: int,
+    cluster: str | None,
+    where: object,
+) -> Iterator[T]:
+    """What `make(model, *task)` gives of each task, in their order, by other processes.
+
+    Args:
+        make: a function of a module, or a `partial` of one.
+        run: what each of them loads, once.
+        model: what that must be.
+        tasks: what they are given, besides.
+        count: how many there are; this one's threads are shared out among them.
+        cluster: the address of a Dask scheduler whose workers are used instead.
+        where: the output, for errors.
+
+    Raises:
+        CheckpointError: the model was replaced.
+        InputError: a process was killed.
+    """
+    weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)
+    with workers(0, count, cluster, threads):
+        try:
+            parallel = Parallel(return_as="generator", batch_size=1)
+            yield from parallel(delayed(_with_model)(make, run, weights, task) for task in tasks)
+        except TerminatedWorkerError as error:
+            problem = "a worker process was killed, perhaps for lack of memory"
+            remedy = "Run the same command again, with fewer --jobs"
+            raise InputError(problem, where=str(where), remedy=remedy) from error
+
+
+def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
+    """Hand on what is given, and tell how much of it is done."""
+    for done, each in enumerate(given):
+        tell(done)
+        yield each
+
+
+def _with_model(make: Callable[..., T], run: str, weights: str, task: tuple[Any, ...]) -> T:
+    return make(_loaded(run, weights), *task)
+
+
+@lru_cache(maxsize=1)
+def _loaded(run: str, weights: str) -> MarEcg:
+    """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
+    model = MarEcg.from_pretrained(run).to(device_here())
+    if weights_sha256(model) != weights:
+        problem = "has other weights than when the command began"
+        raise CheckpointError(problem, where=run, remedy="Put them back, and run the command again")
+    return model
+
+
+def device_here() -> torch.device:
+    """The GPU of this process: worker processes take those of the machine in turn."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    worker = multiprocessing.current_process().name.rpartition("-")[2]
+    number = int(worker) - 1 if worker.isdecimal() else 0
+    return torch.device("cuda", number % torch.cuda.device_count())

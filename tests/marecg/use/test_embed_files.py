@@ -1,0 +1,80 @@
+"""Embedding into one file: who does it does not show."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from marecg.errors import CheckpointError
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config, by_name
+from marecg.synth import write_corpus
+from marecg.use import embed_files as module
+from marecg.use import processes as shared
+from marecg.use.embed_files import embed_files
+from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
+    """A model, and seven records; one has no signal, and one is longer than the others."""
+    folder = tmp_path_factory.mktemp("place")
+    torch.manual_seed(0)
+    MarEcg(micro.model).save_pretrained(folder / "model")
+    write_corpus(folder / "wfdb", 7, 0)
+    sorted((folder / "wfdb").rglob("*.mat"))[2].unlink()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _a_few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+
+
+def run(place: Path, out: Path, **options: Any) -> Any:
+    return embed_files(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("some.npz", {"patches": True, "readout": "wide"}), ("some.parquet", {})],
+)
+def test_two_processes_write_the_bytes_of_one(
+    place: Path, tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    seen: list[tuple[int, int]] = []
+    (tmp_path / "two").mkdir()
+    one = run(place, tmp_path / name, jobs=1, watch=lambda *told: seen.append(told), **options)
+    assert [*seen] == sorted(seen)
+    assert (seen[0], seen[-1]) == ((0, 7), (7, 7))
+    seen.clear()
+    two = run(place, tmp_path / "two" / name, jobs=2, watch=lambda *told: seen.append(told), **options)
+    assert seen == [(2, 7), (4, 7), (6, 7), (7, 7)]
+    assert (two.ids, two.failed, two.doubtful) == (one.ids, one.failed, one.doubtful)
+    assert (len(one.ids), len(one.failed)) == (6, 1)
+    assert (tmp_path / "two" / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path, tmp_path: Path) -> None:
+    model = MarEcg.from_pretrained(place / "model")
+    next(model.encoder.parameters()).data.fill_(1e38)
+    model.save_pretrained(tmp_path / "diverged")
+    with pytest.raises(CheckpointError, match="not finite"):
+        embed_files(tmp_path / "diverged", [place / "wfdb"], tmp_path / "out.npz", batch_size=2, jobs=2)
+    assert [path.name for path in tmp_path.iterdir()] == ["diverged"]
+
+
+def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared.torch, "get_num_threads", lambda: 4)
+    small = MarEcg(by_name("small").model)
+    wanted = [processes(small, count) for count in (1, 2 * WORTH_A_PROCESS, 100 * WORTH_A_PROCESS)]
+    assert wanted == [1, 2, 4]
+    assert processes(small, 1, jobs=3) == 3
+    small.register_parameter("more", torch.nn.Parameter(torch.zeros(SMALL)))
+    assert processes(small, 100 * WORTH_A_PROCESS) == 1
+    monkeypatch.setattr(shared.torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(shared.torch.cuda, "device_count", lambda: 2)
+    assert processes(small, 1) == 2
