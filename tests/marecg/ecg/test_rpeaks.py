@@ -134,11 +134,14 @@ def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends() -> No
 
 def plainly(lead: np.ndarray) -> np.ndarray:
     """What `detect` is to find at 500 Hz, answer by answer and beat by beat."""
-    clean, last = in_band(lead[None], 500)[0], len(lead) - 1
+    clean, last = in_band(lead[None], 500), len(lead) - 1
     slope = np.gradient(in_band_both_ways(lead[None], 500)[0])
     energy = uniform_filter1d(slope**2, 50)
     tops = set()
-    for answer in (*pan_tompkins(clean, 500), *(last - each for each in pan_tompkins(clean[::-1], 500))):
+    for answer in (
+        *pan_tompkins(clean, 500)[0],
+        *(last - each for each in pan_tompkins(clean[:, ::-1], 500)[0]),
+    ):
         here, there = -1, answer
         while here != there:
             here, first = there, max(there - 60, 0)

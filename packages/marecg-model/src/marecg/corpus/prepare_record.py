@@ -101,17 +101,14 @@ def beats(
         n_valid: how many samples of each are no padding; those that have equally many are looked at together.
         config: in which leads, and how.
     """
+    detector = detect_each if config.rpeaks_lead == "I" else detect_best_each
+    looked_at = signals_nCL[:, LEADS.index("I")] if config.rpeaks_lead == "I" else signals_nCL
     found = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
-        rows = [row for row, each in enumerate(n_valid) if each == length]
-        stored_nCL = signals_nCL[rows, :, :length]
-        peaks = (
-            detect_each(stored_nCL[:, LEADS.index("I")] / 1000, config.fs, config.rpeaks)
-            if config.rpeaks_lead == "I"
-            else detect_best_each(stored_nCL / 1000, config.fs, config.rpeaks)
-        )
-        for row, each in zip(rows, peaks, strict=True):
-            found[row] = each
+        rows = np.flatnonzero(np.array(n_valid) == length)
+        stored = looked_at[rows, ..., :length] / 1000
+        for row, peaks in zip(rows, detector(stored, config.fs, config.rpeaks), strict=True):
+            found[row] = peaks
     return found
 
 

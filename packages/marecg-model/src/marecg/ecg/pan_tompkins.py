@@ -29,14 +29,18 @@ THRESHOLD, MEMORY = 0.25, 0.125
 """How far the threshold stands from noise to signal, and how much of each level a new maximum makes."""
 
 
-def pan_tompkins(clean_L: NDArray[np.float64], fs: float) -> list[int]:
-    """The detector's answers on a lead that was brought `in_band`, ascending, some 20–50 samples late."""
-    squared_L = np.square(np.diff(clean_L))
-    average_L = _trailing_mean(squared_L, int(WINDOW * fs))
-    average_L[: int(DEAF * fs)] = 0
-    inner_L = average_L[1:-1]
-    tops = np.flatnonzero((average_L[:-2] < inner_L) & (inner_L > average_L[2:])) + 1
-    return _search(tops.tolist(), average_L[tops].tolist(), fs)
+def pan_tompkins(clean_NL: NDArray[np.float64], fs: float) -> list[list[int]]:
+    """The detector's answers on leads that were brought `in_band`, ascending, some 20–50 samples late."""
+    squared_NL = np.square(np.diff(clean_NL, axis=1))
+    average_NL = _trailing_mean(squared_NL, int(WINDOW * fs))
+    average_NL[:, : int(DEAF * fs)] = 0
+    inner_NL = average_NL[:, 1:-1]
+    is_top_NL = (average_NL[:, :-2] < inner_NL) & (inner_NL > average_NL[:, 2:])
+    tops = [np.flatnonzero(is_top_L) + 1 for is_top_L in is_top_NL]
+    return [
+        _search(tops_n.tolist(), average_L[tops_n].tolist(), fs)
+        for tops_n, average_L in zip(tops, average_NL, strict=True)
+    ]
 
 
 def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
@@ -44,11 +48,10 @@ def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
     apart, missed_apart = int(APART * fs), int(MISSED_APART * fs)
     found: list[int] = []
     signal = noise = 0.0
-    last, last_place = 0, -1
+    last, last_place, deaf_until, rest = 0, -1, apart, 1 - MEMORY
     for place, (top, height) in enumerate(zip(tops, heights, strict=True)):
-        threshold = noise + THRESHOLD * (signal - noise)
-        if not (height > threshold and top > last + apart):
-            noise = MEMORY * height + (1 - MEMORY) * noise
+        if top <= deaf_until or height <= (threshold := noise + THRESHOLD * (signal - noise)):
+            noise = MEMORY * height + rest * noise
             continue
         found.append(top)
         if len(found) > INTERVALS + 1:
@@ -62,8 +65,8 @@ def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
                 ]
                 if missed:
                     found.insert(-1, tops[max(missed, key=heights.__getitem__)])
-        last, last_place = top, place
-        signal = MEMORY * height + (1 - MEMORY) * signal
+        last, last_place, deaf_until = top, place, top + apart
+        signal = MEMORY * height + rest * signal
     return found
 
 
@@ -88,12 +91,12 @@ def in_band_both_ways(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float6
     return np.asarray(back_NL[:, ::-1][:, edge:-edge], np.float64)
 
 
-def _trailing_mean(x_L: NDArray[np.float64], window: int) -> NDArray[np.float64]:
+def _trailing_mean(x_NL: NDArray[np.float64], window: int) -> NDArray[np.float64]:
     """The mean of the last so many samples, of fewer at the beginning."""
-    mean_L = np.asarray(uniform_filter1d(x_L, window, origin=(window - 1) // 2), np.float64)
-    head = min(window - 1, len(x_L))
-    mean_L[:head] = np.cumsum(x_L[:head]) / np.arange(1, head + 1)
-    return mean_L
+    mean_NL = np.asarray(uniform_filter1d(x_NL, window, origin=(window - 1) // 2), np.float64)
+    head = min(window - 1, x_NL.shape[1])
+    mean_NL[:, :head] = np.cumsum(x_NL[:, :head], axis=1) / np.arange(1, head + 1)
+    return mean_NL
 
 
 @cache

@@ -64,9 +64,10 @@ def _climb(
     """From each start to the top of the complex that is strongest within `reach` of it, and of itself."""
     rows_K, there_K = _flat(starts)
     here_K = np.full_like(there_K, -1)
+    around_NLW = _around(energy_NL, reach, reach + 1)
     while (here_K != there_K).any():
         here_K = there_K
-        strongest_K = _around(energy_NL, rows_K, here_K, reach, reach + 1).argmax(1)
+        strongest_K = around_NLW[rows_K, here_K].argmax(1)
         there_K = np.clip(here_K - reach + strongest_K, 0, energy_NL.shape[1] - 1)
     return _by_lead(here_K, starts)
 
@@ -94,27 +95,22 @@ def _extrema(
     """Move each beat to the raw lead's largest departure from its surroundings' median."""
     half, around, length = round(HALF_QRS * fs), round(REFRACTORY * fs), x_NL.shape[1]
     rows_K, beats_K = _flat(beats)
-    ordered_KW = np.sort(_around(x_NL, rows_K, beats_K, around, around, np.nan), axis=1)  # NaN comes last
+    ordered_KW = np.sort(_around(x_NL, around, around, np.nan)[rows_K, beats_K], axis=1)  # NaN comes last
     known_K = np.minimum(beats_K + around, length) - np.maximum(beats_K - around, 0)
     middle_K2 = np.stack([(known_K - 1) // 2, known_K // 2], axis=1)
     level_K1 = np.take_along_axis(ordered_KW, middle_K2, axis=1).sum(1, keepdims=True) / 2
-    departure_KW = np.abs(_around(x_NL, rows_K, beats_K, half, half + 1) - level_K1)
+    departure_KW = np.abs(_around(x_NL, half, half + 1)[rows_K, beats_K] - level_K1)
     peaks_K = np.clip(beats_K - half + departure_KW.argmax(1), 0, length - 1)
     return [np.unique(peaks) for peaks in _by_lead(peaks_K, beats)]
 
 
 def _around(
-    x_NL: NDArray[np.float64],
-    rows_K: NDArray[np.int64],
-    places_K: NDArray[np.int64],
-    before: int,
-    behind: int,
-    beyond: float | None = None,
+    x_NL: NDArray[np.float64], before: int, behind: int, beyond: float | None = None
 ) -> NDArray[np.float64]:
-    """What surrounds some places, [K, before + behind]; `beyond` an end, or what is there if None."""
+    """What surrounds each sample, [N, L, before + behind]; `beyond` the ends, or the last one if None."""
     ends = ((0, 0), (before, behind))
     padded_NL = np.pad(x_NL, ends, "edge") if beyond is None else np.pad(x_NL, ends, constant_values=beyond)
-    return sliding_window_view(padded_NL, before + behind, axis=1)[rows_K, places_K]
+    return sliding_window_view(padded_NL, before + behind, axis=1)
 
 
 def _flat(places: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

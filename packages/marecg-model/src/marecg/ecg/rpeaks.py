@@ -117,7 +117,12 @@ def _rpeaks(
 ) -> list[NDArray[np.int64]]:
     """The detector's answers both ways, refined."""
     clean_NL = in_band(x_NL, fs) if method == "pantompkins1985" else _neurokit_clean(x_NL, fs, method)
-    answers = [_answers_both_ways(clean_L, fs, method) for clean_L in clean_NL]
+    forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
+    last = x_NL.shape[1] - 1
+    answers = [
+        np.array([*there, *(last - each for each in back)], np.int64)
+        for there, back in zip(forwards, backwards, strict=True)
+    ]
     return refined(answers, x_NL, energy_NL, fs)
 
 
@@ -139,15 +144,10 @@ def find_raw(
     return np.array(_neurokit_answers(clean_1L[0], fs, method), np.int64)
 
 
-def _answers_both_ways(clean_L: NDArray[np.float64], fs: float, method: str) -> NDArray[np.int64]:
-    forwards, backwards = _answers(clean_L, fs, method), _answers(clean_L[::-1], fs, method)
-    return np.array([*forwards, *(len(clean_L) - 1 - each for each in backwards)], np.int64)
-
-
-def _answers(clean_L: NDArray[np.float64], fs: float, method: str) -> list[int]:
+def _answers(clean_NL: NDArray[np.float64], fs: float, method: str) -> list[list[int]]:
     if method == "pantompkins1985":
-        return pan_tompkins(clean_L, fs)
-    return _neurokit_answers(clean_L, fs, method)
+        return pan_tompkins(clean_NL, fs)
+    return [_neurokit_answers(clean_L, fs, method) for clean_L in clean_NL]
 
 
 def _neurokit_clean(x_NL: NDArray[np.float64], fs: float, method: str) -> NDArray[np.float64]:

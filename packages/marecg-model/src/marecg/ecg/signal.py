@@ -104,7 +104,9 @@ def window(x_CL: NDArray[np.float32], length: int) -> tuple[NDArray[np.float32],
 def to_microvolts(x_CL: NDArray[np.float32]) -> NDArray[np.int16]:
     """Millivolts → whole microvolts, as shards hold them; beyond ±32.767 mV the value stays at that limit."""
     limit = np.iinfo(np.int16).max
-    return np.asarray(np.clip(np.rint(x_CL * 1000.0), -limit, limit), np.int16)
+    y_CL = x_CL * 1000.0
+    np.rint(y_CL, out=y_CL)
+    return np.clip(y_CL, -limit, limit, out=y_CL).astype(np.int16)
 
 
 HIGHEST_MV = 10.0
