@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus.prepare_record import Block, prepare_block
+from marecg.memory import keep_freed
 from marecg.read.record import Candidate
 
 HEAD = 128
@@ -76,6 +77,7 @@ def prepare_into(
 
     Their signals are in the shard then, and no longer in the block; without a shard they stay there.
     """
+    keep_freed()  # what one record needs and frees is what the next one needs
     block = prepare_block(candidates, config)
     if shard is None:
         return block
