@@ -9,8 +9,9 @@ import wfdb
 
 from marecg.config import LEADS
 from marecg.errors import RecordError
-from marecg.read.record import age_in_years, sex_letter
-from marecg.read.wfdb import read_record
+from marecg.read.record import age_in_years, inside, sex_letter
+from marecg.read.wfdb import _millivolts, read_record
+from marecg.read.wfdb_header import Channel
 
 Write = Callable[..., Path]
 Ecg = Callable[..., np.ndarray]
@@ -171,3 +172,32 @@ def test_ages_and_sexes_are_read_in_every_spelling() -> None:
     assert [sex_letter(text) for text in ("M", "Male", "female", "F", "", None, "Unknown")] == [
         "M", "M", "F", "F", None, None, None,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("gain", [1000.0, 200.0, 204.8, 1e-3, 3276700.0, 1 / 3])
+@pytest.mark.parametrize("baseline", [0, -7, 1 << 22, (1 << 24) + 1])
+def test_every_number_of_a_converter_becomes_the_float32_nearest_to_its_millivolts(
+    gain: float, baseline: int
+) -> None:
+    d_1L = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)[None]
+    channel = Channel("I", "a.mat", 16, 24, gain, baseline, None)
+    found = _millivolts(d_1L, [channel])
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, ((d_1L - np.float64(baseline)) / gain).astype(np.float32))
+
+
+def test_a_file_is_inside_a_folder_wherever_links_lead(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "a").mkdir(parents=True)
+    (root / "a" / "record.hea").touch()
+    (tmp_path / "outside.hea").touch()
+    (root / "out").symlink_to(tmp_path)
+    (root / "in").symlink_to(root / "a")
+    (tmp_path / "door").symlink_to(root)
+    for name in ("a/record.hea", "in/record.hea", "out/root/a/record.hea", "a/none.hea", "a/../a/record.hea"):
+        assert inside(root / name, root)
+        assert inside(tmp_path / "door" / name, root)
+        assert inside(root / name, tmp_path / "door")
+    for name in ("out/outside.hea", "../outside.hea", "a/../../outside.hea", "out", "../root2"):
+        assert not inside(root / name, root)
+    assert not inside(root / "a" / "nul\0.hea", root)
