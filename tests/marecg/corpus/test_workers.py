@@ -6,6 +6,10 @@ import subprocess
 import sys
 import time
 
+from joblib import Parallel, delayed
+
+from marecg.corpus.workers import workers
+
 PARENT = """
 import os, time
 from joblib import Parallel, delayed
@@ -38,3 +42,19 @@ def test_workers_end_when_the_process_they_work_for_is_killed() -> None:
     while any(map(alive, children)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(map(alive, children))
+
+
+def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay() -> None:
+    def slowly() -> int:
+        time.sleep(0.5)
+        return os.getpid()
+
+    def used() -> set[int]:
+        return set(Parallel()(delayed(slowly)() for _ in range(4)))
+
+    with workers(records=0, jobs=2, cluster=None):
+        mine = used()
+        with workers(records=0, jobs=2, cluster=None):
+            theirs = used()
+        assert mine == theirs == used()
+    assert not any(map(alive, mine))
