@@ -95,34 +95,27 @@ def embed(
         problem = "--part-records, --shard and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")
     with progress("records") as tell:
+        asked: dict[str, Any] = {
+            "layout": layout,
+            "patches": patch,
+            "readout": readout.value,
+            "batch_size": batch_size,
+            "jobs": jobs,
+            "watch": lambda done, wanted: tell(done, wanted, ""),
+        }
         if _is_folder(out):
             parts = embed_folder(
                 run,
                 inputs,
                 out,
-                layout=layout,
-                patches=patch,
-                readout=readout.value,
-                batch_size=batch_size,
                 part_records=part_records or PART,
                 shard=Shard.named(shard) if shard else None,
-                jobs=jobs,
                 cluster=cluster,
-                watch=lambda done, wanted: tell(done, wanted, ""),
+                **asked,
             )
             about = {"records": parts.records, **asdict(parts)}
         else:
-            done = embed_files(
-                run,
-                inputs,
-                out,
-                layout=layout,
-                patches=patch,
-                readout=readout.value,
-                batch_size=batch_size,
-                jobs=jobs,
-                watch=lambda done, wanted: tell(done, wanted, ""),
-            )
+            done = embed_files(run, inputs, out, **asked)
             about = {"records": len(done.ids), **asdict(done)}
             del about["told"]
     _tell_embedded(out, about, format_)

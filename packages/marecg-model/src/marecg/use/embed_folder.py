@@ -13,14 +13,13 @@ from marecg.corpus.index import keep_private
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.model.readout import wide_width
 from marecg.read.array_layout import Layout
 from marecg.use.embed import BATCH, Readout, check_readout, encode
 from marecg.use.inputs import Inputs, Named
 from marecg.use.parts import Done, Parts
 from marecg.use.processes import EmbedProgress, counted, device_here, elsewhere, processes
 from marecg.use.recordings import Embedded, none_read, recordings
-from marecg.use.vectors import part
+from marecg.use.vectors import lengths_of, part
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
@@ -155,9 +154,7 @@ def embed_folder(
 def make_part(work: Work, model: MarEcg, number: int, named: Iterable[Named]) -> Done:
     """Embed a part's records and write its file."""
     about = work.parts.about
-    lengths = {"rhythm": model.config.width}
-    if about["readout"] == "wide":
-        lengths["wide"] = wide_width(model.config)
+    lengths = lengths_of(model.config, about["readout"])
     constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
     done = Embedded()
     with (

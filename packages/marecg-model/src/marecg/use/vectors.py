@@ -37,6 +37,11 @@ AddTold = Callable[[str, WideEmbeddings, Mapping[str, Any]], None]
 """The same with what is told of it."""
 
 
+def lengths_of(config: ModelConfig, readout: Readout) -> dict[str, int]:
+    """The vectors of a record that are written, by the names of their columns, and how long each is."""
+    return {"rhythm": config.width} | ({"wide": wide_width(config)} if readout == "wide" else {})
+
+
 @contextmanager
 def writing(
     out: str | Path, config: ModelConfig, *, patches: bool = False, readout: Readout = "rhythm"
@@ -56,7 +61,7 @@ def writing(
         what = out.suffix or "a file without ending"
         remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
         raise UsageError(f"can't write {what}", remedy=remedy)
-    lengths = {"rhythm": config.width} | ({"wide": wide_width(config)} if readout == "wide" else {})
+    lengths = lengths_of(config, readout)
     with replacing(out) as temporary, FORMATS[out.suffix](temporary, lengths, patches) as add:
         yield add
 
