@@ -4,21 +4,18 @@ Shapes: B records or windows, C leads, L samples.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
-from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
 
-from marecg.bench.corpora import records, workspace
+from marecg.bench.corpora import workspace
 from marecg.bench.ratio import Effort, Reach, Row, speedups
+from marecg.bench.together import beside_two_apart
 from marecg.config import LEADS, ModelConfig
-from marecg.corpus.workers import workers
 from marecg.ecg.windows import looks, recording, stacked
 from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
@@ -51,30 +48,17 @@ def beside_forward(recipe: str, settings: Sequence[str], number: int, effort: Ef
 
 
 def two_processes(effort: Effort) -> list[float]:
-    """Two processes of one `embed` of `small` beside two `embed`s at the same time, of half the records each.
-
-    Every process has one thread and is running already: imports are no matter of throughput.
-    """
-    half, numbers = effort.of(RECORDS), count()
-    halves = [records(half, seed=seed) for seed in (1, 2)]
+    """Two processes of one `embed` of `small` beside two `embed`s, each process with one thread."""
     model = workspace() / "small"
     MarEcg(by_name("small").model).save_pretrained(model)
-
-    def out() -> Path:
-        return workspace() / f"embedded-{next(numbers)}.npz"
-
-    alone = ProcessPoolExecutor(2, get_context("spawn"), torch.set_num_threads, (1,))
-    with workers(2 * half, 2, None, threads=1), alone as two:
-        return speedups(
-            lambda: embed_files(model, halves, out(), readout="wide", jobs=2),
-            lambda: list(two.map(by_itself, [model] * 2, halves, [out(), out()])),
-            effort,
-        )
+    return beside_two_apart(partial(embedded, model), effort.of(RECORDS), effort, ending=".npz", threads=1)
 
 
-def by_itself(model: Path, source: Path, out: Path) -> None:
-    """Embed a folder in one process."""
-    embed_files(model, [source], out, readout="wide", jobs=1)
+def embedded(model: Path, sources: Sequence[Path], out: Path, jobs: int) -> None:
+    """Embed folders of records; alone, a process has one thread too."""
+    if jobs == 1:
+        torch.set_num_threads(1)
+    embed_files(model, sources, out, readout="wide", jobs=jobs)
 
 
 def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:

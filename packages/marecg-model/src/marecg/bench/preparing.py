@@ -5,9 +5,7 @@ Shapes: C leads, L samples.
 
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 
 import neurokit2 as nk
@@ -18,6 +16,7 @@ from scipy.signal import resample_poly
 
 from marecg.bench.corpora import long_record, prepared, records, workspace
 from marecg.bench.ratio import Effort, Reach, Row, costs, seconds, speedups
+from marecg.bench.together import beside_two_apart
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus.prepare import BLOCK, prepare
 from marecg.corpus.prepare_record import prepare_block
@@ -83,28 +82,13 @@ def plain_way(candidate: Candidate) -> NDArray[np.float32]:
 
 
 def two_processes(effort: Effort) -> list[float]:
-    """Two workers of one preparation beside two preparations at the same time, of half the records each.
-
-    Both have their processes running already: imports are no matter of throughput. Two threads of one core
-    are never twice as fast as one of them, together or each for itself.
-    """
-    half, numbers = effort.of(RECORDS), count()
-    halves = [records(half, seed=seed) for seed in (1, 2)]
-
-    def out() -> Path:
-        return workspace() / f"prepared-{next(numbers)}"
-
-    with workers(2 * half, 2, None), ProcessPoolExecutor(2, get_context("spawn")) as two:
-        return speedups(
-            lambda: prepare(halves, out(), jobs=2),
-            lambda: list(two.map(by_itself, halves, [out(), out()])),
-            effort,
-        )
+    """Two workers of one preparation beside two preparations."""
+    return beside_two_apart(prepared_by, effort.of(RECORDS), effort)
 
 
-def by_itself(source: Path, out: Path) -> None:
-    """Prepare a folder in one process."""
-    prepare([source], out, jobs=1)
+def prepared_by(sources: Sequence[Path], out: Path, jobs: int) -> None:
+    """Prepare folders of records."""
+    prepare(sources, out, jobs=jobs)
 
 
 def whole_corpus(effort: Effort) -> list[float]:
