@@ -51,11 +51,12 @@ class TextAlignment(nn.Module):
 
 
 def pool_beats(
-    h_BTD: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
+    h_BTD: Tensor, real_BT: Tensor, rpeaks_BK: Tensor, patch: int, stride: int, reach: int
 ) -> tuple[Tensor, Tensor]:
     """Mean of H̄ over the patches whose centre is within `reach` samples of each R-peak.
 
     Args:
+        real_BT: False at patches of padding, which belong to no beat.
         rpeaks_BK: sample indices, −1 where a record has fewer beats.
 
     Returns:
@@ -63,6 +64,6 @@ def pool_beats(
     """
     centres_T = torch.arange(h_BTD.shape[1], device=h_BTD.device) * stride + patch // 2
     near_BKT = (centres_T - rpeaks_BK[..., None]).abs() <= reach
-    near_BKT = near_BKT & (rpeaks_BK >= 0)[..., None]
+    near_BKT = near_BKT & (rpeaks_BK >= 0)[..., None] & real_BT[:, None]
     weight_BKT = near_BKT / near_BKT.sum(-1, keepdim=True).clamp(min=1)
     return weight_BKT.to(h_BTD.dtype) @ h_BTD, near_BKT.any(-1)

@@ -58,7 +58,7 @@ class Mpct(Objective):
         mpct, seen = self.settings, views.supervised
         known, concept_BK = seen.supervision, seen.concept_BK
         beats_BKD, real_BK = pool_beats(
-            seen.h_bar_BTD, known.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
+            seen.h_bar_BTD, seen.real_BT, known.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
         )
         to = self.text(beats_BKD, seen.rhythm_BD)
         active_BV = self.text.active_variants(known.y_BN)
