@@ -88,6 +88,23 @@ def test_without_an_objective_there_is_nothing_to_train_for() -> None:
     assert list(override(recipes.c2p(), ["ar=null"]).objectives) == ["jepa", "view", "mpct"]
 
 
+def test_where_beats_are_read_no_augmentation_moves_them() -> None:
+    moved = ["clean.supervised=true", "clean.augmentation=unconstrained"]
+    for recipe in (recipes.c3(), recipes.c2p()):
+        with pytest.raises(ConfigError, match="moves the beats that msps and mpct read"):
+            override(recipe, moved)
+        override(recipe, ["clean.supervised=true", "clean.augmentation=rhythm-safe"])
+    override(recipes.c1_gscl(), moved)
+
+
+def test_a_context_has_a_patch_that_the_decoder_may_read() -> None:
+    small = ["model.patch=50", "model.context=50", "data.window=200"]
+    with pytest.raises(ConfigError, match="no patch that ends before the first trailing one begins"):
+        override(recipes.c1_gscl(), [*small, "model.stride=25"])
+    assert override(recipes.c1_gscl(), [*small, "model.stride=50"]).model.context_patches == 1
+    assert override(recipes.c1_gscl(), [*small, "model.stride=25", "ar=null"]).window_patches == 7
+
+
 def test_beats_are_sought_in_lead_i_as_in_the_paper_and_in_the_best_lead_for_an_encoder_to_be_used() -> None:
     leads = {name: recipes.by_name(name).data.rpeaks_lead for name in ("c1", "c3", "tiny", "small", "base")}
     assert leads == {"c1": "I", "c3": "I", "tiny": "I", "small": "best", "base": "best"}

@@ -96,6 +96,16 @@ class Config(Settings):
                 f"a window of {self.data.window} samples has {self.window_patches} patches; the context has "
                 f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
             )
+        if self.ar and self.model.context_patches * self.model.stride < self.model.patch:
+            raise ValueError(
+                f"a context of {self.model.context} samples has no patch that ends before the first trailing "
+                "one begins, and the decoder of ar reads that"
+            )
+        if self.clean.supervised and self.clean.augmentation == "unconstrained" and (self.msps or self.mpct):
+            raise ValueError(
+                "clean.augmentation 'unconstrained' moves the beats that msps and mpct read there: make it "
+                "'rhythm-safe', or leave them out"
+            )
         return self
 
     @property
