@@ -66,3 +66,9 @@ def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name: s
         outcome = network.to("meta")(batch, torch.Generator(), lambda z_BK: z_BK, epoch=50)
         outcome.loss.backward()
     assert counter.get_total_flops() == pytest.approx(2 * config.step_flops(), rel=0.01)
+
+
+def test_a_step_of_c2_or_c3_costs_some_two_and_a_half_of_c1() -> None:
+    c1, c2, c3 = (by_name(name).step_flops() for name in ("c1", "c2", "c3"))
+    assert c2 == c3
+    assert c3 / c1 == pytest.approx(2.5, rel=0.1)

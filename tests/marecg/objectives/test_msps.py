@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -43,6 +44,32 @@ def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch() -> None:
     torch.testing.assert_close(
         patch_rhythm_losses(torch.zeros(2, 3, 7), target, all_real(2, 3))["mrr"], torch.tensor(1.0)
     )
+
+
+def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_share() -> None:
+    target = RhythmTarget(
+        alternates_B=torch.tensor([0.0, 1.0]),
+        rate_B=torch.tensor([0, 2]),
+        mean_rr_B=torch.tensor([0.6, 1.0]),
+        rr_cv_B=torch.tensor([0.1, 0.3]),
+        known_B=torch.tensor([True, True]),
+    )
+    right_BTR = torch.zeros(2, 4, 7)
+    right_BTR[0] = torch.tensor([-60.0, 60, 0, 0, 0, -1, -1])  # alternation, four rates, mean RR, RR-CV
+    right_BTR[1] = torch.tensor([60.0, 0, 0, 60, 0, 1, 1])
+    found = patch_rhythm_losses(right_BTR, target, all_real(2, 4))
+    torch.testing.assert_close(torch.stack([*found.values()]), torch.zeros(4), atol=1e-9, rtol=0)
+    for name, (place, off, cost) in {
+        "alt": (0, 120, 60),
+        "rate": (2, 180, 120),
+        "mrr": (5, 4, 16),
+        "cv": (6, 4, 16),
+    }.items():
+        wrong_BTR = right_BTR.clone()
+        wrong_BTR[0, 2, place] += off
+        found = patch_rhythm_losses(wrong_BTR, target, all_real(2, 4))
+        wanted = {other: cost / 8 if other == name else 0 for other in found}  # one patch of eight
+        assert {other: loss.item() for other, loss in found.items()} == pytest.approx(wanted, abs=1e-4)
 
 
 def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:

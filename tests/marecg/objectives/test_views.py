@@ -104,3 +104,18 @@ def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config: Config, ba
     assert torch.equal(
         asked[~whole_BC[:, None].expand_as(asked)], without[~whole_BC[:, None].expand_as(asked)]
     )
+
+
+def test_latent_dropout_zeroes_its_share_of_h_in_both_views_and_none_of_the_target(
+    config: Config, batch: Batch
+) -> None:
+    without, dropped = (
+        views(config, batch, CleanConfig(), RegulariserConfig(p_lead=0.0, p_drop=rate)) for rate in (0, 0.1)
+    )
+    for of in (lambda seen: seen.masked, lambda seen: seen.clean()):
+        whole, thinned = of(without).h_BTCD, of(dropped).h_BTCD
+        kept = thinned != 0
+        assert 0.08 < 1 - kept.float().mean() < 0.12
+        torch.testing.assert_close(thinned[kept], whole[kept] / 0.9)
+    model = dropped.model
+    torch.testing.assert_close(dropped.slow(model.tokens, model.encoder), without.clean().h_BTCD)

@@ -109,6 +109,43 @@ def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
     assert net.model.encoder.norm.weight.grad is not None
 
 
+def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch: Batch) -> None:
+    net = network(small("tiny-c2p"))
+    slow = net.objectives["jepa"]
+    assert isinstance(slow, Jepa)
+    before = [parameter.clone() for parameter in slow.ema.parameters()]
+    with torch.no_grad():
+        for parameter in net.model.parameters():
+            parameter.add_(1.0)
+    net.after_step(0, 100)
+    moved = [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
+    assert moved == pytest.approx([1 - 0.996] * len(moved), abs=1e-5)
+
+
+def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch: Batch) -> None:
+    net = network(small("tiny-c3"))
+    y_BN, target_BN = batch.supervision.y_BN.clone(), batch.supervision.target_BN.clone()
+    y_BN[0], target_BN[0] = False, 0
+    bare = batch._replace(supervision=batch.supervision._replace(y_BN=y_BN, target_BN=target_BN))
+    before, after = run(net, batch).named, run(net, bare).named
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed == {"gscl", "ica", "bca", "opa"}
+
+
+def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_heads() -> None:
+    names = ("tiny-c1", "tiny-c2p", "tiny-c2", "tiny-c3")
+    first, *others = [network(small(name)).export().state_dict() for name in names]
+    shapes = {name: tuple(value.shape) for name, value in first.items()}
+    assert all({name: tuple(value.shape) for name, value in other.items()} == shapes for other in others)
+    assert {name.partition(".")[0] for name in shapes} == {
+        "tokens",
+        "encoder",
+        "pool",
+        "to_concepts",
+        "prototypes",
+    }
+
+
 def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(
     batch: Batch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,13 @@ import pytest
 import torch
 from torch import nn
 
+import ecg_ontology
 from marecg.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
+from marecg.overrides import override
+from marecg.recipes import Config, by_name
+from marecg.train.lightning_module import Pretraining
+from marecg.train.network import Network
 from marecg.train.run import _total_steps
 from marecg.train.schedule import lr_factor, parameter_groups
 
@@ -48,3 +52,29 @@ def test_a_last_share_of_an_epoch_is_a_step_too() -> None:
     config = Config(train=TrainConfig(max_epochs=10, batch_size=8, accumulate=4))
     assert _total_steps(config, records=33, world=1) == 11
     assert _total_steps(config, records=33, world=2) == 6
+
+
+def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate() -> None:
+    config = override(
+        by_name("tiny-c3"), ["model.width=16", "model.heads=2", "train.lr=1e-4", "train.final_lr=1e-6"]
+    )
+    network = Network(config, ecg_ontology.load())
+    configured = Pretraining(config, network, total_steps=20).configure_optimizers()
+    optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]["scheduler"]
+    assert type(optimizer) is torch.optim.AdamW
+    group_of = {id(p): place for place, group in enumerate(optimizer.param_groups) for p in group["params"]}
+    groups = {
+        name: {group_of[id(p)] for p in module.parameters() if p.requires_grad}
+        for name, module in {"model": network.model, **network.objectives}.items()
+    }
+    assert len(set().union(*groups.values())) == sum(map(len, groups.values()))
+    rates = []
+    for _ in range(20):
+        (rate,) = {group["lr"] for group in optimizer.param_groups}
+        rates.append(rate)
+        optimizer.step()
+        schedule.step()
+    assert max(rates) == pytest.approx(1e-4)
+    assert rates[-1] == pytest.approx(1e-6)
+    assert {group["betas"] for group in optimizer.param_groups} == {(0.9, 0.999)}
+    assert {group["weight_decay"] for group in optimizer.param_groups} == {0.0, 0.05}
