@@ -1,5 +1,6 @@
 """A full disk, a folder in the way, Ctrl-C: one line, nothing half-written, and the same command goes on."""
 
+import errno
 import resource
 import signal
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from marecg.corpus import prepare as module
+from marecg.corpus.export import WRITERS
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
@@ -129,3 +131,94 @@ def test_a_full_disk_behind_a_redirection_is_no_traceback(
     captured = capsys.readouterr()
     said = "error: the output cannot be written (No space left on device)\n" if stream == "stdout" else ""
     assert captured.out + captured.err == said
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+) -> None:
+    def half(_: Any, path: Path) -> None:
+        path.write_bytes(b"half")
+        signal.raise_signal(ending)
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    before = signal.signal(ending, signal.SIG_DFL)
+    try:
+        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
+        assert signal.getsignal(ending) is signal.SIG_DFL
+    finally:
+        signal.signal(ending, before)
+    assert (code, line) == (128 + ending, f"stopped by {ending.name}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hung_up(_: Any, path: Path) -> None:
+        path.write_bytes(b"whole")
+        signal.raise_signal(signal.SIGHUP)
+
+    monkeypatch.setitem(WRITERS, ".h5", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "export", str(corpus), "--out", str(tmp_path / "out.h5")])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert ended.value.code == 0
+    assert (tmp_path / "out.h5").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:121] DefaultCPUAllocator: can't allocate memory"),
+        type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory."),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+    ],
+)
+def test_too_little_memory_is_no_traceback(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    def refused(*_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("marecg.corpus.statistics.statistics", refused)
+    code, line = end(capsys, "stats", corpus)
+    assert (code, line.partition(".")[0]) == (3, "error: there is not enough memory")
+
+
+def test_a_name_too_long_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    name = "a" * 300
+    code, line = end(capsys, "embed", name, name, "--out", tmp_path / "e.npz")
+    assert code == 3
+    assert line.startswith(f"error: {name}: File name too long")
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [("latin-1", r"\u2264"), ("utf-8", "≤")])
+def test_what_a_terminal_has_no_letters_for_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str, shown: str
+) -> None:
+    with (tmp_path / "out.txt").open("w", encoding=encoding, errors="strict") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        with pytest.raises(SystemExit) as ended:
+            main(["bench", "--list"])
+        monkeypatch.undo()
+    assert not ended.value.code
+    assert shown in (tmp_path / "out.txt").read_text(encoding=encoding)
+
+
+def test_no_processes_are_refused(records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, line = end(capsys, "prepare", records, "--out", tmp_path / "corpus", "--jobs", 0)
+    assert code == 2
+    assert line.startswith("error: --jobs: 0 processes do nothing. Give at least 1")

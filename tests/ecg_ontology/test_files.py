@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ecg_ontology import replacing
+from ecg_ontology import OutputError, replacing
 
 
 def test_what_is_written_is_on_the_disk_before_it_gets_its_name(
@@ -33,3 +33,26 @@ def test_what_is_written_is_on_the_disk_before_it_gets_its_name(
         temporary.mkdir()
         (temporary / "inner.txt").write_text("hello")
     assert asked == ["inner.txt", temporary.name, "rename", tmp_path.name]
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    """As root even /dev/null would be."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "stdout.csv").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, redirected or not
+    for name in ("pipe.csv", "stdout.csv"):
+        with pytest.raises(OutputError, match="is a device or a pipe"), replacing(tmp_path / name):
+            pytest.fail("nothing is begun")
+    assert (tmp_path / "pipe.csv").is_fifo()
+    assert (tmp_path / "stdout.csv").is_symlink()
+
+
+@pytest.mark.parametrize("name", [".", "", "/"])
+def test_a_place_without_a_name_is_refused(name: str) -> None:
+    with pytest.raises(OutputError, match="is no name"), replacing(name):
+        pytest.fail("nothing is begun")
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    with replacing(tmp_path / f"{'a' * 251}.csv") as temporary:
+        temporary.write_text("hello")
+    assert [len(path.name) for path in tmp_path.iterdir()] == [255]

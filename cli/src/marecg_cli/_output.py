@@ -1,19 +1,23 @@
 """What both command lines share: results on stdout, messages on stderr, and the exit codes.
 
 0 fine · 1 findings or an unknown code · 2 wrong usage · 3 input that can't be read or output that
-can't be written · 130 interrupted · 143 stopped by a scheduler, to go on later.
+can't be written · 129 its terminal was closed · 130 interrupted · 143 stopped by a scheduler.
 
 A message is a log record, as the warnings of the packages are, so -q and -v rule both.
 """
 
+import errno
 import json
 import logging
 import os
 import re
 import signal
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -60,7 +64,8 @@ def result(text: str) -> None:
 
 def result_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
 
 
 def message(text: str) -> None:
@@ -109,8 +114,14 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
         if not any(isinstance(handler, _OnStderr) for handler in log.handlers):
             log.addHandler(_OnStderr())
     be_as_loud_as(0)
+    if isinstance(sys.stdout, TextIOWrapper):  # what a terminal's encoding, or UTF-8, has no letters for
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(args=argv, standalone_mode=True)
+        with _tidying_up():
+            app(args=argv, standalone_mode=True)
+    except _Stopped as end:
+        problem(f"stopped by {signal.Signals(end.args[0]).name}")
+        sys.exit(128 + end.args[0])
     except SystemExit as end:
         if end.code == EXIT_INTERRUPTED:
             problem("interrupted")
@@ -123,11 +134,57 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
         logger.debug("where it happened", exc_info=True)
         problem(f"error: {error}")
         sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)
-    except OSError as error:  # of a file it would be an EcgError: this is stdout, say on a full disk
+    except (OSError, MemoryError, RuntimeError, UnicodeEncodeError) as error:
+        refused = _refused(error)
+        if refused is None:
+            raise
         logger.debug("where it happened", exc_info=True)
-        problem(f"error: the output cannot be written ({error.strerror or error})")
+        problem(f"error: {refused}")
         sys.exit(EXIT_UNREADABLE)
     sys.exit(0)
+
+
+class _Stopped(BaseException):
+    """A signal, by its number, that ends the command as Ctrl-C does."""
+
+
+@contextmanager
+def _tidying_up() -> Iterator[None]:
+    """Let the signals that end a program do so by way of what removes half-written and temporary files.
+
+    One that is ignored, as behind nohup, or has another's handler stays as it is.
+    """
+    here = threading.current_thread() is threading.main_thread()
+    endings = (signal.SIGTERM, signal.SIGHUP)
+    heard = [each for each in endings if here and signal.getsignal(each) is signal.SIG_DFL]
+
+    def end(number: int, frame: object) -> NoReturn:
+        signal.signal(number, signal.SIG_DFL)  # a second one is not waited for
+        raise _Stopped(number)
+
+    for each in heard:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, signal.SIG_DFL)
+
+
+def _refused(error: Exception) -> str | None:
+    """What this machine did not give, or can't take; None where the error is one of the program."""
+    if isinstance(error, UnicodeEncodeError):
+        if error.reason != "surrogates not allowed":
+            return None
+        return f"{error.object.encode(errors='backslashreplace').decode()}: is no UTF-8. Rename it."
+    of_torch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
+    if of_torch or isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
+        return "there is not enough memory. Do less at once: a smaller --batch-size, fewer --jobs."
+    if not isinstance(error, OSError):
+        return str(error) if str(error).startswith("Symlink loop") else None  # of `Path.resolve`
+    if error.filename is not None:  # what the program writes, or asks for by name, it reports as EcgError
+        return f"{error.filename}: {error.strerror}. Check that it can be read and written."
+    return f"the output cannot be written ({error.strerror or error})"  # stdout, say on a full disk
 
 
 class _OnStderr(logging.Handler):

@@ -67,6 +67,13 @@ def test_parquet_holds_one_row_per_record(corpus: Corpus, tmp_path: Path, name: 
     pd.testing.assert_frame_equal(table.drop(columns="signal_uv"), index)
 
 
+def test_a_folder_of_other_parquet_files_is_left_alone(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "results.parquet").touch()
+    with pytest.raises(UsageError, match=r"holds results\.parquet, which would be lost"):
+        export(corpus.folder, tmp_path / "mine")
+
+
 def test_a_parquet_file_says_what_holds_for_all_its_records(corpus: Corpus, tmp_path: Path) -> None:
     export(corpus.folder, tmp_path / "out.parquet")
     file = pq.ParquetFile(tmp_path / "out.parquet")

@@ -181,6 +181,21 @@ def test_a_record_that_is_not_there_is_refused_and_the_old_page_stays(page: Path
     assert page.read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["{run}.html", "{run}", "thesis.html"])
+def test_a_page_never_replaces_a_folder_of_anything_but_pictures(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    mine = shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").touch()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as end:
+        main(["report", str(mine), "--out", str(tmp_path / name.format(run=mine))])
+    assert end.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_run_without_gscl_says_so_instead_of_showing_concepts(
     run: Path, corpus_folder: Path, tmp_path: Path, micro: Config
 ) -> None:

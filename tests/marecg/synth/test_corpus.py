@@ -113,6 +113,15 @@ def test_an_older_synthetic_corpus_is_replaced_whole(corpus: Path, tmp_path: Pat
     assert len(list((tmp_path / "c").glob("*.hea"))) == 2
 
 
+def test_records_that_are_only_called_as_synthetic_ones_are_left_alone(tmp_path: Path) -> None:
+    """Those of PTB in the Challenge are S0001, S0002, …"""
+    for name in ("S0001.hea", "S0001.mat", "RECORDS"):
+        (tmp_path / name).touch()
+    with pytest.raises(UsageError, match="holds RECORDS, which would be lost"):
+        write_corpus(tmp_path, 1, 0)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match=r"holds thesis\.tex, which would be lost"):

@@ -312,3 +312,17 @@ def test_the_hashes_are_those_that_sha256sum_checks(unbroken: Path) -> None:
         check=True,
     )
     assert told.stdout == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
+
+
+def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever() -> None:
+    """They hear it too; were it waited for, they would be killed before they have written a checkpoint."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with stopping.left_to_others():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with stopping.left_to_others():
+            assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -125,6 +125,10 @@ def test_it_can_be_cloned_and_set(model: MarEcg) -> None:
         ("head", ["slow"] * RECORDS, "all records have one label"),
         ("head", np.linspace(0, 1, RECORDS), "Give classes"),
         ("head", np.full((RECORDS, 2), 3), "more than 0 and 1"),
+        ("head", np.zeros((RECORDS, 0)), "has no classes"),
+        ("head", [[0, 1], [1]] * (RECORDS // 2), "rows of several lengths"),
+        ("head", ["slow", None] * (RECORDS // 2), "of several kinds"),
+        ("head", "slow", "0 labels for 24 records"),
     ],
 )
 def test_what_cannot_be_fitted_is_one_clear_error(
@@ -132,6 +136,11 @@ def test_what_cannot_be_fitted_is_one_clear_error(
 ) -> None:
     with pytest.raises(UsageError, match=problem):
         classifier(model, layers).fit(signals, labels)
+
+
+def test_one_record_is_no_training(model: MarEcg, signals: NDArray[np.float64]) -> None:
+    with pytest.raises(UsageError, match="one record is no training"):
+        classifier(model, "head").fit(signals[:1], [[0, 1]])
 
 
 def test_a_damaged_folder_is_refused(fitted: EcgClassifier, tmp_path: Path) -> None:

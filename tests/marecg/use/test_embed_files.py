@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-from marecg.errors import CheckpointError
+from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.read.array_layout import Layout
 from marecg.recipes import Config, by_name
 from marecg.synth import write_corpus
 from marecg.use import embed_files as module
@@ -54,6 +56,18 @@ def test_two_processes_write_the_bytes_of_one(
     assert (two.ids, two.failed, two.doubtful) == (one.ids, one.failed, one.doubtful)
     assert (len(one.ids), len(one.failed)) == (6, 1)
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+@pytest.mark.parametrize("given", ["signals.npz", "."])
+def test_an_input_is_never_the_output(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    np.savez(tmp_path / "signals.npz", x=np.random.default_rng(0).normal(0, 0.3, (2, 12, 1000)))
+    before = (tmp_path / "signals.npz").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"signals\.npz: is an input, and would be lost"):
+        embed_files(place / "model", [given], "signals.npz", layout=Layout(fs=500))
+    assert (tmp_path / "signals.npz").read_bytes() == before
 
 
 def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
     old one or the new one: what was written is on the disk before it gets its name.
 
     Raises:
-        OutputError: the disk is full, or the place can't be written.
+        OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
 
     Example:
         >>> import tempfile
@@ -28,8 +28,12 @@ def replacing(target: str | Path) -> Iterator[Path]:
         ['greeting.txt']
     """
     target = Path(target)
-    temporary = target.with_name(f".{target.stem}-{os.urandom(4).hex()}{target.suffix}")
+    if not target.name:
+        raise OutputError("is no name", where=target, remedy="Name a new file or folder")
+    temporary = target.with_name(f".{target.stem[:50]}-{os.urandom(4).hex()}{target.suffix}")
     try:
+        if _is_device(target):
+            raise OutputError("is a device or a pipe", where=target, remedy="Name a file")
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         _to_disk(temporary)
@@ -50,6 +54,13 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             with suppress(OSError):  # gone already, or never there: the error above is the one to report
                 temporary.unlink()
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is there and no file; /dev/stdout is none, wherever it leads."""
+    if path.is_symlink() and path.readlink().is_relative_to("/proc"):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _to_disk(path: Path, *, deep: bool = True) -> None:
@@ -83,8 +94,13 @@ def _replace_folder(target: Path, by: Path) -> None:
     shutil.rmtree(old)
 
 
-def refuse_others(out: Path, ours: Callable[[str], object]) -> None:
+def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
     """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
+
+    Args:
+        out: the folder.
+        ours: whether a file is called as those are that this program writes there.
+        mark: a file without which none of them is; others may call theirs the same.
 
     Raises:
         UsageError: it is a file, or holds others, which would be lost.
@@ -104,18 +120,29 @@ def refuse_others(out: Path, ours: Callable[[str], object]) -> None:
         names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
     except OSError as error:
         raise OutputError(f"cannot be listed ({error.strerror})", where=out) from error
-    others = [name for name in names if not ours(name)]
+    others = [name for name in names if not ours(name)] if mark in ("", *names) else names
     if others or out.is_file():
         problem = f"holds {others[0]}, which would be lost" if others else "is a file"
         raise UsageError(problem, where=out, remedy="Name a new folder")
+
+
+def refuse_pipe(path: Path) -> None:
+    """See that a path is a file, or nothing: a pipe would be waited for.
+
+    Raises:
+        SourceError: it is a pipe, a device or a folder.
+    """
+    if path.exists() and not path.is_file():
+        raise SourceError("is no file", where=path, remedy="Remove it, or name a file")
 
 
 def read_text(path: Path) -> str:
     """Return the text of a source, which is UTF-8.
 
     Raises:
-        SourceError: the file can't be read or is not UTF-8.
+        SourceError: it is no file, can't be read or is not UTF-8.
     """
+    refuse_pipe(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

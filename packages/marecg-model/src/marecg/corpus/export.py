@@ -7,6 +7,7 @@ Shapes: C leads, L samples, n records of a piece.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from marecg.errors import UsageError
 PIECE = 128
 """Records at a time, and per row group: 14 MB."""
 SIGNAL = "signal_uv"
+_PART = re.compile(r"\d{5,}\.parquet")
 _INSIDE = ["shard", "row"]
 """Columns of the index that mean nothing outside the corpus folder."""
 
@@ -47,7 +49,7 @@ def export(folder: str | Path, out: str | Path) -> int:
         remedy = "Use .h5, .hdf5, .parquet, or a name without an ending for a folder"
         raise UsageError(f"can't write {out.suffix}", where=out, remedy=remedy)
     if not out.suffix:  # an older export may be replaced
-        refuse_others(out, lambda name: name.endswith(".parquet"))
+        refuse_others(out, _PART.fullmatch)
     corpus = Corpus.open(folder)
     with replacing(out) as temporary:
         try:

@@ -13,7 +13,7 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.parallel import get_active_backend
 
 import marecg.corpus.shards  # noqa: F401 — what a worker runs, loaded before it begins
-from marecg.errors import CorpusError
+from marecg.errors import CorpusError, UsageError
 
 WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""
@@ -34,6 +34,7 @@ def workers(records: int, jobs: int, cluster: str | None, threads: int | None = 
 
     Raises:
         CorpusError: no scheduler answers, or Dask is not installed.
+        UsageError: there are to be no processes.
     """
     if cluster is not None:
         with _cluster(cluster):
@@ -42,6 +43,10 @@ def workers(records: int, jobs: int, cluster: str | None, threads: int | None = 
     if _begun.get():
         yield
         return
+    if jobs == 0:
+        raise UsageError(
+            "0 processes do nothing", where="--jobs", remedy="Give at least 1, or -1 for all cores"
+        )
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
     with parallel_config(
         "loky", n_jobs=count, inner_max_num_threads=threads, initializer=begin, initargs=(os.getpid(),)

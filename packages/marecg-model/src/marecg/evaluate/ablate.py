@@ -28,6 +28,7 @@ from marecg.overrides import override
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.train.callbacks import StepProgress
 from marecg.train.run import train
+from marecg.train.stopping import left_to_others
 
 _UNUSUAL = re.compile(r"[^\w.=+@-]")
 """What no folder is called by; a recipe's name may hold whatever it was varied by."""
@@ -159,7 +160,8 @@ def ablate(
 
         return [(contender.name, folder, probed(task)) for task in tasks]
 
-    runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in contenders for seed in range(seeds))
+    with nullcontext() if jobs == 1 else left_to_others():
+        runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in contenders for seed in range(seeds))
     return [found for of_run in runs for found in of_run]
 
 

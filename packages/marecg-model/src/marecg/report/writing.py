@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ecg_ontology import replacing
+from ecg_ontology import refuse_others, replacing
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.drawing.page import Section, page
 from marecg.drawing.svg import standalone
-from marecg.errors import CheckpointError
+from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.neighbours import neighbours
@@ -40,17 +40,26 @@ def write_report(
 
     Raises:
         CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
-        CorpusError: `data` is no prepared corpus.
+        CorpusError: `data` is no prepared corpus, or an empty one.
+        UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
         RecordError: a record can't be read.
         InputError: a probe's report or `trained_on.parquet` is damaged.
         OutputError: the page can't be written.
     """
     run = Path(run)
-    corpus = None if data is None else Corpus.open(data)
-    model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
-    config, losses = _config(run)
     page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
     pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
+    if pictures == page_path:
+        problem = "has no ending, and a folder of that name is for the pictures"
+        raise UsageError(problem, where=page_path, remedy="End it in .html")
+    refuse_others(pictures, lambda name: name.endswith(".svg"))  # an older page's may be replaced
+    corpus = None if data is None else Corpus.open(data)
+    if corpus is not None and not len(corpus):
+        raise CorpusError(
+            "holds no records", where=corpus.folder, remedy="report.json says why nothing was kept"
+        )
+    model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
+    config, losses = _config(run)
     sections = list(_sections(run, model, config, losses, corpus, records))
     with replacing(pictures) as temporary:
         temporary.mkdir()

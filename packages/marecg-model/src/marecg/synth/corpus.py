@@ -108,7 +108,7 @@ def write_corpus(
     """
     plan = _Plan(records, seed, findings.checked(diagnoses), noise, label_noise, tuple(dict.fromkeys(quirks)))
     out = Path(out)
-    refuse_others(out, _WRITTEN_FILES.fullmatch)  # an older synthetic corpus may be replaced
+    refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB calls its records so too
     names: list[str] = []
     counts: Counter[str] = Counter()
     with replacing(out) as folder:

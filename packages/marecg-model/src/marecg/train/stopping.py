@@ -15,6 +15,21 @@ IMPATIENT = 2.0
 """Seconds after which another Ctrl-C is a second one; launchers pass on the first, so it comes twice."""
 
 
+@contextmanager
+def left_to_others() -> Iterator[None]:
+    """Die of SIGTERM at once: runs in other processes hear it themselves, and need time for a checkpoint."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 class Stopping:
     """Whether a signal asked the run to end.
 

@@ -158,7 +158,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         folder, labels = Path(folder), self.classes_.tolist()
         if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
             raise UsageError("labels are neither words nor whole numbers", remedy="Fit with other labels")
-        refuse_others(folder, FILES.__contains__)
+        refuse_others(folder, FILES.__contains__, mark="classifier.json")
         kept = _Kept(
             classes=labels,
             several=self._several,
@@ -211,10 +211,20 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], bool]:
     """Targets, classes, and whether a record may have several of them."""
-    labels = np.asarray(y)
-    if len(labels) != records_:
-        raise UsageError(f"there are {len(labels)} labels for {records_} records", remedy="Give one each")
+    try:
+        labels = np.asarray(y)
+    except ValueError as error:
+        raise UsageError(
+            "labels have rows of several lengths", remedy="Give a table [records, classes]"
+        ) from error
+    given = len(labels) if labels.ndim else 0
+    if given != records_:
+        raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
+    if records_ < 2:
+        raise UsageError("one record is no training", remedy="Give two at least: one decides when to stop")
     if labels.ndim == 2:
+        if not labels.shape[1]:
+            raise UsageError("a table of labels has no classes", remedy="Give a column for each")
         if not np.isin(labels, (0, 1)).all():
             raise UsageError(
                 "a table of labels holds more than 0 and 1", remedy="Give 1 where a class applies"
@@ -222,7 +232,10 @@ def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], b
         return torch.from_numpy(labels.astype(np.float32)), np.arange(labels.shape[1]), True
     if labels.ndim != 1 or labels.dtype.kind == "f":
         raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
-    classes, place_B = np.unique(labels, return_inverse=True)
+    try:
+        classes, place_B = np.unique(labels, return_inverse=True)
+    except TypeError as error:  # None among words
+        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
     if len(classes) < 2:
         raise UsageError("all records have one label", remedy="Give records of two classes at least")
     return torch.from_numpy(place_B.astype(np.int64)), classes, False

@@ -78,14 +78,15 @@ def embed_files(
         watch: called whenever some more records are done.
 
     Raises:
-        UsageError: another ending, an array without a layout, or an unknown lead.
+        UsageError: another ending, an input as output, an array without a layout, or an unknown lead.
         InputError: not one record can be read, or a worker process was killed.
         CheckpointError: the model can't be loaded, gives values that aren't finite, or was replaced.
     """
     model = MarEcg.from_pretrained(run).to(device_here())
     done = Embedded()
+    records = Inputs(inputs, layout)  # found before there is a file that could be one of them
+    records.refuse(Path(out))
     with writing(out, model.config, patches=patches, readout=readout) as add:
-        records = Inputs(inputs, layout)
 
         def tell(more: int = 0) -> None:
             if watch is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from marecg.corpus.as_records import PreparedRows
-from marecg.errors import UsageError
+from marecg.errors import InputError, UsageError
 from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256
@@ -24,7 +24,7 @@ class Inputs:
 
     Raises:
         UsageError: as `find_inputs`; or records of two inputs would be called the same.
-        InputError: an input can't be read.
+        InputError: an input can't be read, or nothing was kept in the corpora.
     """
 
     def __init__(self, inputs: Sequence[str | Path], layout: Layout | None = None) -> None:
@@ -34,6 +34,10 @@ class Inputs:
         self._found = list(find_inputs(files, layout).items()) if files else []
         self._corpora = [PreparedRows(each.absolute()) for each in corpora]
         self.layout = layout
+        if not len(self):
+            where = ", ".join(str(each) for each in inputs)
+            remedy = "report.json says why nothing was kept"
+            raise InputError("holds no records", where=where, remedy=remedy)
         roots = [
             {candidate.root_name for _, candidate in self._found},
             *(each.roots for each in self._corpora),
@@ -61,6 +65,12 @@ class Inputs:
             found += corpus.named(begin, end) if begin < end else []
             start += len(corpus)
         return found
+
+    def refuse(self, out: Path) -> None:
+        """See that an output is none of the files that are read. Raises `UsageError`."""
+        alike = (each.file for _, each in self._found if each.file.name == out.name)
+        if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
+            raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     @property
     def sha256(self) -> str:
