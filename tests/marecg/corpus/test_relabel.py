@@ -1,5 +1,7 @@
 """A corpus under another graph, without its signals being prepared again."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,16 @@ def test_it_is_made_once_and_another_graph_is_refused_in_its_place(
     assert (made.folder / "index.parquet").stat().st_mtime_ns == before
     with pytest.raises(CorpusError, match="of another graph"):
         relabelled(corpus, ecg_ontology.perturb.shuffled(real, 0), tmp_path / "relabelled")
+
+
+def test_the_corpus_with_corrected_codes_is_not_answered_with_the_old_one(
+    corpus_folder: Path, tmp_path: Path
+) -> None:
+    graph = ecg_ontology.perturb.flat(ecg_ontology.load())
+    relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
+    source = shutil.copytree(corpus_folder.parent / "wfdb", tmp_path / "wfdb")
+    header = min(source.rglob("*.hea"))
+    header.write_text(re.sub("#Dx: .*", "#Dx: 164889003", header.read_text()))
+    prepare([source], tmp_path / "corrected", jobs=1)
+    with pytest.raises(CorpusError, match="of other records or codes"):
+        relabelled(Corpus.open(tmp_path / "corrected"), graph, tmp_path / "relabelled")

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked
 
 from marecg.config import LEADS
+from marecg.corpus.prepare import prepare
 from marecg.drawing.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
-from marecg.errors import UsageError
+from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.evaluate.scores.results import Difference, Report
 from marecg.model.card import Score
 from marecg.read.any_leads import read_one
+from marecg.read.array_layout import Layout
 from marecg.report import texts as module
 from marecg.report.measurements import Measurements, measurements
 from marecg.report.record_page import write_record
@@ -215,3 +218,18 @@ def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
     assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small\n")
     page = Checked((tmp_path / "af.html").read_text(encoding="utf-8"))
     assert "Was der Encoder „marecg-small“ in diesem EKG sieht" in page.text
+
+
+def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(
+    run: Path, records: dict[str, Path], tmp_path: Path
+) -> None:
+    """Leaf 40 of the one graph is none of the other, and leaf 7 may be another finding."""
+    other = cardiac_with_an_axis(tmp_path / "graph")
+    prepare([records["LBBB"].parent], tmp_path / "other", jobs=1, ontology=other)
+    with pytest.raises(CheckpointError, match="another enumeration"):
+        write_record(run, records["AF"], tmp_path / "p.html", data=tmp_path / "other")
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 0.3, (1, 12, 5000)))
+    prepare([tmp_path / "a.npy"], tmp_path / "plain", jobs=1, layout=Layout(fs=500))
+    with pytest.raises(CorpusError, match="plain: has no labelled record"):
+        write_record(run, records["AF"], tmp_path / "p.html", data=tmp_path / "plain")
+    assert not (tmp_path / "p.html").exists()

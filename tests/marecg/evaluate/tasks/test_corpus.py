@@ -3,9 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
 from marecg.config import CorpusConfig
+from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
 from marecg.evaluate.tasks.corpus import corpus_task
@@ -101,3 +103,18 @@ def test_a_corpus_at_another_rate_is_refused(prepared, monkeypatch):
     monkeypatch.setattr(Corpus, "open", lambda root: replace(prepared, config=CorpusConfig(fs=250)))
     with pytest.raises(CorpusError, match="250 Hz"):
         corpus_task(prepared.folder)
+
+
+def test_records_that_are_called_the_same_stay_apart(tmp_path):
+    """As where every patient has a folder with one file, `ecg.hea`."""
+    for number in range(60):
+        codes = ["Dx: 164889003" if number % 2 else "Dx: 426783006"]
+        folder = tmp_path / "hospital" / "ward" / f"patient{number}"
+        make_record(folder, "ecg", make_ecg(seed=number), comments=codes)
+    prepare([tmp_path / "hospital"], tmp_path / "corpus", jobs=1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    assert len(set(zip(corpus.sources, corpus.ids, strict=True))) == 1
+    task = corpus_task(tmp_path / "corpus")
+    assert len(set(task.recordings.ids)) == len(corpus) == 60
+    assert sorted(task.row_M.tolist()) == list(range(60))
+    assert set(task.split_M) == {"train", "val", "test"}

@@ -14,6 +14,9 @@ from marecg.corpus.plan import locked, routing_sha256, write_json
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.errors import CorpusError
 
+_STAYS = ["root", "path", "codes", "signal_hash"]
+"""What a record is under any graph."""
+
 
 def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     """The corpus that preparing the same records under another graph would have made.
@@ -35,9 +38,10 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
                 _write(corpus, graph, temporary)
         found = Corpus.open(out)
     same_graph = found.ontology().bundle_sha256 == graph.bundle_sha256
-    if not (same_graph and list(found.ids) == list(corpus.ids)):
+    mine, theirs = (index.read(each.folder / "index.parquet", _STAYS) for each in (found, corpus))
+    if not (same_graph and mine.equals(theirs)):
         raise CorpusError(
-            "holds a corpus of other records, or of another graph",
+            "holds a corpus of other records or codes, or of another graph",
             where=out,
             remedy="Remove it, or choose another folder for --out",
         )

@@ -18,6 +18,7 @@ from marecg.drawing.concepts import concept_graph
 from marecg.drawing.page import Figure, Section, folded, page, paragraph, table
 from marecg.drawing.tracing import stacked, strip, tracing
 from marecg.ecg.signal import order_leads, resample
+from marecg.errors import CorpusError
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.installed import installed
@@ -56,19 +57,20 @@ def write_record(
         language: `en` or `de`.
 
     Raises:
-        CheckpointError: the folder holds no model.
+        CheckpointError: the folder holds no model, or its graph is another than the corpus'.
         InputError: the record can't be read.
-        CorpusError: `data` is no prepared corpus.
+        CorpusError: `data` is no prepared corpus, or one without labels.
         UsageError: the page is not written in that language.
         OutputError: the page can't be written.
     """
-    say, out, model = texts(language), Path(out), MarEcg.from_pretrained(str(run))
+    corpus = None if data is None else Corpus.open(data)
+    say, out = texts(language), Path(out)
+    model = MarEcg.from_pretrained(str(run), ontology=None if corpus is None else corpus.ontology())
     shipped = installed(str(run))
     name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     packaged = load()
     named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
-    corpus = None if data is None else Corpus.open(data)
     sections = list(_sections(run, model, named, shown, corpus, say, language))
     with replacing(out) as temporary:
         lead = say("lead", run=name)
@@ -191,9 +193,14 @@ def _similar(
 ) -> Section:
     """The nearest labelled records, with what is coded in them and what differs."""
     labelled = np.flatnonzero(corpus.y.any(1))
+    if not len(labelled):
+        raise CorpusError("has no labelled record", where=corpus.folder, remedy="Leave out --data")
     labelled = labelled[np.unique(np.linspace(0, len(labelled) - 1, min(len(labelled), AMONG)).astype(int))]
     nearest = cosines_to(model, corpus, labelled, rhythm_D)
-    nearest = [pair for pair in nearest if corpus.ids[pair[0]] != shown.name][:SIMILAR]
+    itself = [row for row, _ in nearest if corpus.ids[row] == shown.name]
+    if len(itself) == 1:  # where every patient's file is called ecg.hea, a name says nothing
+        nearest = [pair for pair in nearest if pair[0] not in itself]
+    nearest = nearest[:SIMILAR]
     own = {name.lower(): place for place, name in enumerate(shown.leads)}
     row_L = shown.x_KL[own.get(LEAD.lower(), 0)]
     pictures = [strip(row_L, shown.fs, SECONDS, shown.name)]

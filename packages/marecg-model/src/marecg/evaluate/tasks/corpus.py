@@ -1,10 +1,12 @@
 """The leaves of the concept graph on a prepared corpus: a task wherever there is no official one."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.corpus import index
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervised import KEPT
@@ -46,7 +48,7 @@ def corpus_task(root: Path) -> Task:
             f"is at {corpus.config.fs} Hz", where=root, remedy=f"Prepare the corpus again at {FS} Hz"
         )
     onto = corpus.ontology()
-    ids = tuple(f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True))
+    ids = _names(corpus)
     patients = tuple(map(patient_of, corpus.sources, corpus.patients))
     split_R = np.array([split_of(patient or record) for patient, record in zip(patients, ids, strict=True)])
     asked = np.flatnonzero(_supported(corpus.y, split_R))
@@ -66,6 +68,17 @@ def corpus_task(root: Path) -> Task:
     )
     themselves = {name: (name,) for name in table.classes}
     return assemble("corpus", _recordings(corpus, ids, patients), table, FOLDS, concepts=themselves)
+
+
+def _names(corpus: Corpus) -> tuple[str, ...]:
+    """What records are called: by source and own name, or by their files where several are called so."""
+    names = [f"{source}/{record}" for source, record in zip(corpus.sources, corpus.ids, strict=True)]
+    counts = Counter(names)
+    if len(counts) == len(names):
+        return tuple(names)
+    rows = index.read(corpus.folder / "index.parquet", ["root", "path"]).to_pylist()
+    files = [f"{row['root']}/{row['path']}" for row in rows]
+    return tuple(name if counts[name] == 1 else file for name, file in zip(names, files, strict=True))
 
 
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
