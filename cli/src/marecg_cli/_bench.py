@@ -112,10 +112,8 @@ def gpu(
     """
     import json
 
-    import torch
-
     from ecg_ontology import replacing
-    from marecg.bench.gpu import RECIPES, VARIANTS, pretraining
+    from marecg.bench.gpu import RECIPES, VARIANTS, device_named, pretraining
 
     def keep(told: dict[str, Any]) -> None:
         if out is not None:
@@ -124,7 +122,7 @@ def gpu(
 
     say = result if format_ is Format.text else message
     chosen = (recipe or RECIPES, variant or tuple(VARIANTS))
-    told = pretraining(torch.device(device), *chosen, batch_size, steps, say, keep, tiny=tiny)
+    told = pretraining(device_named(device), *chosen, batch_size, steps, say, keep, tiny=tiny)
     if format_ is Format.json:
         result_json(told)
 

@@ -59,6 +59,16 @@ def test_without_a_gpu_it_says_so_in_one_line(
     assert "no CUDA device" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", "cpu:0", ""])
+def test_a_device_that_is_not_there_is_refused_with_those_that_are(
+    device: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gpu_bench("--device", device, "--tiny") == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: --device: there is no device {device!r} here. Choose from ")
+    assert said.endswith("cpu.\n")
+
+
 def test_an_unknown_variant_is_refused_beforehand(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

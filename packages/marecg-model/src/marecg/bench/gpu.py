@@ -118,10 +118,8 @@ def pretraining(
         Everything measured, ready for JSON.
 
     Raises:
-        UsageError: there is no such device, recipe or variant.
+        UsageError: there is no such recipe or variant.
     """
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError("no CUDA device", remedy="--device cpu --tiny shows that it runs")
     for name, known in [(each, VARIANTS) for each in variants] + [(each, RECIPES) for each in recipes]:
         if name not in known:
             raise UsageError(f"there is no {name!r} to measure", remedy=f"Choose from {', '.join(known)}")
@@ -151,6 +149,18 @@ def pretraining(
         say(f"12×12 attention, {timed['backend']:<20} {ms}")
         keep(told)
     return told
+
+
+def device_named(name: str) -> torch.device:
+    """A device to train on. Raises `UsageError` where there is none of that name."""
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "cuda" and not gpus:
+        raise UsageError("no CUDA device", where="--device", remedy="--device cpu --tiny shows that it runs")
+    known = [*(["cuda"] if gpus else []), *(f"cuda:{number}" for number in range(gpus)), "cpu"]
+    if name not in known:
+        problem = f"there is no device {name!r} here"
+        raise UsageError(problem, where="--device", remedy=f"Choose from {', '.join(known)}")
+    return torch.device(name)
 
 
 def product_rate(device: torch.device, size: int, calls: int) -> float:
