@@ -40,6 +40,16 @@ def test_a_parquet_cell_may_hold_a_list(tmp_path):
     assert read_code_table(tmp_path / "t.parquet").codes == {"a": (AF, SINUS), "b": (), "c": ()}
 
 
+def test_a_parquet_table_with_damaged_pages_is_one_clear_error(tmp_path):
+    table = pa.table({"id": [f"record {row}" for row in range(5000)], "code": [AF] * 5000})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    damaged = bytearray((tmp_path / "t.parquet").read_bytes())
+    damaged[4:2000] = b"\xff" * 1996
+    (tmp_path / "t.parquet").write_bytes(damaged)
+    with pytest.raises(InputError, match=r"t\.parquet: is no Parquet table"):
+        read_code_table(tmp_path / "t.parquet")
+
+
 def test_other_vocabularies_become_curies_unless_they_are_already(tmp_path):
     table = write(tmp_path / "t.csv", "id,code\na,NORM\na,scp:IMI\n")
     assert read_code_table(table, vocabulary="scp").codes == {"a": ("scp:NORM", "scp:IMI")}

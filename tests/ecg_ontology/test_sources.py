@@ -1,5 +1,7 @@
 """Sources: the same ontology through every form, and one clear line for each kind of broken file."""
 
+import errno
+import os
 import re
 import shutil
 from pathlib import Path
@@ -271,3 +273,20 @@ def test_a_wide_gap_of_indices_is_one_finding(copy):
     edit(copy / "cardiac.ttl", "ccg:index 39 ;", "ccg:index 900000 ;")
     gaps = [finding for finding in ecg_ontology.validate(copy) if finding.id == "CCG-E002"]
     assert [finding.subject for finding in gaps] == ["indices 39 to 899999"]
+
+
+@pytest.mark.parametrize("name", ["cardiac.ttl", "errata.ttl", "routing.sssom.tsv", "enumeration.lock"])
+def test_a_pipe_in_a_folder_of_sources_is_not_waited_for(copy, name):
+    (copy / name).unlink()
+    os.mkfifo(copy / name)
+    with pytest.raises(SourceError, match=f"{name}: is no file"):
+        ecg_ontology.load(copy)
+
+
+def test_a_folder_that_cannot_be_listed_is_one_clear_error(tmp_path, monkeypatch):
+    def refused(self):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(SourceError, match=r"cannot be listed \(Permission denied\)"):
+        ecg_ontology.load(tmp_path)

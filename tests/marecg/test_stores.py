@@ -265,5 +265,24 @@ def test_where_a_path_is_wanted_an_address_is_refused(
     assert not list(tmp_path.iterdir())
 
 
+def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
+    """As a container's user may."""
+
+    def nobody(self: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("MARECG_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "expanduser", nobody)
+    assert read_one(archive / "georgia" / "E1").length == 5000
+    assert cache().name == f"marecg-{os.getuid()}"
+
+
+def test_a_file_at_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("embed", "marecg-small", tmp_path, "--out", f"file://{tmp_path}/e.npz") == 2
+    assert "to an address a folder of parts" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_address_of_this_machine_is_a_path(tmp_path: Path) -> None:
     assert here(f"file://{tmp_path}") == tmp_path

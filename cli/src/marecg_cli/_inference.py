@@ -86,11 +86,16 @@ def embed(
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
+    from marecg.places import is_remote
     from marecg.use.embed_files import embed_files
     from marecg.use.embed_folder import PART, Shard, embed_folder
+    from marecg.use.vectors import FORMATS
 
     run, *inputs = _with_model(given)
     layout = array_layout(fs, leads, units, gain, key)
+    if is_remote(out) and Path(out).suffix in FORMATS and not out.endswith("/"):
+        problem = "a file is written here, and to an address a folder of parts"
+        raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
     if not _is_folder(out) and (part_records or shard or cluster):
         problem = "--part-records, --shard and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")

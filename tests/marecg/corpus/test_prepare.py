@@ -1,5 +1,7 @@
 """`marecg prepare`: everything accounted for, nothing half-written, the same bytes whatever happens."""
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -195,6 +197,19 @@ def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) ->
     with locked(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
         prepare([source], tmp_path / "out", jobs=1)
     assert prepare([source], tmp_path / "out", jobs=1).kept == 5
+
+
+def test_a_file_system_without_locks_is_said_and_used(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Lustre is often mounted so."""
+
+    def unknown(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    assert prepare([source], tmp_path / "corpus", SMALL, jobs=1).kept == 5
+    assert "can't be locked (Function not implemented)" in caplog.text
 
 
 def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(

@@ -1,6 +1,8 @@
 """The supervision of a corpus: computed once, kept beside it, the same to the bit however it is fetched."""
 
+import errno
 import logging
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -125,6 +127,23 @@ def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
     assert not (corpus.folder / "supervision").exists()
     monkeypatch.undo()
     assert same(found, made(corpus))
+
+
+def test_on_a_full_disk_it_is_computed_in_memory(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A map of a file that got no room would end the process."""
+
+    def full(handle: int, first: int, size: int) -> None:
+        assert size > first == 0
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with caplog.at_level(logging.INFO, logger="marecg"):
+        made(corpus)
+    assert "cannot be written (No space left on device)" in caplog.text
+    assert "the beats are read in memory" in caplog.text
+    assert not list((corpus.folder / "supervision").iterdir())
 
 
 def test_a_corpus_without_any_beat_is_supervised_too(corpus: Corpus) -> None:

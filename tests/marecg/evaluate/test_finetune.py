@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from marecg.errors import UsageError
+from marecg.errors import OutputError, UsageError
+from marecg.evaluate import finetune as module
 from marecg.evaluate.finetune import finetune
 from marecg.evaluate.table import measured
 from marecg.use.tuning import Tuning
@@ -45,9 +46,20 @@ def test_the_command_prints_its_rows(
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 
 
+def test_a_report_that_cannot_be_kept_is_refused_before_anything_is_trained(
+    run_folder: Path, ptbxl_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(module, "tune", lambda *_: pytest.fail("hours are spent"))
+    with pytest.raises(OutputError, match="probe: cannot be written"):
+        finetune(run_folder, "ptbxl-super", ptbxl_root, [Tuning()], out=tmp_path / "file")
+
+
 def test_layers_that_are_not_there_are_refused_before_anything_is_read() -> None:
     with pytest.raises(UsageError, match="no layers 'tail'"):
         Tuning("tail")
+    with pytest.raises(UsageError, match="lr is inf"):
+        Tuning("all", lr=float("inf"))
     with pytest.raises(SystemExit) as end:
         main(["finetune", "nowhere", "--root", "nowhere", "--layers", "tail"])
     assert end.value.code == 2

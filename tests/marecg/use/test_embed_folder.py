@@ -15,13 +15,16 @@ from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
+from marecg.places import EMBEDDINGS
+from marecg.read.array_layout import Layout
 from marecg.recipes import Config
 from marecg.synth import write_corpus
 from marecg.use import embed_folder as module
 from marecg.use import processes
 from marecg.use.embed import embed
+from marecg.use.embed_files import embed_files
 from marecg.use.embed_folder import Shard, embed_folder
-from marecg.use.parts import MANIFEST
+from marecg.use.parts import ABOUT
 
 RECORDS, PART = 10, 3
 
@@ -52,7 +55,7 @@ def same_files(one: Path, two: Path) -> None:
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
     names = sorted(path.name for path in (place / "quiet").iterdir())
-    assert names == [MANIFEST, *(f"part-{number:05d}.parquet" for number in range(4))]
+    assert names == [EMBEDDINGS, *(f"part-{number:05d}.parquet" for number in range(4))]
     rows = pq.read_table(place / "quiet").to_pylist()
     model = MarEcg.from_pretrained(place / "model")
     corpus = Corpus.open(place / "corpus")
@@ -172,6 +175,62 @@ def test_records_of_one_name_and_no_records_are_refused(place: Path, tmp_path: P
         path.unlink()
     with pytest.raises(InputError, match="not one record could be read"):
         embed_folder(place / "model", [tmp_path / "broken"], tmp_path / "out")
+
+
+def test_a_corpus_of_which_nothing_was_kept_is_one_clear_error(place: Path, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "broken", 2, 0)
+    for path in (tmp_path / "broken").rglob("*.mat"):
+        path.unlink()
+    prepare([tmp_path / "broken"], tmp_path / "corpus", jobs=1)
+    for out in (tmp_path / "out.npz", tmp_path / "out"):
+        with pytest.raises(InputError, match=r"corpus: holds no records\. report\.json says why"):
+            (embed_files if out.suffix else embed_folder)(place / "model", [tmp_path / "corpus"], out)
+        assert not out.exists()
+
+
+def test_embeddings_within_their_source_are_no_source(place: Path, tmp_path: Path) -> None:
+    layout = Layout(fs=500)
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 0.3, (3, 12, 5000)))
+    for _ in range(2):
+        done = embed_folder(place / "model", [tmp_path], tmp_path / "parts", layout=layout)
+        assert (done.records, done.failed) == (3, {})
+    alone = embed_files(place / "model", [tmp_path], tmp_path / "e.parquet", layout=layout)
+    assert alone.failed == {}, "its own file while it grows"
+
+
+def test_who_makes_a_part_beside_another_may_come_second(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run(place, out)
+    (out / "part-00001.parquet").unlink()
+
+    def beside(named: Any) -> Any:
+        yield from named
+        run(place, out)  # another process, which tidies up when all parts are there
+
+    def slower(work: Any, model: Any, number: int, named: Any) -> Any:
+        monkeypatch.undo()
+        return make_part(work, model, number, beside(named))
+
+    monkeypatch.setattr(module, "make_part", slower)
+    assert run(place, out).records == 9
+    same_files(out, place / "quiet")
+
+
+def test_a_part_of_another_program_is_made_again(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(place, out)
+    part = pq.read_table(out / "part-00001.parquet")
+    pq.write_table(part.replace_schema_metadata({ABOUT: b'{"leads": 12}'}), out / "part-00001.parquet")
+    run(place, out)
+    same_files(out, place / "quiet")
+
+
+def test_an_output_that_is_no_folder_is_one_clear_error(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+    with pytest.raises(InputError, match=r"notes: can't be listed: Not a directory\. Name a folder"):
+        run(place, tmp_path / "notes")
 
 
 def test_an_address_works_as_a_folder_does(place: Path) -> None:

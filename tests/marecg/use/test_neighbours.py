@@ -1,6 +1,8 @@
 """Neighbours: exact, whatever the blocks, files and parts."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +71,31 @@ def test_what_is_not_there_is_one_clear_error(place: Path, tmp_path: Path) -> No
     (tmp_path / "no.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match="can't be read"):
         neighbours(tmp_path / "no.parquet", "r4")
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ({"id": [1, 2], "rhythm": None}, "id holds int64"),
+        ({"id": ["a", "b"], "rhythm": pa.array([[1.0, 2.0], [1.0]])}, "rhythm holds list"),
+        ({"id": ["a", "b"], "rhythm": pa.array([[1.0, 2.0], None], pa.list_(pa.float32(), 2))}, "rhythm"),
+        ({"id": ["a", "b"], "rhythm": pa.array([["x"], ["y"]], pa.list_(pa.string(), 1))}, "rhythm holds"),
+    ],
+)
+def test_a_table_of_another_program_is_one_clear_error(
+    tmp_path: Path, columns: dict[str, Any], problem: str
+) -> None:
+    rhythm = pa.array([[1.0, 2.0], [2.0, 1.0]], pa.list_(pa.float32(), 2))
+    made = columns | {"rhythm": columns["rhythm"] if columns["rhythm"] is not None else rhythm}
+    pq.write_table(pa.table(made), tmp_path / "theirs.parquet")
+    with pytest.raises(InputError, match=f"theirs.parquet: {problem}"):
+        neighbours(tmp_path / "theirs.parquet", "a")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "e.npz")
+    with pytest.raises(InputError, match="is no file"):
+        neighbours(tmp_path / "e.npz", "a")
 
 
 def test_a_short_name_that_several_have_is_refused(tmp_path: Path, x_MW: NDArray[np.float32]) -> None:

@@ -179,11 +179,8 @@ def _column_names(path: Path) -> list[str]:
 def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
     """Each row's place in words and its cells in these columns."""
     if path.suffix == ".parquet":
-        row = 0
-        for batch in _parquet(path).iter_batches(columns=sorted(set(columns))):
-            for cells in batch.to_pylist():
-                row += 1
-                yield f"row {row}", [cells[name] for name in columns]
+        for row, named in enumerate(_parquet_rows(path, columns), start=1):
+            yield f"row {row}", [named[name] for name in columns]
         return
     lines = _lines(path)
     _, names = next(lines)
@@ -222,7 +219,22 @@ def _parquet(path: Path) -> Any:
     try:
         return parquet.ParquetFile(path)
     except (ArrowException, OSError) as error:
-        raise InputError(f"is no Parquet table ({str(error).splitlines()[0][:200]})", where=path) from error
+        raise _no_parquet(path, error) from error
+
+
+def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
+    table = _parquet(path)
+    from pyarrow import ArrowException
+
+    try:
+        for batch in table.iter_batches(columns=sorted(set(columns))):
+            yield from batch.to_pylist()
+    except (ArrowException, OSError, UnicodeDecodeError) as error:  # what its foot does not tell
+        raise _no_parquet(path, error) from error
+
+
+def _no_parquet(path: Path, error: Exception) -> InputError:
+    return InputError(f"is no Parquet table ({' '.join(str(error).split())[:200]})", where=path)
 
 
 def _sha256(path: Path) -> str:

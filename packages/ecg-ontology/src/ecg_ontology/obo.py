@@ -8,6 +8,7 @@ from urllib.parse import quote
 from ecg_ontology.domains import KINDS, draft_from_networkx
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError, UsageError
+from ecg_ontology.files import refuse_pipe
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -30,6 +31,7 @@ def read_obo(path: Path) -> Draft:
         import obonet
     except ImportError as error:
         raise UsageError("reading OBO needs obonet", remedy='pip install "ecg-ontology[obo]"') from error
+    refuse_pipe(path)
     try:
         with path.open(encoding="utf-8-sig") as file:
             found = obonet.read_obo(file)  # a file, never an address

@@ -20,6 +20,7 @@ from ecg_ontology.drafts import (
     Statement,
 )
 from ecg_ontology.errors import SourceError
+from ecg_ontology.files import refuse_pipe
 from ecg_ontology.rdf_nodes import (
     CCG,
     ENGLISH,
@@ -78,6 +79,7 @@ def parse(path: Path) -> rdflib.Graph:
     Raises:
         SourceError: it can't be read, or is not RDF in the form that its ending names.
     """
+    refuse_pipe(path)
     graph = rdflib.Graph(store="SimpleMemory")  # a file has one context: a sixth of the time for the others
     rdf_log = logging.getLogger("rdflib.term")
     form = RDF_FORMATS[path.suffix]

@@ -58,15 +58,19 @@ def _read_graph(path: Path) -> Draft:
 
 
 def _read_folder(folder: Path) -> Draft:
-    graphs = sorted(
+    try:
+        found = sorted(folder.iterdir())
+    except OSError as error:
+        raise SourceError(f"cannot be listed ({error.strerror})", where=folder) from error
+    graphs = [
         path
-        for path in folder.iterdir()
+        for path in found
         if path.suffix in _GRAPHS and path.name not in _COMPANIONS and not path.name.startswith(".")
-    )
+    ]
     if len(graphs) != 1:
-        found = ", ".join(path.name for path in graphs) or "none"
+        names = ", ".join(path.name for path in graphs) or "none"
         raise SourceError(
-            f"should hold one graph and holds {found}", where=folder, remedy="Keep one .ttl, .owl or .nt"
+            f"should hold one graph and holds {names}", where=folder, remedy="Keep one .ttl, .owl or .nt"
         )
     base = _read_graph(graphs[0])
     return base.model_copy(

@@ -13,12 +13,14 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from tempfile import gettempdir
 from typing import Any, NamedTuple
 
+from ecg_ontology import replacing
 from marecg.errors import InputError, OutputError, UsageError
 from marecg.places import Place, filesystem, is_remote, reasoned
 
@@ -37,7 +39,10 @@ Later = Callable[[str, Collection[str]], bool]
 def cache() -> Path:
     """Where copies are kept: `MARECG_CACHE`, or `marecg` where the user's programs keep such things."""
     own, others = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return (Path(own) if own else Path(others or "~/.cache") / "marecg").expanduser().resolve()
+    try:
+        return (Path(own) if own else Path(others or "~/.cache") / "marecg").expanduser().resolve()
+    except RuntimeError:  # a container's user may have neither a home nor a name
+        return Path(gettempdir(), f"marecg-{os.getuid()}").resolve()
 
 
 def here(where: str | Path, later: Later = lambda path, listed: False) -> Path:
@@ -116,7 +121,11 @@ def sending(where: str, last: str) -> Iterator[Path]:
         yield Path(root)
         return
     bucket = root.partition("/")[0]
-    if bucket and not store.fs.exists(bucket):
+    try:
+        known = not bucket or store.fs.exists(bucket)
+    except Exception as error:  # as above
+        raise _unwritable(error, where) from error
+    if not known:
         raise UsageError(f"there is no {bucket}", where=where, remedy="Make it, or check its name")
     folder, names = store.local(root), Place(where).names()
     if last in names:
@@ -128,9 +137,8 @@ def sending(where: str, last: str) -> Iterator[Path]:
     try:
         store.send(root, last)
     except Exception as error:  # as above
-        problem, remedy = reasoned(error)
-        remedy = f"{remedy}; what is done lies in {folder}, and the same command sends it"
-        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy) from error
+        further = f"; what is done lies in {folder}, and the same command sends it"
+        raise _unwritable(error, where, further) from error
 
 
 class Store(NamedTuple):
@@ -156,7 +164,10 @@ class Store(NamedTuple):
         try:
             self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # what lies here is about patients
             (self.home / "coming").mkdir(exist_ok=True)
-            (self.home / "store.json").write_text(json.dumps({"prefix": self.prefix}), encoding="utf-8")
+            about, said = self.home / "store.json", json.dumps({"prefix": self.prefix})
+            if not (about.is_file() and about.read_text(encoding="utf-8") == said):
+                with replacing(about) as temporary:  # another process may read it now
+                    temporary.write_text(said, encoding="utf-8")
             handle = os.open(self.home, os.O_RDONLY)
         except OSError as error:
             remedy = "Set MARECG_CACHE to a folder that is writable"
@@ -164,7 +175,8 @@ class Store(NamedTuple):
                 f"cannot be written ({error.strerror})", where=self.home, remedy=remedy
             ) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            with suppress(OSError):  # a file system without locks: what two copy is copied twice, and whole
+                fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
             os.close(handle)
@@ -294,6 +306,11 @@ def _changed(about: Mapping[str, Any]) -> float:
         return float(when.timestamp() if isinstance(when, datetime) else when)
     except (ValueError, TypeError):
         return 0.0
+
+
+def _unwritable(error: Exception, where: str, further: str = "") -> OutputError:
+    problem, remedy = reasoned(error)
+    return OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further)
 
 
 def _unreadable(error: Exception, where: str | Path) -> InputError:

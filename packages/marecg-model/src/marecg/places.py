@@ -16,6 +16,8 @@ from ecg_ontology import replacing
 from marecg.errors import InputError, OutputError, UsageError
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
+EMBEDDINGS = "_embeddings.json"
+"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
 LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8}\.\w+")
 """What `replacing` leaves behind where a process was killed while it wrote."""
 
@@ -69,15 +71,25 @@ class Place:
                 found = [each.rstrip("/").rpartition("/")[2] for each in listed]
         except Exception as error:  # each store has errors of its own
             problem, remedy = reasoned(error)
+            if self.path and isinstance(error, OSError):
+                problem, remedy = str(error.strerror), "Name a folder, and one that may be listed"
             raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
         return sorted(name for name in found if fnmatch(name, pattern))
 
     def open(self, name: str) -> IO[bytes]:
         """A file for reading. Raises `OSError` where there is none."""
-        found: IO[bytes] = (
-            (self.path / name).open("rb") if self.path else self._fs.open(f"{self._root}/{name}")
-        )
-        return found
+        if self.path is None:
+            try:
+                found: IO[bytes] = self._fs.open(f"{self._root}/{name}")
+            except OSError:
+                raise
+            except Exception as error:  # as above
+                raise OSError(reasoned(error)[0]) from error
+            return found
+        path = self.path / name
+        if path.exists() and not path.is_file():
+            raise OSError("is no file")  # a pipe would be waited for
+        return path.open("rb")
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
@@ -92,7 +104,11 @@ class Place:
             return
         with TemporaryDirectory() as folder:
             temporary = Path(folder) / name
-            yield temporary
+            try:
+                yield temporary
+            except OSError as error:
+                remedy = "Make room, or set TMPDIR to a folder that has it"
+                raise OutputError(f"cannot be written ({error})", where=temporary, remedy=remedy) from error
             try:
                 self._fs.makedirs(self._root, exist_ok=True)
                 self._fs.put_file(str(temporary), f"{self._root}/{name}")

@@ -237,12 +237,15 @@ def locked(folder: Path, doing: str = "prepared") -> Iterator[None]:
         ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
+        os.close(handle)
         problem = f"is being {doing} by another process"
         raise CorpusError(
             problem, where=folder, remedy="Wait for it, or choose another folder for --out"
         ) from error
-    else:
+    except OSError as error:  # Lustre and NFS may be mounted without locks
+        logger.warning("%s can't be locked (%s): let no second process write there", folder, error.strerror)
+    try:
         yield
     finally:
         os.close(handle)

@@ -125,6 +125,7 @@ def _read_or_made(
                 shape = (len(corpus), model.context_patches)
                 numpy: Any = np.lib.format  # it has no types
                 phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
+                _reserve(temporary)
                 rhythm_M = _make(corpus, model, limits, phase_MT)
                 phase_MT.flush()
             with replacing(rhythm) as temporary, temporary.open("wb") as file:
@@ -134,6 +135,17 @@ def _read_or_made(
             phase_MT = np.empty((len(corpus), model.context_patches), np.int8)
             return _make(corpus, model, limits, phase_MT), phase_MT
         return _read(rhythm, phase, len(corpus), model) or (rhythm_M, phase_MT)
+
+
+def _reserve(path: Path) -> None:
+    """Have the disk give the room of a file of holes; without it, writing to its map ends the process.
+
+    Raises:
+        OSError: there is no room.
+    """
+    if hasattr(os, "posix_fallocate"):  # not on every system
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _make(

@@ -5,6 +5,7 @@ Shapes: R recordings, M labelled records, K classes, F features.
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology import replacing
 from marecg import copies
-from marecg.errors import InputError, UsageError
+from marecg.errors import InputError, OutputError, UsageError
 from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
@@ -69,12 +70,14 @@ def evaluate(
         UsageError: an impossible request, or nothing to judge, or no place for the report.
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
         InputError: the data can't be used.
+        OutputError: the report can't be written.
     """
     request, files, known = request or Request(), features or {}, {} if known is None else known
     subject = subject_of(run, files, request.readout)
     home = home_of(subject, out)
     asked = request.open(task_named(task), root)
     recordings = request.protocol.view(asked.recordings)
+    try_writing(home)
     methods = _methods(subject, asked, request)
     every = _features(methods, files, recordings, kept_in or home / "features", watch)
     found = {name: features for name, features in every.items() if name not in request.without}
@@ -244,6 +247,18 @@ def _counts(task: Task, found: Collection[Features]) -> Counts:
         missing=task.missing,
         unreadable=unreadable,
     )
+
+
+def try_writing(home: Path) -> None:
+    """See that a report can be kept before hours are spent on it. Raises `OutputError`."""
+    folder = home / "probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror})"
+        raise OutputError(problem, where=folder, remedy="Choose another folder as --out") from error
 
 
 def keep(

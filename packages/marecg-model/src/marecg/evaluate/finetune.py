@@ -18,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from marecg.config import LEADS
 from marecg.ecg.windows import Recording, recording
 from marecg.errors import RecordError
-from marecg.evaluate.evaluation import home_of, keep, report_on
+from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
 from marecg.evaluate.methods.method import Features, Progress, finite, unwatched
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
 from marecg.evaluate.probe.strict import STRICT
@@ -61,6 +61,7 @@ def finetune(
         UsageError: an impossible request.
         CheckpointError: the run's model can't be loaded.
         InputError: the data can't be used.
+        OutputError: the report can't be written.
     """
     request = Request(tuple(fractions), seeds, FINETUNE)
     subject = subject_of(run, {}, request.readout)
@@ -73,6 +74,7 @@ def finetune(
     usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))
     number_M1 = usable.row_M[:, None].astype(np.float64)
     fetch = partial(_fetch, usable.recordings, model)
+    try_writing(home)
     trials = {
         _row(each): list(
             watch(

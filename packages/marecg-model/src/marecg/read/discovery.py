@@ -11,6 +11,7 @@ from pathlib import Path
 
 from marecg.copies import address
 from marecg.errors import CorpusError, UsageError
+from marecg.places import EMBEDDINGS
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
 from marecg.read.datasets.cinc2021 import collection, is_header
@@ -157,7 +158,7 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
 
 
 def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> Iterator[Candidate]:
-    """Walk a folder; hidden folders, links to folders and prepared corpora are not entered."""
+    """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered."""
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
     claimed: set[str] = set()
@@ -165,7 +166,7 @@ def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> It
     arrays = Arrays(layout) if layout else None
     for name, below, files in os.walk(root, onerror=_unlistable):
         folder = Path(name)
-        if any(is_regular(folder / each) for each in CORPUS):
+        if any(is_regular(folder / each) for each in (*CORPUS, EMBEDDINGS)):
             below.clear()
             continue
         below[:] = [each for each in below if not each.startswith(".")]

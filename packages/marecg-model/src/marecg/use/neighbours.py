@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from marecg.errors import InputError, UsageError
+from marecg.read.record import as_text
 from marecg.use.stored import blocks, vectors
 
 TOLD = ("source", "patient", "codes")
@@ -44,7 +45,7 @@ def neighbours(embeddings: str | Path, record: str, top: int = 20, readout: str 
         UsageError: no record, or more than one, has that name; or the embeddings have no such column.
         InputError: the embeddings can't be read, or the record's vector is zero.
     """
-    name = _whole_name(embeddings, record)
+    name = _whole_name(embeddings, as_text(record))
     query_W = _vector(embeddings, name, readout)
     best: list[Near] = []
     for block in blocks(embeddings, ["id", readout], TOLD):

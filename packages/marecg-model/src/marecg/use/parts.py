@@ -17,11 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marecg.errors import CorpusError, UsageError
-from marecg.places import LEFT_OVER, Place
+from marecg.errors import CorpusError, OutputError, UsageError
+from marecg.places import EMBEDDINGS, LEFT_OVER, Place
 
-MANIFEST = "_embeddings.json"
-"""Readers of Parquet folders pass over a file that begins so."""
 ABOUT = b"marecg"
 """The key of a part's metadata."""
 _PART = re.compile(r"part-\d{5,}\.parquet")
@@ -93,12 +91,12 @@ class Parts:
         """
         place = Place(self.where)
         names = place.names()
-        if MANIFEST not in names:
+        if EMBEDDINGS not in names:
             others = [name for name in names if not LEFT_OVER.fullmatch(name)]
             if others:
                 problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
                 raise UsageError(problem, where=place, remedy="Choose another folder for --out")
-            with place.writing(MANIFEST) as temporary:
+            with place.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
         found = read_manifest(place)
         differences = [word for key, word in _WORDS.items() if found.get(key) != self.about[key]]
@@ -118,17 +116,21 @@ class Parts:
             ):
                 about = json.loads(part.metadata.metadata[ABOUT])
                 records = sum(len(batch) for batch in part.iter_batches())
+            done = Done(records, dict(about["failed"]), dict(about["doubtful"]))
+            whole = about["of"] == self.key and records + len(done.failed) == last - first
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             return None
-        done = Done(records, dict(about["failed"]), dict(about["doubtful"]))
-        whole = about["of"] == self.key and records + len(done.failed) == last - first
         return done if whole else None
 
     @contextmanager
     def writing(self, number: int) -> Iterator[Path]:
         """Where a part is written that appears whole or not at all."""
-        with Place(self.where).writing(self.name(number)) as temporary:
-            yield temporary
+        try:
+            with Place(self.where).writing(self.name(number)) as temporary:
+                yield temporary
+        except OutputError:  # another process that makes the same may have ended, and tidied up
+            if self.finished(number) is None:
+                raise
 
     def metadata(self, done: Done) -> dict[str, str]:
         """What a part says of its records beside their vectors."""
@@ -145,9 +147,9 @@ class Parts:
 def read_manifest(place: Place) -> dict[str, Any]:
     """What a folder of embeddings is. Raises `CorpusError` where it can't be read."""
     try:
-        with place.open(MANIFEST) as file:
+        with place.open(EMBEDDINGS) as file:
             found = json.load(file)
     except (OSError, ValueError) as error:
         problem = f"is damaged ({error})"
-        raise CorpusError(problem, where=place.file(MANIFEST), remedy="Remove the folder") from error
+        raise CorpusError(problem, where=place.file(EMBEDDINGS), remedy="Remove the folder") from error
     return found if isinstance(found, dict) else {}

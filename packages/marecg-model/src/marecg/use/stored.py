@@ -18,6 +18,8 @@ from marecg.places import Place, is_remote
 
 PARTS = "part-*.parquet"
 """The files of a folder of embeddings, in the order of their names."""
+VECTORS = ("rhythm", "wide")
+"""Columns of vectors, all of one length."""
 BLOCK = 8192
 """Records at a time: 25 MB of h_rhythm at the paper's width."""
 
@@ -43,10 +45,12 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
         part = place.file(name)
         try:
             with place.open(name) as file:
-                yield from (_npz if name.endswith(".npz") else _parquet)(file, part, columns, beside)
+                for block in (_npz if name.endswith(".npz") else _parquet)(file, part, columns, beside):
+                    _check(block, part)
+                    yield block
         except EcgError:
             raise
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
+        except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
                 f"can't be read ({said})", where=part, remedy="Name what marecg embed wrote"
@@ -54,13 +58,24 @@ def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ())
 
 
 def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
-    """A column of vectors, float32 [B, W]. Raises `InputError` where their lengths differ."""
+    """A column of vectors, float32 [B, W]."""
     found = block.column(column)
-    if not pa.types.is_fixed_size_list(found.type):
-        problem = f"{column} holds {found.type}, not vectors of one length"
-        raise InputError(problem, remedy="Name what marecg embed wrote")
     x: NDArray[np.float32] = found.flatten().to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
     return x.reshape(len(block), found.type.list_size)
+
+
+def _check(block: pa.RecordBatch, where: str) -> None:
+    """See that names are text and vectors are vectors. Raises `InputError`."""
+    for column, values in zip(block.schema.names, block.columns, strict=True):
+        kind = values.type
+        vectors_of_one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
+        right = {
+            "id": pa.types.is_string(kind) or pa.types.is_large_string(kind),
+            **dict.fromkeys(VECTORS, vectors_of_one_length and not values.null_count),
+        }
+        if not right.get(column, True):
+            problem = f"{column} holds {kind}, which marecg embed does not write"
+            raise InputError(problem, where=where, remedy="Name what it wrote")
 
 
 def _npz(

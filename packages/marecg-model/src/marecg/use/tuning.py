@@ -60,7 +60,7 @@ class Tuning:
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
             raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
         for name in ("epochs", "batch_size", "lr", "decay", "patience"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} is {getattr(self, name)!r}", remedy="Give a number above 0")
 
     def blocks(self, depth: int) -> int:
