@@ -98,13 +98,14 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     if strange_BN.any():
         b, c = np.argwhere(strange_BN)[0]
         raise UsageError(f"y[{b}, {c}] is {matrix[b, c]}", remedy="Give 0 or 1: active or not")
-    used = set(np.flatnonzero(active_BN.any(axis=0)).tolist())
-    for node in nodes:
-        if node.root and node.index in used:
-            raise UsageError(
-                f"y has the root {node.abbr} active (column {node.index})",
-                remedy="Only leaves are targets; `leaf_multi_hot` leaves roots out",
-            )
+    roots = [node.index for node in nodes if node.root]
+    active_roots = active_BN[:, roots]
+    if active_roots.any():
+        root = nodes[roots[active_roots.any(axis=0).argmax()]]
+        raise UsageError(
+            f"y has the root {root.abbr} active (column {root.index})",
+            remedy="Only leaves are targets; `leaf_multi_hot` leaves roots out",
+        )
     return active_BN
 
 
