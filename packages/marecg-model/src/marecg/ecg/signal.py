@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
 from marecg.config import LEADS
+from marecg.ecg.median import median
 from marecg.errors import Reason, RecordError, UsageError
 
 SLOWEST, FASTEST = 50, 100_000
@@ -124,8 +125,8 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
     A long recording is looked at in steps: a few thousand samples tell as much.
     """
     x_KL = x_KL[:, :: max(1, x_KL.shape[1] // _SAMPLES)]
-    away_KL = np.abs(x_KL - np.median(x_KL, axis=1, keepdims=True))
-    return float(np.median(np.percentile(away_KL, 99, axis=1)))
+    away_KL = np.sort(np.abs(x_KL - median(x_KL)[:, None]), axis=1)
+    return float(median(away_KL[:, round(0.99 * (away_KL.shape[1] - 1))]))
 
 
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:

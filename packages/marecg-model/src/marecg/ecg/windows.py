@@ -72,6 +72,8 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
             remedy=f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one",
         )
     resampled_KL = resample(given_KL, fs, config.fs)
+    if places == list(range(len(LEADS))):  # as most are: nothing to move
+        return Recording(resampled_KL, np.zeros(len(LEADS), bool))
     x_CL = np.zeros((len(LEADS), resampled_KL.shape[1]), np.float32)
     x_CL[places] = resampled_KL
     absent_C = np.ones(len(LEADS), bool)
@@ -117,10 +119,10 @@ def stacked(
     cut: Sequence[Window], config: ModelConfig
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
     """B windows as the encoder takes them, zero-padded: x [B, C, L], n_valid [B], absent leads [B, C]."""
-    x_BCL = np.zeros((len(cut), len(LEADS), config.context), np.float32)
+    x_BCL = np.empty((len(cut), len(LEADS), config.context), np.float32)
     n_valid = [window.x_CL.shape[1] for window in cut]
     for x_CL, window, valid in zip(x_BCL, cut, n_valid, strict=True):
-        x_CL[:, :valid] = window.x_CL
+        x_CL[:, :valid], x_CL[:, valid:] = window.x_CL, 0
     return x_BCL, np.array(n_valid, np.int64), np.stack([window.absent_C for window in cut])
 
 

@@ -38,9 +38,10 @@ class RevIN(nn.Module):
         seen_B1L = before(n_valid_B.clamp(max=self.context), x_BCL.shape[-1])
         count_B11 = seen_B1L.sum(-1, keepdim=True).clamp(min=1)
         mean_BC1 = (x_BCL * seen_B1L).sum(-1, keepdim=True) / count_B11
-        var_BC1 = ((x_BCL - mean_BC1).square() * seen_B1L).sum(-1, keepdim=True) / count_B11
+        centred_BCL = x_BCL - mean_BC1
+        var_BC1 = (centred_BCL.square() * seen_B1L).sum(-1, keepdim=True) / count_B11
         scale = Scale(mean_BC1, (var_BC1 + self.eps).sqrt())
-        return (x_BCL - scale.mean_BC1) / scale.std_BC1 * real_B1L, scale
+        return centred_BCL / scale.std_BC1 * real_B1L, scale
 
     def invert(self, x_BCL: Tensor, scale: Scale) -> Tensor:
         """Back to mV."""

@@ -140,7 +140,8 @@ def embed(
     check_readout(readout)
     model = loaded(model)
     x_BKL = records(signals, lead_places(leads))
-    doubt = amplitude_doubt(np.concatenate(x_BKL[:BATCH], axis=1)) if x_BKL.size else None
+    some = x_BKL[:BATCH]  # of each so few samples that together they are as many as one record has
+    doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
     recordings = (recording(x_KL, fs, leads, model.config) for x_KL in x_BKL)
