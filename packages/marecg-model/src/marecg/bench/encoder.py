@@ -16,6 +16,7 @@ import ecg_ontology
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
 from marecg.config import LEADS, ModelConfig
+from marecg.memory import keep_freed
 from marecg.model.flops import encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.overrides import override
@@ -52,6 +53,7 @@ def forward(effort: Effort) -> list[float]:
 
 def both_ways(effort: Effort) -> list[float]:
     """The same with a backward pass, which costs twice the forward one."""
+    keep_freed()  # as `marecg train` does
     return _rates(_encoder(backward=True), _product(), effort)
 
 

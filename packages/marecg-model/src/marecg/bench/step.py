@@ -20,7 +20,7 @@ from marecg.train.network import Network
 
 RECORDS = 2
 """The fewest of which a view contrast has a negative."""
-REPEATS = 3
+REPEATS = 5
 """A step takes seconds."""
 LIMIT = "7 passes over 3: 2.33"
 SMALL = by_name("small")
@@ -37,7 +37,6 @@ def beside_c1(recipe: str, effort: Effort) -> list[float]:
 
 def small_rate(effort: Effort) -> list[float]:
     """The FLOP rate of `small`'s forward and backward pass over that of F.linear at its width."""
-    keep_freed()  # as `marecg train` does
     width, batch = SMALL.model.width, SMALL.train.batch_size
     step = _of(SMALL, batch)
     x_LD, weight_DD, bias_D = torch.randn(TOKENS, width), torch.randn(width, width), torch.randn(width)
@@ -77,6 +76,7 @@ def _step(recipe: str, depth: int) -> Action:
 
 
 def _of(config: Config, records: int) -> Action:
+    keep_freed()  # as `marecg train` does
     ontology = ecg_ontology.load()
     batch = noise_batch(records, ontology, config)
     network = Network(config, ontology)

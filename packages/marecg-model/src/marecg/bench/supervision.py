@@ -85,7 +85,7 @@ def _targets(effort: Effort, *, factorised: bool) -> list[float]:
 
 
 ROWS = (
-    Row("targets-from-ids", "y and t from ids", "per-record loop", Reach("≥", 30), "", from_ids),
-    Row("targets-from-strings", "y and t from strings", "per-record loop", Reach("≥", 15), "", from_strings),
+    Row("targets-from-ids", "y and t from ids", "per-record loop", Reach("≥", 20), "", from_ids),
+    Row("targets-from-strings", "y and t from strings", "per-record loop", Reach("≥", 12), "", from_strings),
     Row("d-tree", f"D_tree, {CONCEPTS} concepts", "networkx, all pairs", Reach("≥", 5), "", d_tree),
 )
