@@ -1,0 +1,36 @@
+"""From a recording to a batch of windows."""
+
+import numpy as np
+
+from marecg.config import LEADS, ModelConfig
+from marecg.ecg.windows import looks, recording, stacked
+
+
+def test_leads_stand_in_their_order_whichever_comes_first() -> None:
+    config = ModelConfig()
+    x_CL = np.arange(12 * 5000, dtype=np.float32).reshape(12, 5000) / 60000
+    whole = recording(x_CL, 500, LEADS, config)
+    turned = recording(x_CL[::-1], 500, LEADS[::-1], config)
+    np.testing.assert_array_equal(whole.x_CL, x_CL)
+    np.testing.assert_array_equal(turned.x_CL, x_CL)
+    assert not whole.absent_C.any()
+    assert not turned.absent_C.any()
+
+
+def test_leads_that_are_not_given_are_zero_and_absent() -> None:
+    whole = recording(np.ones((2, 5000), np.float32), 500, ["V6", "i"], ModelConfig())
+    given = [lead in ("I", "V6") for lead in LEADS]
+    np.testing.assert_array_equal(whole.x_CL.max(axis=1), np.array(given, np.float32))
+    np.testing.assert_array_equal(~whole.absent_C, given)
+
+
+def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> None:
+    config = ModelConfig()
+    whole = recording(np.ones((12, 1000), np.float32), 500, LEADS, config)
+    cut = looks(whole, config)
+    before = np.full((len(cut), 12, config.context), np.nan, np.float32)
+    del before  # its memory is the next to be handed out
+    x_BCL, n_valid_B, _ = stacked(cut, config)
+    for x_CL, n_valid in zip(x_BCL, n_valid_B, strict=True):
+        assert (x_CL[:, :n_valid] == 1).all()
+        assert (x_CL[:, n_valid:] == 0).all()
