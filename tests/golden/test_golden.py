@@ -10,6 +10,7 @@ from tests.golden.golden_runs import (
     corpus,
     differences,
     metrics,
+    same_draws,
     stored,
 )
 
@@ -19,6 +20,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpus(tmp_path_factory.mktemp("golden"))
 
 
+@pytest.mark.skipif(not same_draws(), reason="another release of torch draws other initial weights")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_first_steps_of_a_recipe_are_what_they_were(recipe: str, data: Path, tmp_path: Path) -> None:
     found = metrics(recipe, SHORT, data, tmp_path / "run")
