@@ -10,11 +10,13 @@ from torch import Tensor
 import ecg_ontology
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.augment import AUGMENTATIONS
 from marecg.errors import ConfigError
 from marecg.nn.revin import Scale
 from marecg.objectives import jepa
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
+from marecg.objectives.mpct import Mpct
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
 from marecg.train.network import Network, Outcome
@@ -144,6 +146,62 @@ def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_head
         "to_concepts",
         "prototypes",
     }
+
+
+def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch: Batch) -> None:
+    net = network(small("tiny-c3"))
+    outcome = run(net, batch)
+    masked, second = outcome.views.masked, outcome.views.clean("rhythm-safe")
+    gscl, mpct = net.objectives["gscl"], net.objectives["mpct"]
+    assert isinstance(gscl, Gscl)
+    assert isinstance(mpct, Mpct)
+    parts = {
+        "first H": masked.h_BTCD,
+        "second H": second.h_BTCD,
+        "pool": net.model.pool.query,
+        "W_sca": net.model.to_concepts.weight,
+        "E": gscl.prototypes.embedding,
+        "text": mpct.text.text.weight,
+    }
+    pulled = {
+        name: {
+            part
+            for part, gradient in zip(
+                parts,
+                torch.autograd.grad(loss, [*parts.values()], retain_graph=True, allow_unused=True),
+                strict=True,
+            )
+            if gradient is not None and gradient.any()
+        }
+        for name, loss in outcome.named.items()
+    }
+    of_patches = {name: {"first H"} for name in AR | {"jepa"} | MSPS}
+    assert pulled == of_patches | {
+        "view": {"first H", "second H", "pool"},
+        "gscl": {"first H", "pool", "W_sca", "E"},
+        "ica": {"first H", "pool", "W_sca", "text"},
+        "bca": {"first H", "text"},
+        "opa": {"first H", "pool"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "augmentation"),
+    [("tiny-c2p", "unconstrained"), ("tiny-c2", "unconstrained"), ("tiny-c3", "rhythm-safe")],
+)
+def test_the_second_view_is_augmented_as_the_configuration_says(
+    batch: Batch, name: str, augmentation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    for each, augment in list(AUGMENTATIONS.items()):
+
+        def spy(*args: Any, each: str = each, augment: Any = augment) -> Tensor:
+            asked.append(each)
+            return augment(*args)  # type: ignore[no-any-return]
+
+        monkeypatch.setitem(AUGMENTATIONS, each, spy)
+    run(network(small(name)), batch)
+    assert asked == [augmentation]
 
 
 def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(

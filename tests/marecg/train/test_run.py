@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from marecg.corpus.batches import Batch
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
 from marecg.train.network import Network, Outcome
@@ -122,6 +124,31 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(
     train(other, corpus_folder, tmp_path / "other")
     assert rows(tmp_path / "same") == rows(unbroken)
     assert rows(tmp_path / "other") != rows(unbroken)
+
+
+def test_over_a_run_msps_rises_and_the_slow_encoder_follows_step_by_step(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed: list[tuple[int, int, torch.Tensor]] = []
+    after_step = Jepa.after_step
+
+    def spy(self: Jepa, model: MarEcg, step: int, total_steps: int) -> None:
+        followed.append((step, total_steps, model.encoder.norm.weight.detach().clone()))
+        after_step(self, model, step, total_steps)
+
+    monkeypatch.setattr(Jepa, "after_step", spy)
+    sizes = ["jepa.width=8", "jepa.depth=1", "jepa.heads=1", "msps.hidden=8", "gscl=null"]
+    config = override(micro, [*sizes, "train.max_steps=8", "train.max_epochs=8", "train.warmup_epochs=1"])
+    train(config, corpus_folder, tmp_path)
+    assert [(step, total) for step, total, _ in followed] == [(step, 8) for step in range(8)]
+    weights = [torch.ones_like(followed[0][2]), *(weight for _, _, weight in followed)]  # ones at first
+    assert not any(torch.equal(one, other) for one, other in pairwise(weights))
+    for step, row in enumerate(rows(tmp_path)):  # a step is an epoch here
+        loss = {name: float(value) for name, value in row.items()}
+        msps = 0.2 * (loss["alt"] + loss["rate"] + 0.5 * loss["mrr"] + 0.5 * loss["cv"])
+        msps += 0.1 * (loss["seq"] + loss["phase"])
+        rest = loss["recon"] + loss["mask"] + 0.15 * loss["jepa"]
+        assert loss["loss"] == pytest.approx(rest + min(1, step / 5) * msps, rel=1e-6)
 
 
 def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor]:
