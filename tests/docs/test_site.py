@@ -14,6 +14,14 @@ import marecg
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PAGES_OF_PROSE = sorted(
+    [
+        *DOCS.rglob("*.md"),
+        *ROOT.glob("*.md"),
+        *ROOT.glob("packages/*/README.md"),
+        ROOT / "ontology" / "README.md",
+    ]
+)
 
 
 def listed(nav: Any) -> list[str]:
@@ -47,6 +55,19 @@ def test_every_public_name_is_in_the_reference(package: Any, its_page: str) -> N
         module, _, name = path.rpartition(".")
         home = __import__(module, fromlist=[name])
         assert getattr(home, name, None) is not None or __import__(path), path
+
+
+@pytest.mark.parametrize("page_of_ours", PAGES_OF_PROSE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_code_block_is_closed_before_the_next_heading(page_of_ours: Path) -> None:
+    inside = False
+    for number, line in enumerate(page_of_ours.read_text(encoding="utf-8").splitlines(), start=1):
+        place = f"{page_of_ours}:{number}: {line}"
+        if line.lstrip().startswith("```"):
+            inside = not inside
+            assert inside or line.strip() == "```", f"{place} opens a block within a block"
+        assert not (inside and line.startswith("## ")), f"{place} stands in a code block"
+        assert inside or not line.startswith(">>> "), f"{place} stands in no code block"
+    assert not inside, f"{page_of_ours}: its last code block has no end"
 
 
 def test_the_home_pages_picture_is_what_the_shipped_encoder_says_today() -> None:

@@ -162,7 +162,7 @@ def _as_it_is_used(
     The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
     lead's amplitude; whole blocks are masked; beats are sought in the lead where they stand out; rare leaves
     are drawn more often; what is exported is an average of the weights, and reads a window from three
-    beginnings, and its modulation spectrum beside H. docs/pretrained.md says what was measured of them.
+    beginnings, and its modulation spectrum beside H. docs/small.md says what was measured of them.
     """
     return full.derived(
         name=name,
