@@ -39,9 +39,16 @@ def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
     assert rows
     assert all("AF" in row["leaves"] for row in rows)
     assert [row["name"] for row in csv.DictReader(as_csv.splitlines())] == [row["name"] for row in rows]
-    assert not (tmp_path / "af.parquet").stat().st_mode & 0o007
     others = json.loads(run("cohort", corpus, "--not", "AF", "--format", "json")[1])
     assert len(others) + len(rows) == 4
+
+
+@pytest.mark.parametrize("name", ["af.csv", "af.json", "af.parquet"])
+def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(
+    corpus: Path, tmp_path: Path, name: str
+) -> None:
+    assert run("cohort", corpus, "--concept", "AF", "--out", tmp_path / name)[0] == 0
+    assert not (tmp_path / name).stat().st_mode & 0o007
 
 
 @pytest.mark.parametrize(

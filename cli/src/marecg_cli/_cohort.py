@@ -56,7 +56,7 @@ def cohort(
 
     Example: marecg cohort corpus --concept AMI --with-subtypes --not Paced --out ami.parquet
     """
-    from marecg.corpus.cohort import AS_TEXT, cohort, write_parquet
+    from marecg.corpus.cohort import AS_TEXT, cohort, write
     from marecg.corpus.prepared import Corpus
 
     how = format_ or _as_it_ends(out)
@@ -69,10 +69,7 @@ def cohort(
         result(AS_TEXT[how](table).rstrip("\n"))
         return
     with replacing(out) as temporary:
-        if how is TableFormat.parquet:
-            write_parquet(table, temporary)
-        else:
-            temporary.write_text(AS_TEXT[how](table), encoding="utf-8")
+        write(table, temporary, how.value)
 
 
 def neighbours(

@@ -83,6 +83,12 @@ def test_a_parquet_file_says_what_holds_for_all_its_records(corpus: Corpus, tmp_
     assert file.num_row_groups == 5, "written piece by piece"
 
 
+@pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
+def test_nobody_but_the_owner_and_the_group_may_read_it(corpus: Corpus, tmp_path: Path, name: str) -> None:
+    export(corpus.folder, tmp_path / name)
+    assert not (tmp_path / name).stat().st_mode & 0o007
+
+
 @pytest.mark.parametrize("name", ["out.h5", "out.parquet"])
 def test_what_was_exported_can_be_prepared_again_but_for_padded_records(
     corpus: Corpus, tmp_path: Path, name: str

@@ -1,6 +1,6 @@
 """`marecg cohort`: the records of a corpus that have some findings and lack others, as a table.
 
-Shapes: M records.
+Shapes: M records, N concepts.
 """
 
 import csv
@@ -79,9 +79,16 @@ def _having(corpus: Corpus, name: str, with_subtypes: bool) -> NDArray[np.bool_]
     return np.asarray(corpus.y[:, kinds].any(axis=1))
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a cohort; nobody but the owner and the group may read who is a patient where."""
-    index.write(table, path)
+def write(table: pa.Table, path: Path, how: str) -> None:
+    """Write a cohort as `parquet` or a key of `AS_TEXT`.
+
+    Nobody but the owner and the group may read the file: it says who is a patient where.
+    """
+    if how == "parquet":
+        index.write(table, path)
+    else:
+        path.write_text(AS_TEXT[how](table), encoding="utf-8")
+        index.keep_private(path)
 
 
 def as_csv(table: pa.Table) -> str:

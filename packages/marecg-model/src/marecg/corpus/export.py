@@ -35,6 +35,8 @@ _INSIDE = ["shard", "row"]
 def export(folder: str | Path, out: str | Path) -> int:
     """Write a corpus as one file, or as a folder of Parquet files, one per shard; the number of records.
 
+    Nobody but the owner and the group may read it: it says who is a patient where.
+
     Args:
         folder: the corpus.
         out: `.h5`, `.hdf5` or `.parquet`; without an ending, a folder.
@@ -56,6 +58,7 @@ def export(folder: str | Path, out: str | Path) -> int:
             WRITERS[out.suffix](corpus, temporary)
         except RuntimeError as error:  # HDF5's, when the disk is full as it closes the file
             raise OSError(str(error)) from error
+        index.keep_private(temporary)
     return len(corpus)
 
 
