@@ -171,7 +171,7 @@ def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
 
 def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
-        name, value = "broken", "nowhere:Reader"
+        name, group, value = "broken", "marecg.readers", "nowhere:Reader"
 
         def load(self) -> Reader:
             raise ImportError("no module named nowhere")

@@ -6,7 +6,7 @@ A file is run only where a user names it.
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -27,7 +27,8 @@ def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
         what: what it is, in a word: `task`, say.
 
     Raises:
-        UsageError: there is nothing of that name, it is of another kind, or its file can't be run.
+        UsageError: there is nothing of that name, it is of another kind, it can't be loaded, or its file
+            can't be run.
     """
     if name in known:
         return known[name]
@@ -36,7 +37,7 @@ def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
     if file.endswith(".py"):
         found = getattr(_module(Path(file).resolve()), attribute, None)
     elif name in offered:
-        found = offered[name].load()
+        found = _loaded(offered[name])
     else:
         choice = ", ".join([*known, *offered])
         remedy = f"Choose one of {choice}, or name your own as FILE.py:NAME"
@@ -53,14 +54,16 @@ def installed(group: str) -> dict[str, Any]:
     Raises:
         UsageError: one can't be loaded.
     """
-    found: dict[str, Any] = {}
-    for entry in sorted(entry_points(group=group), key=lambda each: each.name):
-        try:
-            found[entry.name] = entry.load()
-        except Exception as error:  # whatever another package raises
-            problem = f"{entry.name!r} of {group} can't be loaded ({error})"
-            raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error
-    return found
+    ordered = sorted(entry_points(group=group), key=lambda each: each.name)
+    return {entry.name: _loaded(entry) for entry in ordered}
+
+
+def _loaded(entry: EntryPoint) -> Any:
+    try:
+        return entry.load()
+    except Exception as error:  # whatever another package raises
+        problem = f"{entry.name!r} of {entry.group} can't be loaded ({error})"
+        raise UsageError(problem, remedy=f"Mend or remove the package of {entry.value}") from error
 
 
 @cache

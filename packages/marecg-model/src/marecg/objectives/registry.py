@@ -1,10 +1,10 @@
 """The objectives that are no field of a recipe, by name: comparators, and those of other packages."""
 
 from functools import cache
-from importlib.metadata import entry_points
 
 from pydantic import ConfigDict
 
+from marecg import extensions
 from marecg.errors import ConfigError
 from marecg.objectives.comparators import COMPARATORS
 from marecg.objectives.objective import ObjectiveConfig
@@ -24,21 +24,18 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
     """The values of the comparators, and of every objective that an installed package announces.
 
     Raises:
-        ConfigError: one can't be loaded, is no `ObjectiveConfig`, or has the name of one of ours.
+        UsageError: one can't be loaded.
+        ConfigError: one is no `ObjectiveConfig`, or has the name of one of ours.
     """
     found = dict(COMPARATORS)
-    for entry in entry_points(group=GROUP):
-        try:
-            kind = entry.load()
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"can't be loaded ({error})", where=f"{GROUP}: {entry.name}") from error
+    for name, kind in extensions.installed(GROUP).items():
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
-            raise ConfigError(f"{entry.value} is no ObjectiveConfig", where=f"{GROUP}: {entry.name}")
-        if entry.name in COMPARATORS:
+            raise ConfigError(f"{kind!r} is no ObjectiveConfig", where=f"{GROUP}: {name}")
+        if name in COMPARATORS:
             raise ConfigError(
                 "has the name of an objective of ours",
-                where=f"{GROUP}: {entry.name}",
+                where=f"{GROUP}: {name}",
                 remedy="Announce it under another name",
             )
-        found[entry.name] = kind
+        found[name] = kind
     return found
