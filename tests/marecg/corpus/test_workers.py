@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 
+import pytest
 from joblib import Parallel, delayed
 
 from marecg.corpus.workers import workers
+from marecg.errors import CorpusError
 
 PARENT = """
 import os, time
@@ -58,3 +60,13 @@ def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay() -> Non
             theirs = used()
         assert mine == theirs == used()
     assert not any(map(alive, mine))
+
+
+def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the_remedy() -> None:
+    def killed() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(CorpusError) as ended, workers(records=0, jobs=2, cluster=None, where="corpus"):
+        Parallel()(delayed(killed)() for _ in range(2))
+    assert str(ended.value).startswith("corpus: a worker process was killed")
+    assert "fewer --jobs" in ended.value.remedy

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import ecg_ontology
 from ecg_ontology import CodeTable, Ontology, replacing
@@ -30,7 +29,6 @@ from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
 from marecg.corpus.prepare_record import Block
 from marecg.corpus.shards import Growing, prepare_into
 from marecg.corpus.workers import workers
-from marecg.errors import CorpusError
 from marecg.places import is_remote
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
@@ -83,8 +81,8 @@ def prepare(
         What became of the records, as `report.json` keeps it.
 
     Raises:
-        CorpusError: no records, an unlistable source, an output that is in use or holds something else, or a
-            cluster that can't be reached.
+        CorpusError: no records, an unlistable source, an output that is in use or holds something else, a
+            cluster that can't be reached, or a process that was killed.
         SourceError: the ontology can't be read, or is none.
         OutputError: the output can't be written.
         UsageError: an array does not have the layout, or the layout has not the twelve leads.
@@ -112,7 +110,7 @@ def prepare(
                 logger.warning("%s is complete already: nothing was done", out)
             else:
                 try:
-                    with workers(len(candidates), jobs, cluster):
+                    with workers(len(candidates), jobs, cluster, where=plan.out):
                         _write_shards(plan, watch, in_place=cluster is None)
                 finally:
                     plan.tidy()
@@ -150,16 +148,10 @@ def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -
         for number, shard in shards.items()
         for first, candidates in _blocks(plan.shard(number))
     )
-    try:
-        # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
-        blocks = counted(Parallel(return_as="generator", batch_size=1)(tasks))
-        for number, shard in shards.items():
-            _write_shard(plan, number, blocks, shard)
-    except TerminatedWorkerError as error:
-        problem = "a worker process was killed, perhaps for lack of memory"
-        raise CorpusError(
-            problem, where=plan.out, remedy="Run the same command again, with fewer --jobs"
-        ) from error
+    # batch_size: joblib would put blocks together, and leave a process idle while the last batch runs
+    blocks = counted(Parallel(return_as="generator", batch_size=1)(tasks))
+    for number, shard in shards.items():
+        _write_shard(plan, number, blocks, shard)
 
 
 def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Candidate]]]:

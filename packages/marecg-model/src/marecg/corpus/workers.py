@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 from joblib import cpu_count, parallel_config
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 import marecg.corpus.shards  # noqa: F401 — what a worker runs, loaded before it begins
@@ -23,7 +24,9 @@ _begun = ContextVar("begun", default=False)
 
 
 @contextmanager
-def workers(records: int, jobs: int, cluster: str | None, threads: int | None = None) -> Iterator[None]:
+def workers(
+    records: int, jobs: int, cluster: str | None, threads: int | None = None, *, where: object = ""
+) -> Iterator[None]:
     """Let joblib's `Parallel` run on the processes wanted; on those that a caller has begun so, if one has.
 
     Args:
@@ -31,9 +34,10 @@ def workers(records: int, jobs: int, cluster: str | None, threads: int | None = 
         jobs: processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler, whose workers are used instead.
         threads: how many each process may have; by default its share of the cores, or OMP_NUM_THREADS.
+        where: what they write, for errors.
 
     Raises:
-        CorpusError: no scheduler answers, or Dask is not installed.
+        CorpusError: no scheduler answers, or Dask is not installed; or one of the processes was killed.
         UsageError: there are to be no processes.
     """
     if cluster is not None:
@@ -54,6 +58,10 @@ def workers(records: int, jobs: int, cluster: str | None, threads: int | None = 
         _begun.set(count > 1)
         try:
             yield
+        except TerminatedWorkerError as error:
+            problem = "a worker process was killed, perhaps for lack of memory"
+            remedy = "Run the same command again, with fewer --jobs"
+            raise CorpusError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)
             # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.

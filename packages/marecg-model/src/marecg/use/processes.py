@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 
 import torch
 from joblib import Parallel, delayed
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from marecg.corpus.workers import workers
-from marecg.errors import CheckpointError, InputError
+from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 
@@ -62,17 +61,12 @@ def elsewhere(
 
     Raises:
         CheckpointError: the model was replaced.
-        InputError: a process was killed.
+        CorpusError: a process was killed.
     """
     weights, threads = weights_sha256(model), max(1, torch.get_num_threads() // count)
-    with workers(0, count, cluster, threads):
-        try:
-            parallel = Parallel(return_as="generator", batch_size=1)
-            yield from parallel(delayed(_with_model)(make, run, weights, task) for task in tasks)
-        except TerminatedWorkerError as error:
-            problem = "a worker process was killed, perhaps for lack of memory"
-            remedy = "Run the same command again, with fewer --jobs"
-            raise InputError(problem, where=str(where), remedy=remedy) from error
+    with workers(0, count, cluster, threads, where=where):
+        parallel = Parallel(return_as="generator", batch_size=1)
+        yield from parallel(delayed(_with_model)(make, run, weights, task) for task in tasks)
 
 
 def counted(given: Iterable[Given], tell: Callable[[int], None]) -> Iterator[Given]:
