@@ -19,10 +19,11 @@ from fsspec.implementations.memory import MemoryFileSystem
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.copies import cache, here
+from marecg.copies import here
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import InputError, OutputError, UsageError
+from marecg.mirrors import cache
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.recipes import Config

@@ -166,8 +166,9 @@ def prepare(
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
     from marecg.copies import here
+    from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
-    from marecg.corpus.statistics import COLLECTIONS, reconcile, statistics
+    from marecg.corpus.statistics import statistics
     from marecg.overrides import with_settings
 
     config = with_settings(set_ or [])

@@ -11,7 +11,8 @@ from marecg_cli._output import console, message, printable, result
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
     from marecg.corpus.audit import Audit
-    from marecg.corpus.statistics import Compared, Statistics
+    from marecg.corpus.paper_corpus import Compared
+    from marecg.corpus.statistics import Statistics
 
 NAMED = 20
 """Records named one by one; of the others, how many there are."""
@@ -47,7 +48,7 @@ def print_accounts(
 
 
 def print_comparison(compared: "Sequence[Compared]") -> None:
-    """The rows of `statistics.reconcile`, if there are any."""
+    """The rows of `paper_corpus.reconcile`, if there are any."""
     rows = {each.what: (each.paper, each.found, each.why) for each in compared}
     if rows:
         print_table("Beside the paper's corpus", ("what", "paper", "found", "why they differ"), rows)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from marecg.corpus.paper_corpus import COLLECTIONS, HISTOGRAM, KEPT, reconcile
 from marecg.corpus.prepare import prepare
-from marecg.corpus.statistics import COLLECTIONS, HISTOGRAM, KEPT, reconcile, statistics
+from marecg.corpus.statistics import statistics
 
 
 def test_the_papers_own_numbers_add_up() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.corpus.statistics import PUBLISHED
+from marecg.corpus.paper_corpus import PUBLISHED
 from marecg.errors import UsageError
 from marecg.read.datasets import cinc2021
 from marecg.read.published import catalogue, dataset, records_on_disk

@@ -20,8 +20,8 @@ from marecg.recipes import Config
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-Found = list[tuple[str, Path, Report]]
-"""What `marecg.evaluate.ablate.ablate` returns."""
+    from marecg.evaluate.ablate import Found
+
 _RANGE = re.compile(r"(?P<low>[^,.]+(?:\.\d+)?(?:e[+-]?\d+)?)\.\.(?P<high>[^,:]+)(?P<log>:log)?")
 JOURNAL = "search.journal"
 
@@ -98,8 +98,8 @@ def grid(config: Config, axes: Sequence[Axis]) -> list[Config]:
 
 
 def search(
-    config: Config, axes: Sequence[Axis], trials: int, out: Path, measure: Callable[[Config], Found]
-) -> Found:
+    config: Config, axes: Sequence[Axis], trials: int, out: Path, measure: "Callable[[Config], list[Found]]"
+) -> "list[Found]":
     """Let Optuna choose so many combinations, one after the other; called again, go on where it was.
 
     What is drawn follows from the trials before and the recipe's seed, so an interruption changes nothing.
@@ -112,7 +112,7 @@ def search(
         measure: trains and probes a recipe.
 
     Returns:
-        What was measured, the best combination on val first.
+        What was measured, as `marecg.evaluate.ablate.ablate` returns it, the best combination on val first.
 
     Raises:
         UsageError: Optuna is not installed, or `out` holds a search of something else.
@@ -136,7 +136,7 @@ def search(
         raise UsageError("holds a search of something else", where=out, remedy="Name another folder")
     study.set_user_attr("asked", asked)
     space = {each.key: each.distribution() for each in axes}
-    found: list[tuple[float, Found]] = []
+    found: list[tuple[float, list[Found]]] = []
     for number in range(trials):
         if number == len(study.trials):
             study.sampler = optuna.samplers.TPESampler(seed=1000 * config.train.seed + number)

@@ -29,7 +29,7 @@ from marecg.corpus.sampling import draws
 from marecg.corpus.supervised import CorpusSupervision
 from marecg.errors import StoppedError, UsageError
 from marecg.memory import keep_freed
-from marecg.model.card import BeganFrom
+from marecg.model.card import BeganFrom, Provenance
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
@@ -206,7 +206,6 @@ def _run(
     if trainer.is_global_zero and already:
         logger.warning("%s: nothing done, the run is complete", folder)
     elif trainer.is_global_zero:
-        model = module.exported()
         own = provenance(
             config,
             corpus,
@@ -216,17 +215,23 @@ def _run(
             resumed=checkpoint is not None,
             devices=f"{trainer.world_size} × {trainer.strategy.root_device.type}",
         )
-        model.provenance = own if origin is None else united(own, origin)
-        model.save_pretrained(folder / "model")
-        if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
-            logger.warning(
-                "%s: the run has collapsed: h_rhythm has an effective rank of %.1f, below %g, so records "
-                "look alike (monitors.csv); a lower train.lr or more records per step may help",
-                folder,
-                rank,
-                COLLAPSED,
-            )
+        _leave_model(folder, module, own if origin is None else united(own, origin))
     return Run(folder, steps, module.skipped_steps)
+
+
+def _leave_model(folder: Path, module: Pretraining, about: Provenance) -> None:
+    """Write the model of a run that is complete; warn where it has collapsed."""
+    model = module.exported()
+    model.provenance = about
+    model.save_pretrained(folder / "model")
+    if (rank := module.monitored.get("rank", math.inf)) < COLLAPSED:
+        logger.warning(
+            "%s: the run has collapsed: h_rhythm has an effective rank of %.1f, below %g, so records "
+            "look alike (monitors.csv); a lower train.lr or more records per step may help",
+            folder,
+            rank,
+            COLLAPSED,
+        )
 
 
 def _network(

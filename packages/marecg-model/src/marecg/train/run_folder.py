@@ -47,8 +47,8 @@ def claim(
         What the run was begun from, if not from random weights.
 
     Raises:
-        UsageError: there is none, or one that isn't to be gone on with, one of other settings, or one that
-            was begun from other weights.
+        UsageError: there is none, or one that isn't to be continued, one of other settings, or one that was
+            begun from other weights.
         CheckpointError: the run in it can't be read, or follows another enumeration or another corpus.
         OutputError: the folder can't be written.
     """
@@ -65,7 +65,7 @@ def claim(
         noted["began_from"] = start.origin.model_dump(mode="json")  # of these its hash is its identity
     if not described.exists():
         if resume:
-            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume away")
+            raise UsageError("holds no run to resume", where=folder, remedy="Leave --resume out")
         trained_on.write(corpus, folder, start.run if start else None)
         with replacing(folder / "ontology.json") as temporary:
             ontology.save(temporary)
@@ -76,9 +76,24 @@ def claim(
         raise UsageError(
             "holds a run already",
             where=folder,
-            remedy="Leave --fresh away to go on, or name another folder",
+            remedy="Leave --fresh out to go on, or name another folder",
         )
-    before = _begun_with(described)
+    origin = _same_run(folder, corpus, ontology, identity, start)
+    for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
+        if _LEFT_OVER.fullmatch(path.name):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return origin
+
+
+def _same_run(
+    folder: Path,
+    corpus: Corpus,
+    ontology: ecg_ontology.Ontology,
+    identity: dict[str, Any],
+    start: Start | None,
+) -> BeganFrom | None:
+    """Refuse a run that was begun with something else; what it was begun from, if not from random weights."""
+    before = _begun_with(folder / "config.json")
     if "captions" not in before:
         raise CheckpointError(
             "was begun by a version whose checkpoints had other names",
@@ -93,9 +108,6 @@ def claim(
     _compare(folder, before, identity, ontology)
     if bundle is not None:  # runs of before noted none
         _refuse_changed_bundle(folder, bundle)
-    for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
-        if _LEFT_OVER.fullmatch(path.name):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
     return origin
 
 

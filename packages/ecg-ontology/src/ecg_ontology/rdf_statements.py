@@ -1,0 +1,138 @@
+"""What an RDF file states of each subject, taken value by value; what nobody takes is kept as it is."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import rdflib
+from rdflib.namespace import SKOS
+
+from ecg_ontology.drafts import Draft, Misstatement, Statement
+from ecg_ontology.rdf_nodes import (
+    ENGLISH,
+    Node,
+    Triple,
+    Values,
+    canonical,
+    is_english,
+    is_text,
+    language_of,
+    short,
+)
+from ecg_ontology.rdf_writer import derived, term
+from ecg_ontology.source_lines import SourceLines
+from ecg_ontology.turtle import SCHEMA
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Statements:
+    """The statements of a file, while a draft is made of them.
+
+    Args:
+        graph: its triples.
+        path: the file, for the lines of what it states.
+
+    Attributes:
+        subjects: the values of each subject by predicate; whoever understands one takes it out.
+        kept: what is to stand in the draft as it is.
+        misstatements: what means nothing, or two things.
+    """
+
+    def __init__(self, graph: rdflib.Graph, path: Path) -> None:
+        self.graph = graph
+        self.lines = SourceLines(path)
+        self.kept: list[Triple] = []
+        self.misstatements: list[Misstatement] = []
+        self.subjects: dict[Node, Values] = defaultdict(lambda: defaultdict(list))
+        for subject, predicate, end in graph:
+            self.subjects[subject][predicate].append(end)
+
+    def one(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
+        """The only value; of several the first in order of text, and a misstatement."""
+        found = sorted({str(value) for value in values.get(predicate, ())})
+        if len(found) > 1:
+            self.misstate(
+                subject, f"has {len(found)} values of {short(predicate)}: {', '.join(found)}", predicate
+            )
+        stated = values.pop(predicate, [])
+        self.keep(subject, predicate, (value for value in stated if language_of(value)))
+        return found[0] if found else ""
+
+    def english(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
+        """The English text, else one without a language; two of one language are a misstatement."""
+        by_language: dict[str, list[str]] = defaultdict(list)
+        texts = values.pop(predicate, [])
+        for value in texts:
+            if is_text(value):
+                by_language[language_of(value).casefold()].append(str(value))
+        for language, found in sorted(by_language.items()):
+            if len(set(found)) > 1:
+                in_language = f" in {language!r}" if language else ""
+                listed = ", ".join(map(repr, sorted(found)))
+                problem = f"has {len(found)} values of {short(predicate)}{in_language}: {listed}"
+                self.misstate(subject, problem, predicate)
+        english = sorted(tag for tag in by_language if tag.partition("-")[0] == ENGLISH)
+        chosen = next((tag for tag in (*english, "") if tag in by_language), None)
+        label = min(by_language[chosen]) if chosen is not None else ""
+        translated = predicate == SKOS.prefLabel
+        held = {rdflib.Literal(label, lang=ENGLISH)} | {v for v in texts if translated and not is_english(v)}
+        self.keep(subject, predicate, (value for value in texts if value not in held))
+        return label
+
+    def texts(
+        self, subject: Node, values: Values, predicate: rdflib.URIRef, language: str
+    ) -> tuple[str, ...]:
+        """All values as text; those of another language than `language` are kept with theirs as well."""
+        found = values.pop(predicate, [])
+        self.keep(subject, predicate, (v for v in found if not is_text(v) or language_of(v) != language))
+        return tuple(sorted(str(value) for value in found))
+
+    def boolean(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> bool:
+        """Whether the only value is true; no value is false, and any other word a misstatement."""
+        stated = {str(value) for value in values.pop(predicate, ())}
+        if strange := sorted(stated - _BOOLEANS.keys()):
+            self.misstate(subject, f"has {short(predicate)} {strange[0]!r}, not true or false", predicate)
+        found = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
+        if len(found) > 1:
+            self.misstate(subject, f"has {short(predicate)} true and false", predicate)
+        return True in found
+
+    def take(self, values: Values, predicate: Node, value: Node) -> bool:
+        """Take one value out; whether it was there."""
+        there = value in values.get(predicate, ())
+        if there:
+            values[predicate].remove(value)
+        return there
+
+    def keep(self, subject: Node, predicate: Node, values: Iterable[Node]) -> None:
+        """Keep values as they are."""
+        self.kept += [(subject, predicate, value) for value in values]
+
+    def rest(self, subject: Node, values: Values) -> None:
+        """Keep what no field took; a word of our namespace among it is misspelt or misplaced."""
+        for predicate, ends in values.items():
+            if str(predicate).startswith(SCHEMA):
+                problem = f"states {short(predicate)}, which means nothing there"
+                self.misstate(subject, problem, predicate)
+            self.keep(subject, predicate, ends)
+
+    def misstate(self, subject: Node, problem: str, predicate: Node | None = None) -> None:
+        """Note a problem, with the line of the statement that has it."""
+        word = str(predicate or "").removeprefix(SCHEMA)
+        place = self.lines.of(str(subject), word)
+        self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
+
+    def left(self, draft: Draft) -> tuple[Statement, ...]:
+        """What was kept and does not follow from the draft, in a fixed order."""
+        implied = derived(draft) if self.kept else set[Triple]()
+        rest = [triple for triple in self.kept if triple not in implied]
+        # A text kept in its own language is not written in ours; if it is stated in both, both are kept.
+        for subject, predicate, end in rest.copy():
+            for language in (None, ENGLISH) if is_text(end) else ():
+                twin = (subject, predicate, rdflib.Literal(str(end), lang=language))
+                rest += [twin] if twin in self.graph else []
+        if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
+            rest = list(canonical(rest))  # the same names for nodes without one, however the file was read
+        found = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
+        return tuple(sorted(found, key=lambda each: (each.subject, each.predicate, each.object)))
