@@ -1,6 +1,6 @@
 """y, c* and the soft target, vectorised (appendix, "Primary Positive Concept Selection").
 
-Shapes: B records, N concepts.
+Shapes: B records, N concepts, V codes of a vocabulary and none, W words of 64 concepts.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """A micro-batch of noise with labels and beats, for steps whose losses nobody reads.
 
-Shapes: B records, C leads, L samples.
+Shapes: B records, C leads, L samples, K beats, N concepts, T patches.
 """
 
 import torch

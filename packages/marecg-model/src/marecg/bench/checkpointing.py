@@ -2,6 +2,8 @@
 
 Memory is what the operating system says of a process that takes one step. Run as a module it is such a
 process: `python -m marecg.bench.checkpointing on 12`.
+
+Shapes: B records, T patches, C leads, D width.
 """
 
 import os

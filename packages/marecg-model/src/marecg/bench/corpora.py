@@ -1,4 +1,7 @@
-"""The synthetic corpora that the rows on preparing and reading share, made once per process."""
+"""The synthetic corpora that the rows on preparing and reading share, made once per process.
+
+Shapes: C leads, L samples.
+"""
 
 import tempfile
 from functools import cache

@@ -1,6 +1,6 @@
 """The encoder's arithmetic: its rate beside a bare matrix product's, its FLOP formula, what the heads add.
 
-Shapes: B records, T patches, C leads, D width, L tokens of a plain transformer.
+Shapes: B records, T patches, C leads, D width, K any width, L tokens of a plain transformer.
 """
 
 from typing import NamedTuple

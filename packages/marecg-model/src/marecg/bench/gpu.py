@@ -5,6 +5,8 @@
 Trains at full size in bf16 autocast on synthetic shards: plain, with torch.compile, with checkpointing, with
 AdamW's loop in place of the fused one, and with an attention of one's choice. Beside it stand the rate of an
 8192³ bf16 product of the same run, and the attention across the twelve leads under each of SDPA's backends.
+
+Shapes: B records, K any width.
 """
 
 import gc

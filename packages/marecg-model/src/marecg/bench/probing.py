@@ -1,6 +1,6 @@
 """The linear probe beside what most do: 100 epochs of Adam, on features of the five tasks' sizes.
 
-Shapes: M records, K classes, F features.
+Shapes: M records, B of a batch, K classes, F features, G principal axes or hidden causes.
 """
 
 from collections.abc import Iterator

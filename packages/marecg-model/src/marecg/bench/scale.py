@@ -3,7 +3,7 @@
 Ids, codes, leaves and beats are drawn; no signal is written, so ten million records take 3 GB of disk.
 Opening, supervision, shuffling, resuming and the first batches are real: each stage in seconds and memory.
 
-Shapes: M records.
+Shapes: M records, V codes, N concepts.
 """
 
 import json

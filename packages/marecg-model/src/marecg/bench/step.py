@@ -1,4 +1,7 @@
-"""What a step costs: C2's and C3's beside C1's, at full width; that of `small` beside matrix products."""
+"""What a step costs: C2's and C3's beside C1's, at full width; that of `small` beside matrix products.
+
+Shapes: L tokens, D width, B records, K any width.
+"""
 
 from dataclasses import replace
 from functools import partial

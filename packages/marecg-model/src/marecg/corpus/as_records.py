@@ -1,6 +1,6 @@
 """The records of a prepared corpus as `read.Record`, for whatever reads records.
 
-Shapes: C leads, L samples.
+Shapes: K leads as found, C leads, L samples.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,6 @@
 """Batches as one endless, restartable stream: which records micro-batch k holds follows from (seed, k, rank).
 
-Shapes: B batch, C leads, L samples.
+Shapes: B batch, C leads, L samples, M records of the corpus.
 """
 
 import time

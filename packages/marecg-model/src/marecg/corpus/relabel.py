@@ -1,4 +1,7 @@
-"""A prepared corpus under another graph: the same signals, and their codes read by other routes and edges."""
+"""A prepared corpus under another graph: the same signals, and their codes read by other routes and edges.
+
+Shapes: M records, N concepts.
+"""
 
 import os
 import shutil

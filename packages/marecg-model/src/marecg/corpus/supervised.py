@@ -1,6 +1,6 @@
 """What supervises a whole corpus, fetched by row: nothing of it is in memory twice, the phases not at all.
 
-What the R-peaks say takes 40 µs per record. It is computed once and kept with the corpus:
+What the R-peaks say takes 6 µs per record. It is computed once and kept with the corpus:
 
 supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY that has it is whole
 supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
@@ -8,7 +8,7 @@ supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
 KEY is a hash of the corpus, of the patches and of the thresholds. Where the corpus can't be written, each
 process computes it for itself.
 
-Shapes: M records of the corpus or B of a batch, T patches.
+Shapes: M records of the corpus or B of a batch, N concepts, T patches.
 """
 
 import fcntl

@@ -3,6 +3,8 @@
 `trained_on.parquet` has a row per record of the corpus: what the world calls it and its patient, where they
 are known, and the hash of its window. Where the run went on from given weights, the rows of what those were
 trained on follow. The file's metadata has the windows' length and rate, and whether all records are listed.
+
+Shapes: C leads, L samples.
 """
 
 import hashlib

@@ -1,4 +1,7 @@
-"""Curves of a run, matrices of concepts, and intervals: the plain pictures of a report."""
+"""Curves of a run, matrices of concepts, and intervals: the plain pictures of a report.
+
+Shapes: L points of a curve, N concepts.
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise

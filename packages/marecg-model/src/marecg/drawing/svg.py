@@ -1,6 +1,8 @@
 """SVG as text. Colours stand in the elements themselves, so that a picture also lives outside its page.
 
 Lines and words have `currentColor`, the colour of the text around them: dark on light, light on dark.
+
+Shapes: L points of a line, R rows and C columns of a map.
 """
 
 from collections.abc import Sequence

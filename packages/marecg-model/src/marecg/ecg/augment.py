@@ -4,7 +4,7 @@
 Amplitudes are relative to each lead's standard deviation, so that a quiet lead stays readable. A record ends
 where its padding begins: nothing is read from behind `n_valid`, and what comes back is zero there.
 
-Shapes: B batch, C leads, L samples.
+Shapes: B batch, C leads, L samples, F frequencies.
 """
 
 import math

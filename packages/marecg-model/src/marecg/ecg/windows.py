@@ -1,7 +1,7 @@
 """From a recording to windows of the encoder's context, and from what it says of them back to the recording.
 
-Shapes: K leads as named, C the twelve leads, L samples, T patches, D width,
-X any number of values.
+Shapes: K leads as named, C the twelve leads, L samples, T patches, D width, B windows of a batch, X any
+number of values.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The rows of an ablation: means over the seeds of a recipe, and how each stands against the first."""
+"""The rows of an ablation: means over the seeds of a recipe, and how each stands against the first.
+
+Shapes: R resamples of the test records, S draws of a share, M test records, K classes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

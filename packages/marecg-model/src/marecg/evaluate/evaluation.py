@@ -1,6 +1,6 @@
 """What `marecg probe` does: an encoder and a task in, a report out.
 
-Shapes: R recordings, M labelled records, K classes, F features.
+Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

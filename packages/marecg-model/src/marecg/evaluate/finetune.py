@@ -2,7 +2,7 @@
 
 Shares, draws and the test part are those of the protocol `strict`; val decides which epoch is kept, and test
 is scored once. Records are read as they are needed, so what stands for a record's features is its number.
-Shapes: R recordings, M labelled records, K classes.
+Shapes: R recordings, M labelled records, K classes, F features.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Whether an encoder was pretrained on records that it is judged by."""
+"""Whether an encoder was pretrained on records that it is judged by.
+
+Shapes: M labelled records, C leads, L samples.
+"""
 
 from collections.abc import Iterable, Set
 from pathlib import Path

@@ -1,6 +1,7 @@
 """MarEcg: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
 
-Shapes: B batch, C leads, L samples, T patches, D width, W wide readout, N concepts, K concept width (d_c).
+Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
+spectrum, W wide readout, N concepts, K concept width (d_c).
 """
 
 from typing import NamedTuple

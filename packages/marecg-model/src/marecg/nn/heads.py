@@ -1,6 +1,6 @@
 """The heads that only pretraining has: MLPs, projectors with batch norm, transformers from H to targets.
 
-Shapes: B batch, T patches, C leads, D width.
+Shapes: B batch, T patches, C leads, D width, W width of the predictor.
 """
 
 from itertools import pairwise

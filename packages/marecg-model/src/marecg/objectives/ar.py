@@ -1,6 +1,6 @@
 """Masked autoregressive reconstruction: L_AR = L_recon + L_mask (§Backbone).
 
-Shapes: B batch, S patches (context and trailing ones), C leads, P samples per patch.
+Shapes: B batch, S patches (T of the context, then the trailing ones), C leads, P samples per patch, D width.
 """
 
 from collections.abc import Mapping

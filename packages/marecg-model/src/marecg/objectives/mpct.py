@@ -3,7 +3,8 @@
 The text of a record is the bag of textual variants of its active leaves. A record without active leaves
 leaves all three terms.
 
-Shapes: B records, K beats, V text variants (three per concept), N concepts, D common width.
+Shapes: B records (A of them, where two are compared), T patches, K beats, V text variants (three per
+concept), N concepts, D width, in the losses that of the common space, which is W elsewhere, E text width.
 """
 
 from collections.abc import Mapping

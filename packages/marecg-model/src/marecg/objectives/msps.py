@@ -1,6 +1,6 @@
 """Multi-scale physiological supervision: eq. patch-rhythm-loss and eq. msps-loss, loss by loss.
 
-Shapes: B batch, T patches, R = K_r rhythm outputs, K_p position and K_φ phase classes.
+Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position and K_φ phase classes.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """View contrast: SimCLR's NT-Xent on two views of each record (§subsec:auxiliary).
 
-Shapes: B batch, K projection width (d_view).
+Shapes: B batch, D width, K projection width (d_view).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """How much h_rhythm reads of each stretch of each lead.
 
-Shapes: K leads as named, L samples, T patches, C leads.
+Shapes: B windows, K leads as named, L samples, T patches, C leads.
 """
 
 from collections.abc import Sequence

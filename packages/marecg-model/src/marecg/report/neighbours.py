@@ -1,6 +1,6 @@
 """What a report shows of the embedding: records and those that h_rhythm puts next to them.
 
-Shapes: B records, D width.
+Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
 
 from html import escape

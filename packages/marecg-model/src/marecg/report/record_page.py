@@ -1,6 +1,6 @@
 """`marecg report record`: one record on a page of its own, as whoever reads ECGs wants to read it.
 
-Shapes: K leads as found, L samples, N concepts, D width.
+Shapes: K leads as found, C leads, L samples, N concepts, D width.
 """
 
 from collections.abc import Iterator, Sequence

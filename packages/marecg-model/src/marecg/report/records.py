@@ -1,6 +1,6 @@
 """What a report shows of one record: the ECG on paper, its concepts on the graph, and where the pool reads.
 
-Shapes: K leads as found, L samples, N concepts.
+Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What a report says of the training: where it comes from, its curves, its prototypes, its settings.
 
-Shapes: N concepts.
+Shapes: N concepts, K concept width (d_c).
 """
 
 import csv

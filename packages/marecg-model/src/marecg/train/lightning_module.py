@@ -1,6 +1,8 @@
 """How the network is trained: one optimiser step after the other (§subsec:implementation).
 
 What a step computes is in `marecg.train.network`.
+
+Shapes: B batch, K any width.
 """
 
 import logging

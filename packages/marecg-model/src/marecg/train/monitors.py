@@ -1,6 +1,6 @@
 """Signs of collapse, read off a step: is h_rhythm still spread out, is q still undecided, who pulls how hard.
 
-Shapes: B batch, D width, N concepts.
+Shapes: B batch, T patches, C leads, D width, N concepts.
 """
 
 import math

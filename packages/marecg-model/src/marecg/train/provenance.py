@@ -1,4 +1,7 @@
-"""What a model says of its training, wherever it goes: no name that is not public."""
+"""What a model says of its training, wherever it goes: no name that is not public.
+
+Shapes: M records, N concepts.
+"""
 
 from collections import Counter
 from operator import add

@@ -1,4 +1,7 @@
-"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out."""
+"""What `marecg embed` and `marecg predict` do: records and arrays on disk in, named arrays out.
+
+Shapes: N concepts.
+"""
 
 import logging
 from collections.abc import Iterable, Sequence

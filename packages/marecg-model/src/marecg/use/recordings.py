@@ -1,4 +1,7 @@
-"""From records found to what the encoder takes; those that it can't take are named, with the reason."""
+"""From records found to what the encoder takes; those that it can't take are named, with the reason.
+
+Shapes: K leads as found, L samples.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Features computed elsewhere: an `.npz` with `ids` [R] and `features` [R, F], or a folder of embeddings.
 
-Shapes: R records of the file, M of the task's recordings, F features.
+Shapes: R records of the file, M of the task's recordings, B of a block, F features.
 """
 
 import zipfile

@@ -3,6 +3,8 @@
 Dempster et al. 2021, doi:10.1145/3447548.3467231.
 Ten thousand random convolutions whose biases come from training recordings, then a linear classifier. It is
 quick and strong, so it is the baseline to beat. Needs the extra `marecg-model[minirocket]`.
+
+Shapes: M labelled records.
 """
 
 import hashlib

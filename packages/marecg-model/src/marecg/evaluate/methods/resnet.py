@@ -2,7 +2,7 @@
 
 After Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), smaller and with strides. It stands where a linear
 probe stands: the same shares, the epoch chosen on val, test scored once.
-Shapes: M records, C leads, N samples, K classes, W width.
+Shapes: M records, C leads, N samples, K classes, F = C·N features, W width.
 """
 
 import copy

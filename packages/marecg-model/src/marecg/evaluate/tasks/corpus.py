@@ -1,4 +1,7 @@
-"""The leaves of the concept graph on a prepared corpus: a task wherever there is no official one."""
+"""The leaves of the concept graph on a prepared corpus: a task wherever there is no official one.
+
+Shapes: R recordings, M labelled records, N concepts, K classes.
+"""
 
 from collections import Counter
 from pathlib import Path

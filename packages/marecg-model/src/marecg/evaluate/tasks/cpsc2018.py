@@ -3,6 +3,8 @@
 Liu et al. 2018, doi:10.1166/jmihi.2018.2442, records A0001–A6877, as its organisers published it or in the
 WFDB form of the CinC Challenges (folder `cpsc_2018`). Its hidden test set was never published, so there is no
 official split: MERL's tables give one, and without them a record's part follows from a hash of its name.
+
+Shapes: M labelled records, K classes, C leads, L samples.
 """
 
 from pathlib import Path

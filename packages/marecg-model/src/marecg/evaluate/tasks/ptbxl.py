@@ -4,6 +4,8 @@ Strodthoff et al. 2021, doi:10.1109/JBHI.2020.3022989: a record has a class when
 at whatever likelihood, is of the task's kind and belongs to that class; records without a class take no
 part; folds 1–8 train, 9 val, 10 test. Class names lose the underscores of `scp_statements.csv` (`NST_` is
 `NST`), as in MERL's tables, which say the same.
+
+Shapes: M labelled records, K classes, C leads, L samples.
 """
 
 import csv

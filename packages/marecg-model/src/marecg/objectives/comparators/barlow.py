@@ -1,6 +1,6 @@
 """Barlow Twins: Zbontar et al., Self-Supervised Learning via Redundancy Reduction, ICML 2021.
 
-Shapes: B batch, K projection width.
+Shapes: B batch, D width, K projection width.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """CLOCS: Kiyasseh et al., Contrastive Learning of Cardiac Signals Across Space, Time and Patients, 2021.
 
-Shapes: B batch, T patches, D width.
+Shapes: B batch, T patches, C leads, D width.
 """
 
 from collections.abc import Mapping

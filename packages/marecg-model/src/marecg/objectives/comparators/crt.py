@@ -2,8 +2,8 @@
 
 Self-Supervised Time Series Representation Learning via Cross Reconstruction Transformer.
 
-Shapes: B batch, T time patches, F patches of magnitude and as many of phase, N = T + 2F, K kept ones,
-C leads, P samples or bins per patch, L samples, D width, W width of the decoder.
+Shapes: B batch, S patches of the window, T of the context, F patches of magnitude and as many of phase, N =
+T + 2F, K kept ones, C leads, P samples or bins per patch, L samples, D width, W width of the decoder.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """DINO: Caron et al., Emerging Properties in Self-Supervised Vision Transformers, ICCV 2021.
 
-Shapes: B batch, K prototypes.
+Shapes: B batch, D width, K prototypes.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """MAE: He et al., Masked Autoencoders Are Scalable Vision Learners, CVPR 2022; on (lead, patch) tokens.
 
-Shapes: B batch, T patches, C leads, P samples per patch.
+Shapes: B batch, S patches of the window, T of the context, C leads, P samples per patch, D width.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """A slow network beside the model: its tokens, encoder, pool and projector, followed by moving average.
 
-Shapes: B batch, K projection width.
+Shapes: B batch, T patches, D width, K projection width.
 """
 
 from collections.abc import Iterable

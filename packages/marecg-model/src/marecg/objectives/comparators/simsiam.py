@@ -1,6 +1,6 @@
 """SimSiam: Chen & He, Exploring Simple Siamese Representation Learning, CVPR 2021.
 
-Shapes: B batch, K projection width.
+Shapes: B batch, D width, K projection width.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 Guiding Masked Representation Learning to Capture Spatio-Temporal Relationship of Electrocardiogram.
 
-Shapes: B batch, T patches, C leads, P samples per patch.
+Shapes: B batch, S patches of the window, T of the context, C leads, P samples per patch, D width.
 """
 
 from collections.abc import Mapping

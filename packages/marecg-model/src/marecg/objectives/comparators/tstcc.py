@@ -2,7 +2,8 @@
 
 Time-Series Representation Learning via Temporal and Contextual Contrasting.
 
-Shapes: B batch, D width, H horizons, N records that a record is told from.
+Shapes: B batch, T patches, C leads, D width, K projection width, H horizons, N records that a record is told
+from.
 """
 
 from collections.abc import Mapping

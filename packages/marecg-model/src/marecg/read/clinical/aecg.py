@@ -1,6 +1,8 @@
 """HL7 annotated ECG (aECG, ANSI/HL7 V3 ECG R1): sequences of digits with origin and scale.
 
 The rhythm is read, not the representative beat, which is a derived series.
+
+Shapes: K leads as found, L samples.
 """
 
 from xml.etree.ElementTree import Element

@@ -1,6 +1,8 @@
 """DICOM waveforms: 12-lead, general and ambulatory ECG (PS3.3, C.10.9).
 
 Of several multiplex groups the one that is original and has most leads is read; a median beat is derived.
+
+Shapes: K leads as found, L samples.
 """
 
 import re

@@ -1,6 +1,8 @@
 """EDF and EDF+: signals in data records, each with a physical and a digital range.
 
 Kemp et al. 1992, doi:10.1016/0013-4694(92)90009-7; Kemp and Olivan 2003, doi:10.1016/S1388-2457(03)00123-8.
+
+Shapes: K leads as found, L samples.
 """
 
 import re

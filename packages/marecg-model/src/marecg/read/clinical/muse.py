@@ -1,6 +1,8 @@
 """GE MUSE XML: `RestingECG`, a base64 text of 16-bit samples per lead.
 
 MUSE stores I, II and V1 to V6; the other four leads follow from them.
+
+Shapes: K leads as found, L samples.
 """
 
 import base64

@@ -3,6 +3,8 @@
 XLI writes of each lead the second differences, high bytes before low ones, in LZW of 10 bits; and of III, aVR
 and so on only by how much they differ from what I and II say. The format is not published; it is read as the
 project sierra-ecg-tools found it out.
+
+Shapes: K leads as found, L samples.
 """
 
 import base64

@@ -2,6 +2,8 @@
 
 The rhythm (section 6) is read as plain samples or by the default Huffman code, whole or as differences. What
 is compressed by tables of its own, by two sampling rates or against a reference beat is refused.
+
+Shapes: K leads as found, L samples.
 """
 
 import binascii

@@ -3,6 +3,8 @@
 `exams_part0.hdf5` … `exams_part17.hdf5` hold `tracings` [N, 4096, 12] at 400 Hz and `exam_id` [N];
 `exams.csv` tells patient, age, sex, and which of six diagnoses the exam has. Recordings of 10 or 7 s are
 zero-padded on both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zenodo.4916206.
+
+Shapes: K leads as found, C leads, L samples.
 """
 
 import csv

@@ -5,6 +5,8 @@ and `data` [12, L] in mV at 500 Hz, leads in the standard order. The three archi
 folder or into `TrainingSet1` to `3`, where the third brings the table. Liu et al. 2018,
 doi:10.1166/jmihi.2018.2442.
 The Challenges' copy of it, with WFDB headers, is read by `cinc2021`; `recordings` finds either.
+
+Shapes: K leads as found, C leads, L samples.
 """
 
 import csv

@@ -3,6 +3,8 @@
 `ptbxl_database.csv` (one row per ECG), `scp_statements.csv` (what the statements mean), and the recordings
 twice: `records500/` as recorded, `records100/` at 100 Hz.
 Wagner et al. 2020, doi:10.1038/s41597-020-0495-6.
+
+Shapes: K leads as found, L samples.
 """
 
 import ast
