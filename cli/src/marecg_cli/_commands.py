@@ -146,7 +146,9 @@ def the_one(option: T | None, argument: T | None, name: str, default: T | None =
         UsageError: both were, or neither was and there is no default.
     """
     if option is not None and argument is not None:
-        raise UsageError(f"{argument} and {name} {option} say the same thing twice", remedy=f"Leave {name}")
+        raise UsageError(
+            f"{argument} and {name} {option} say the same thing twice", remedy=f"Leave {name} out"
+        )
     found = option if option is not None else argument if argument is not None else default
     if found is None:
         raise UsageError(f"{name} is missing", remedy=f"Add {name} and where it is to go")

@@ -36,7 +36,8 @@ class Threshold(StrEnum):
 
 def validate(
     source: Annotated[
-        str | None, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+        str | None,
+        typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged."),
     ] = None,
     profile: Profile = "paper",
     fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,

@@ -24,7 +24,7 @@ Profile = Annotated[
 Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
 Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
 Source = Annotated[
-    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt or .json; default: packaged.")
+    str | None, typer.Option(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged.")
 ]
 Language = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Language of the labels, such as de; else English.")

@@ -93,7 +93,7 @@ def coverage(
 
 
 def diff(
-    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt or .json.")],
+    old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
     corpus: Annotated[Path | None, typer.Option(help="Also compare the targets of these records.")] = None,
     threshold: Annotated[

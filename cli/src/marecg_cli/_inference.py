@@ -38,7 +38,8 @@ def embed(
         typer.Argument(
             metavar="[RUN] INPUT…",
             help="A run, a model or owner/name on the hub; marecg-small if none is named. "
-            "Then WFDB records, folders of records, or array files, here or as s3://…",
+            "Then records in any format that is read, folders of them, prepared corpora, or array files, "
+            "here or as s3://…",
         ),
     ],
     out: Annotated[
@@ -132,7 +133,7 @@ def predict(
         typer.Argument(
             metavar="[RUN] RECORD",
             help="A run, a model or owner/name on the hub; marecg-small if none is named. "
-            "Then a WFDB record, or an array of one.",
+            "Then a record in any format that is read, or an array of one.",
         ),
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,

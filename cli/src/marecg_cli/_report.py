@@ -23,7 +23,10 @@ def whole(
     ] = None,
     record: Annotated[
         list[Path] | None,
-        typer.Option(metavar="WFDB", help="A WFDB record to show, any leads and rate; may be repeated."),
+        typer.Option(
+            metavar="RECORD",
+            help="A record to show, in any format that is read, any leads and rate; may be repeated.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,

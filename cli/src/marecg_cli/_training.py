@@ -89,7 +89,7 @@ def train(
         bool | None,
         typer.Option(
             "--resume/--fresh",
-            help="Refuse a folder without a run, or with one. By default a run in it is gone on with.",
+            help="Refuse a folder without a run, or with one. By default a run in it is resumed.",
             show_default=False,
         ),
     ] = None,
@@ -223,7 +223,7 @@ def texts(
 
     if ontology is not None or out is not None:
         if check:
-            raise UsageError("--check compares the shipped ones only", remedy="Leave the others away")
+            raise UsageError("--check compares the shipped ones only", remedy="Leave the others out")
         result(str(_write_texts(None if ontology is None else Path(ontology), out)))
         return
     packaged = ecg_ontology.load()

@@ -78,7 +78,6 @@ _HOMES = {
         "Regime",
         "Relation",
         "Route",
-        "RoutingRow",
         "Severity",
         "Status",
         "Tier",

@@ -15,8 +15,8 @@ def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
     """Load an ontology.
 
     Args:
-        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf`` or ``.nt`` file (a graph without
-            routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
+        source: a folder of sources; a ``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo`` file (a graph
+            without routing); or a bundle (``.json``). `None` for the packaged cardiac concept graph.
         profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
             holds the curators' decisions on doubted codes.
 

@@ -35,7 +35,7 @@ def read_source(source: Path) -> Draft:
         return _read_folder(source)
     if not source.exists():
         raise SourceError(
-            "is not there", where=source, remedy="Give a folder of sources, .ttl, .owl, .nt or .json"
+            "is not there", where=source, remedy="Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
         )
     if not source.is_file():  # a pipe would be waited for
         raise SourceError("is no file", where=source, remedy="Give a folder of sources, or a file")
@@ -70,7 +70,9 @@ def _read_folder(folder: Path) -> Draft:
     if len(graphs) != 1:
         names = ", ".join(path.name for path in graphs) or "none"
         raise SourceError(
-            f"should hold one graph and holds {names}", where=folder, remedy="Keep one .ttl, .owl or .nt"
+            f"should hold one graph and holds {names}",
+            where=folder,
+            remedy="Keep one .ttl, .owl, .nt or .obo",
         )
     base = _read_graph(graphs[0])
     return base.model_copy(

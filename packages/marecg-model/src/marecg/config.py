@@ -134,7 +134,7 @@ class ModelConfig(Settings):
         if self.concepts not in (None, count):
             raise ConfigError(
                 f"model.concepts is {self.concepts}, the ontology has {count} concepts",
-                remedy="Leave model.concepts away: N follows from the ontology",
+                remedy="Leave model.concepts out: N follows from the ontology",
             )
         return self.model_copy(update={"concepts": count})
 

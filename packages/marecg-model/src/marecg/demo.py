@@ -30,7 +30,7 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
     """Train `tiny` on a synthetic corpus and probe it on another one that it never saw.
 
     Args:
-        out: a folder for everything; an earlier demo in it is gone on with.
+        out: a folder for everything; an earlier demo in it is continued.
         records: how many records to train on; half as many again are probed.
         steps: optimiser steps.
         seed: the same seed gives the same demo.

@@ -58,7 +58,7 @@ def _start(base: object, recipe: Callable[[str], Config], where: str) -> Config:
 def written(config: Config) -> str:
     """The text of a file with every value of a recipe, each with its source."""
     document = tomlkit.document()
-    document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left away is as in recipe c1"))
+    document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left out is as in recipe c1"))
     document.add("name", tomlkit.item(config.name))
     absent = [name for name in type(config).model_fields if getattr(config, name) is None]
     for name in absent:

@@ -18,7 +18,7 @@ ABSENT = "–"
 
 
 def heads_and_lines(standings: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
-    """One line per recipe; without runs of equal FLOPs those columns are left away."""
+    """One line per recipe; without runs of equal FLOPs those columns are left out."""
     names = list(dict.fromkeys(one.name for one in standings))
     shares = sorted({at for one in standings for at in one.means})
     cut = {one.name: one for one in standings if one.flops}

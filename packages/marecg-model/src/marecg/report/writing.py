@@ -31,7 +31,7 @@ def write_report(
     Args:
         run: a finished run.
         data: a prepared corpus, to show records and their nearest neighbours; left out where None.
-        records: WFDB records to show, with or without `.hea`.
+        records: records to show, in any format that is read; of WFDB with or without `.hea`.
         out: the HTML file; its pictures go into a folder of its name. By default report.html of the run, or
             records.html where records are given, so that the run's own page stays.
 

@@ -54,7 +54,7 @@ class Start:
                 raise ConfigError(
                     f"model.{name} is {getattr(ours, name)}, that of the weights {getattr(theirs, name)}",
                     where=f"the recipe and {self.origin.name}",
-                    remedy="Leave model.* away: `marecg train --from` takes it from the weights",
+                    remedy="Leave model.* out: `marecg train --from` takes it from the weights",
                 )
         held = self.model.state_dict()
         if "gscl" not in config.objectives:
