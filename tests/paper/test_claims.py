@@ -47,6 +47,23 @@ def test_the_equations_that_the_code_cites_are_those_that_are_claimed() -> None:
     assert cited == claimed
 
 
+def test_the_readme_says_where_the_paper_is_in_the_code() -> None:
+    readme = (TESTS.parent / "README.md").read_text(encoding="utf-8")
+    _, _, rest = readme.partition("## Where the paper is in the code")
+    rows = [line.split("|")[1:3] for line in rest.split("##")[0].splitlines() if line.startswith("| ")][1:]
+    claimed = {claim["id"].removeprefix("eq:") for claim in CLAIMS}
+    for paper, code in rows:
+        named = re.findall(r"[a-z]+(?:-[a-z]+)+", paper) if "eq. " in paper else []
+        assert set(named) <= claimed, paper
+        beside = TESTS.parent
+        for name in re.findall(r"`([^`]+)`", code):
+            packages = [PACKAGES / "ecg-ontology" / "src", PACKAGES / "marecg-model" / "src"]
+            homes = [TESTS.parent, beside, *packages, packages[1] / "marecg"]
+            found = [home / name for home in homes if (home / name).exists()]
+            assert found, f"{name} of {paper.strip()!r} is gone"
+            beside = found[0].parent
+
+
 @pytest.mark.parametrize("key", VALUES)
 def test_the_full_recipe_has_the_papers_value(key: str) -> None:
     value: Any = C3
