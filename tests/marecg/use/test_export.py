@@ -74,7 +74,6 @@ def test_the_example_of_the_page_on_use_runs(onnx_file: Path, monkeypatch: pytes
     assert names["rhythm"].shape == (1, 16)
 
 
-@pytest.mark.filterwarnings("ignore:The given buffer is not writable")  # torch 2.11, of its own reading
 def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run: Path) -> None:
     done = export(run, "torch", run / "encoder.pt2")
     extra = {"marecg.json": ""}
