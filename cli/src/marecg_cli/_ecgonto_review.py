@@ -24,7 +24,7 @@ def explain(
     profile: Profile = "paper",
     ontology: Source = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png.")
+        Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
     ] = None,
     form: As = Format.text,
 ) -> None:

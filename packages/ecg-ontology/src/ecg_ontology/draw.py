@@ -1,4 +1,4 @@
-"""Pictures: the graph, D_tree, and a soft target on the graph. SVG or PNG, by the file's ending.
+"""Pictures: the graph, D_tree, and a soft target on the graph. SVG, PNG or PDF, by the file's ending.
 
 Families have the colours of Okabe and Ito, which colour-blind readers tell apart, and shapes of their own as
 well; kinds of edge differ in stroke. The same ontology gives the same SVG bytes.

@@ -99,8 +99,9 @@ def write_corpus(
         diagnoses: leading findings to draw from, equally often; empty: all, by their weights.
         noise: a factor on `Noise()`; 0 is clean.
         label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
-        ones. quirks: bad records to add, keys of `QUIRKS`. watch: called after each record with how many are
-        done and how many are wanted.
+            ones.
+        quirks: bad records to add, keys of `QUIRKS`.
+        watch: called after each record with how many are done and how many are wanted.
 
     Raises:
         UsageError: an impossible number, an unknown name, or a folder that holds something else.

@@ -47,16 +47,21 @@ class _Kept(BaseModel):
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Fine-tune an encoder on labelled ECGs: of its head alone, its last blocks too, or all of it.
+    """Fine-tune an encoder on labelled ECGs: a new head alone, its last blocks too, or all of it.
 
     A fifth of the records, drawn by the seed, is not trained on and decides which epoch is kept.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub; left as it is.
-        layers: `head`, `last:N` or `all`; see `marecg.use.tuning.Tuning`, as for all that follows.
+        layers: `head` alone, `last:N` for the last N blocks too, or `all`; see `marecg.use.tuning.Tuning`.
         fs: sampling rate of the records in Hz.
         leads: the names of their leads, in their order.
-        epochs, batch_size, lr, decay, patience, seed: see `Tuning`.
+        epochs: at most.
+        batch_size: records per step.
+        lr: peak learning rate of the head.
+        decay: a block's learning rate over that of the block above it.
+        patience: epochs without a gain on the records held out, after which training stops.
+        seed: of the head, the records held out, their order and the windows that are read.
 
     Attributes:
         classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].

@@ -1,0 +1,50 @@
+"""What docstrings say of code is true of it, as far as it can be read off the text.
+
+A name such as `h_BTCD` says its axes, and the docstring of its file says what each letter is. Where arguments
+are listed, the function has them.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(path for path in ROOT.glob("packages/*/src/**/*.py") if path.name != "__init__.py")
+SUFFIXED = re.compile(r"\b[a-z][a-z0-9_]*_([A-Z][A-Z0-9]{0,4})\b")
+LEGEND = re.compile(r"\bShapes?:(.*?)(?:\n\n|\Z)", re.DOTALL)
+ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
+each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: "/".join(path.parts[-2:]))
+
+
+@each_module
+def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
+    used = set("".join(SUFFIXED.findall(text))) - set("0123456789")
+    legend = LEGEND.search(ast.get_docstring(ast.parse(text)) or "")
+    explained = set(re.findall(r"\b[A-Z]\b", legend[1])) if legend else set()
+    lacking = ", ".join(sorted(used - explained))
+    assert not lacking, f"add {lacking} to the line `Shapes: …` of the module's docstring"
+
+
+@each_module
+def test_every_argument_that_a_docstring_lists_is_one_of_the_function(module: Path) -> None:
+    for name, known, text in functions(ast.parse(module.read_text(encoding="utf-8"))):
+        listed = ARGUMENTS.search(text)
+        for line in listed[1].splitlines() if listed else ():
+            if not line.startswith(" " * 5):
+                listed_here = {each.lstrip("*") for each in line.strip().partition(": ")[0].split(", ")}
+                assert listed_here <= known, f"{name} has no argument called so: {line.strip()}"
+
+
+def functions(tree: ast.AST) -> Iterator[tuple[str, set[str], str]]:
+    """Each function with its parameters and its docstring; of `__init__` that of its class."""
+    for node in ast.walk(tree):
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.FunctionDef):
+                told = node if isinstance(node, ast.ClassDef) and inner.name == "__init__" else inner
+                spec = inner.args
+                given = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+                yield inner.name, {each.arg for each in given if each}, ast.get_docstring(told) or ""
