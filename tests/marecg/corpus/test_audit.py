@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit, identity
 from marecg.corpus.prepare import prepare
 from marecg.errors import CorpusError
@@ -68,6 +69,24 @@ def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks
 ) -> None:
     assert "cinc/ptb-xl/HR00010.hea" in found.same_dataset
     assert "cinc/ptb-xl/HR00010.hea" in found.leaking
+
+
+def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(
+    found: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_BLOCK", 2)
+    assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]).similar == found.similar
+
+
+def test_a_gap_behind_the_window_hides_no_record(tmp_path: Path, write_record: Write) -> None:
+    """What condemns a record when it is prepared lies in the window, and so it is here."""
+    x_CL = heart(3)
+    x_CL[2, 4800:4810] = np.nan
+    write_record(tmp_path / "wfdb" / "georgia", "E00001", x_CL)
+    assert prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1).kept == 1
+    found = audit(tmp_path / "corpus", [tmp_path / "wfdb"])
+    name = "wfdb/georgia/E00001.hea"
+    assert (found.evaluation_records, found.identical) == (1, ((name, name),))
 
 
 def test_a_stranger_does_not_leak(found: Audit) -> None:

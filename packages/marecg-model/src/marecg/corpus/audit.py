@@ -200,7 +200,8 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
             record = at_hand.read(seconds=config.window / config.fs + config.margin)
         except RecordError:
             continue
-        if not np.isfinite(record.x_CL).all():
+        judged_CL = record.x_CL[:, : round(config.window / config.fs * record.fs)]  # as `prepare_record`
+        if not np.isfinite(judged_CL).all():
             continue
         d_CL, _ = windowed(record, config)
         names.append(f"{candidate.root_name}/{candidate.path}")
