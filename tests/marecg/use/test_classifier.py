@@ -1,6 +1,8 @@
 """`EcgClassifier`: what is trained, what stays, and what comes back from a folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,12 +10,17 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from sklearn.base import clone
+from torch.nn.functional import cross_entropy
 
 from marecg import EcgClassifier
+from marecg.config import ModelConfig
+from marecg.ecg.windows import Recording, Window, recording, stacked, windows
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
-from marecg.use.tuning import Tuning
+from marecg.use import classifier as module
+from marecg.use import tuning
+from marecg.use.tuning import Classifier, Tuned, Tuning, tune
 
 RECORDS = 24
 
@@ -108,6 +115,86 @@ def test_the_same_seed_gives_the_same_classifier(model: MarEcg, signals: NDArray
     )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
+
+
+def test_a_table_and_another_rate_come_back_from_their_folder(
+    model: MarEcg, signals: NDArray[np.float64], tmp_path: Path
+) -> None:
+    table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
+    found = EcgClassifier(model, "head", fs=400, leads=("I", "V2"), epochs=1).fit(signals, table)
+    found.save(tmp_path / "kept")
+    back = EcgClassifier.load(tmp_path / "kept")
+    assert (back.fs, back.leads) == (400, ["I", "V2"])
+    np.testing.assert_allclose(back.predict_proba(signals), found.predict_proba(signals), rtol=1e-5)
+    assert back.predict(signals).shape == (RECORDS, 3)
+
+
+def test_a_fifth_of_the_records_judges_and_is_not_trained_on(
+    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[Sequence[int]] = []
+    monkeypatch.setattr(module, "logits", lambda net, fetch, rows, size: judged.append(rows) or np.eye(5, 2))
+
+    def tuned(*given: Any) -> Tuned:
+        rows_M, target_M, score = given[4], given[5], given[7]
+        score(None)
+        assert not set(rows_M) & set(judged[0])
+        assert sorted([*rows_M, *judged[0]]) == list(range(RECORDS))
+        assert target_M.tolist() == [int(LABELS[row] == "slow") for row in rows_M]
+        return Tuned(Classifier(model, 2), 1, 0.0)
+
+    monkeypatch.setattr(module, "tune", tuned)
+    classifier(model).fit(signals, LABELS)
+    assert len(judged[0]) == 5
+
+
+def cut(model: MarEcg, signals: NDArray[np.float64]) -> list[Recording]:
+    return [recording(x_KL, 500, ("I", "V2"), model.config) for x_KL in signals]
+
+
+def test_the_epoch_that_scores_best_is_kept_and_patience_ends_the_rest(
+    model: MarEcg, signals: NDArray[np.float64]
+) -> None:
+    """Two epochs without a gain are waited for after the second, which was the best."""
+    held, weights = cut(model, signals), []
+    scores = iter([1.0, 2.0, 0.0, 1.5, 9.0])
+
+    def score(net: Classifier) -> float:
+        weights.append(net.head.weight.detach().clone())
+        return next(scores)
+
+    how = Tuning(epochs=5, batch_size=8, patience=2)
+    targets = torch.arange(RECORDS) % 2
+    found = tune(model, 2, how, held.__getitem__, range(RECORDS), targets, cross_entropy, score)
+    assert (found.epoch, found.score, len(weights)) == (2, 2.0, 4)
+    assert torch.equal(found.net.head.weight, weights[1])
+    assert not torch.equal(weights[1], weights[3])
+
+
+def test_all_of_a_long_recording_is_trained_on_and_judged_by_the_mean_over_it(
+    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, seen = cut(model, signals[:2]), set()
+
+    def noted(chosen: Sequence[Window], config: ModelConfig) -> Any:
+        seen.update(window.start for window in chosen)
+        return stacked(chosen, config)
+
+    monkeypatch.setattr(tuning, "stacked", noted)
+    how = Tuning(epochs=8, patience=9)
+    found = tune(
+        model, 2, how, held.__getitem__, [0, 1], torch.tensor([0, 1]), cross_entropy, lambda net: 0.0
+    )
+    each = [windows(whole, model.config) for whole in held]
+    assert seen == {window.start for window in each[0]}
+    assert len(seen) == 2
+    with torch.no_grad():
+        expected = [
+            found.net(*map(torch.from_numpy, stacked(shown, model.config))).double().mean(0) for shown in each
+        ]
+    for size in (1, 3, 8):
+        logits_MK = tuning.logits(found.net, held.__getitem__, [0, 1], size)
+        np.testing.assert_allclose(logits_MK, torch.stack(expected).numpy(), rtol=1e-4, atol=1e-6)
 
 
 def test_it_can_be_cloned_and_set(model: MarEcg) -> None:
