@@ -91,6 +91,14 @@ def test_label_noise_changes_headers_only_and_about_as_many_as_asked(tmp_path: P
     assert all(truth["header_codes"] for truth in wrong)
 
 
+def test_another_seed_mislabels_other_records(tmp_path: Path) -> None:
+    wrong = []
+    for seed in (1, 2):
+        write_corpus(tmp_path / str(seed), 40, seed, diagnoses=("NSR",), label_noise=0.5)
+        wrong.append([each["codes"] != each["header_codes"] for each in truths(tmp_path / str(seed))])
+    assert wrong[0] != wrong[1]
+
+
 def test_noise_zero_is_clean_and_more_noise_is_noisier(tmp_path: Path) -> None:
     def roughness(factor: float) -> float:
         write_corpus(tmp_path / str(factor), 3, 2, noise=factor)

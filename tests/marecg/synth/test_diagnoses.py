@@ -1,6 +1,7 @@
 """Each diagnosis meets its textbook criteria in the leads, and its codes mean it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import ecg_ontology
 from marecg.config import LEADS
 from marecg.errors import UsageError
 from marecg.synth import DIAGNOSES, Noise, SyntheticRecord, record
+from marecg.synth.patient import Patient
 
 SEEDS = range(8)
 FOLDED = {"Bigeminy": "PVC", "Trigeminy": "PVC", "Mobitz2": "2AVB"}
@@ -137,6 +139,16 @@ def test_women_have_longer_qt_and_smaller_voltage_and_the_old_more_fibrillation(
     assert np.mean(qtc["Female"]) > np.mean(qtc["Male"])
     assert np.mean(voltage["Female"]) < np.mean(voltage["Male"])
     assert np.mean(fibrillating) > np.mean([made.patient.age for made in normal]) + 5
+
+
+def test_a_woman_s_qtc_is_longer_and_the_old_have_slower_hearts() -> None:
+    """At 60 a woman's rate is 2 bpm above and a man's 2 below; 25 years change it by another 2."""
+    woman, man = (Patient(60, sex, 0.25, 0.0) for sex in ("Female", "Male"))
+    assert woman.qtc_shift - man.qtc_shift == pytest.approx(0.012)
+    assert (woman.rate_shift, man.rate_shift) == (2, -2)
+    assert replace(woman, age=35).rate_shift == pytest.approx(4)
+    assert replace(woman, age=85).rate_shift == pytest.approx(0)
+    assert woman.voltage < man.voltage < replace(man, age=30).voltage
 
 
 def test_findings_that_exclude_each_other_are_refused_by_name() -> None:

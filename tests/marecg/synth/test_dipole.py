@@ -6,6 +6,7 @@ from marecg.config import LEADS
 from marecg.synth import Noise, record
 from marecg.synth.challenge import quantised
 from marecg.synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram
+from marecg.synth.noise import _ELECTRODES_TO_LEADS
 
 INVERSE_DOWER = np.array(
     [
@@ -34,6 +35,16 @@ def test_limb_leads_obey_einthoven_and_goldberger_in_noise_and_in_integers() -> 
     assert np.allclose(x[lead("aVR")], -(x[lead("I")] + x[lead("II")]) / 2, atol=1e-12)
     steps = quantised(x).astype(int)
     assert (steps[lead("I")] + steps[lead("III")] == steps[lead("II")]).all()
+
+
+def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of() -> None:
+    """1 mV at the right arm, the left arm, the left leg, and C1, each alone; rows I, II, V1 … V6."""
+    seen = np.round(_ELECTRODES_TO_LEADS, 4).T
+    assert seen[0].tolist() == [-1, -1, *[-0.3333] * 6]
+    assert seen[1].tolist() == [1, 0, *[-0.3333] * 6]
+    assert seen[2].tolist() == [0, 1, *[-0.3333] * 6]
+    assert seen[3].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
+    assert not _ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have is no voltage"
 
 
 def test_a_clean_record_is_the_projection_of_its_dipole() -> None:
