@@ -1,5 +1,6 @@
 """The slow copy."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -29,3 +30,9 @@ def test_the_momentum_rises_from_its_start_to_one() -> None:
     assert values[0] == 0.996
     assert values[-1] == 1.0
     assert values == sorted(values)
+
+
+def test_the_momentum_rises_along_half_a_cosine() -> None:
+    """A quarter of the way (1 + cos 45°)/2 = 0.8536 of the distance to 1 is left, half way one half."""
+    assert momentum_at(25, 100, 0.9) == pytest.approx(1 - 0.1 * 0.8535534)
+    assert momentum_at(50, 100, 0.9) == pytest.approx(0.95)

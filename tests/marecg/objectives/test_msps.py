@@ -1,12 +1,19 @@
 """eq. patch-rhythm-loss, loss by loss."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
+import ecg_ontology
+from marecg.corpus.batches import BatchStream
+from marecg.corpus.prepared import Corpus
 from marecg.objectives.msps import RhythmTarget, patch_position_losses, patch_rhythm_losses
+from marecg.overrides import override
+from marecg.recipes import by_name
+from marecg.train.network import Network
 
 
 def all_real(records: int, patches: int) -> torch.Tensor:
@@ -136,3 +143,19 @@ def test_a_short_record_gives_the_losses_of_what_there_is_of_it() -> None:
     short = patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5))
     for name, loss in short.items():
         torch.testing.assert_close(losses(out_BTR, out_BTK)[name], loss)
+
+
+def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder: Path) -> None:
+    """With heads that say nothing the loss of mean RR is the mean square of the records' z-scores."""
+    config = override(by_name("tiny-c3"), ["model.width=16", "model.heads=2", "msps.z_score=corpus"])
+    corpus, graph = Corpus.open(corpus_folder), ecg_ontology.load()
+    batch = BatchStream(corpus, config.supervision(corpus, graph), 4, 1, seed=0).batch(0)
+    net = Network(config, graph)
+    with torch.no_grad():
+        for parameter in net.objectives["msps"].parameters():
+            parameter.zero_()
+    outcome = net(batch, torch.Generator().manual_seed(0), lambda z: z, epoch=50)
+    known = batch.supervision
+    asked_B = known.mean_rr_B[known.known_B]
+    torch.testing.assert_close(outcome.named["mrr"], asked_B.square().mean())
+    assert abs(float(asked_B.mean())) > 1e-3, "of the batch itself they are no z-scores"

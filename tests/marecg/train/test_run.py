@@ -29,7 +29,7 @@ from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
 from marecg.train.network import Network, Outcome
-from marecg.train.run import train
+from marecg.train.run import _network, train
 
 SMALL = [
     "model.width=16",
@@ -395,6 +395,56 @@ def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(
     assert (averaged["norm.weight"] - start).norm() < (last["norm.weight"] - start).norm()
 
 
+def test_the_average_of_the_weights_forgets_where_they_began(
+    micro: Config, corpus_folder: Path, tmp_path: Path
+) -> None:
+    """After one step it is the weights themselves, whatever its momentum will be."""
+    moved = []
+    for average in (0.0, 0.9):
+        config = override(micro, [f"train.average={average}", "train.max_steps=1"])
+        train(config, corpus_folder, tmp_path / str(average))
+        norm = MarEcg.from_pretrained(tmp_path / str(average)).encoder.state_dict()["norm.weight"]
+        moved.append(norm - 1)
+    assert moved[0].any()
+    assert torch.equal(moved[0], moved[1])
+
+
+def test_a_resumed_run_goes_on_counting_what_was_skipped(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(3, 4))
+    train(micro, corpus_folder, tmp_path)
+    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
+    assert train(micro, corpus_folder, tmp_path).skipped_steps == 1
+
+
+def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
+    corpus_folder: Path,
+    micro: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name, rank in (("sound", 2.5), ("fallen", 1.5)):
+        monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
+        train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / name)
+    [told] = [message for message in caplog.messages if "collapsed" in message]
+    assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in told
+
+
+def test_a_network_comes_from_its_seed_and_leaves_torch_s_own_draws_alone(
+    micro: Config, tmp_path: Path
+) -> None:
+    states = []
+    for seed in (5, 6):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        network = _network(micro, ecg_ontology.load(), tmp_path, None)
+        assert torch.equal(torch.get_rng_state(), before)
+        states.append(network.state_dict())
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
+
+
 def relabelled(corpus_folder: Path, data: Path, **change: Any) -> Path:
     """A copy of the corpus with every row of its index changed."""
     shutil.copytree(corpus_folder, data)
@@ -417,6 +467,15 @@ def test_concepts_are_not_taught_where_no_record_has_one(
             train(config, folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
+
+
+@pytest.mark.parametrize("recipe", ["tiny-supervised", "tiny-labels"])
+def test_labels_are_not_taught_where_no_record_has_one(
+    corpus_folder: Path, tmp_path: Path, recipe: str
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
+    with pytest.raises(CorpusError, match=r"no record has a code .* for labels to learn from"):
+        train(override(by_name(recipe), SMALL), data, tmp_path / "run")
 
 
 def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_concept(

@@ -44,6 +44,24 @@ def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro: Con
     assert len(decayed["params"]) + len(rest["params"]) == len(names)
 
 
+def test_the_embeddings_of_the_graph_s_nodes_are_not_decayed(micro: Config) -> None:
+    network = Network(micro, ecg_ontology.load())
+    groups = parameter_groups([*network.objectives.values()], 0.05)
+    names = {id(parameter): name for name, parameter in network.named_parameters()}
+    decayed = {names[id(one)] for group in groups if group["weight_decay"] for one in group["params"]}
+    embeddings = {name for name in names.values() if name.endswith(".embedding")}
+    assert embeddings
+    assert not embeddings & decayed
+
+
+def test_the_optimiser_has_the_recipe_s_values(micro: Config) -> None:
+    config = override(micro, ["train.lr=0.5", "train.betas=[0.5, 0.25]", "train.weight_decay=0.125"])
+    module = Pretraining(config, Network(config, ecg_ontology.load()), 6)
+    (optimizer, _) = module.configure_optimizers().values()
+    assert {(group["initial_lr"], group["betas"]) for group in optimizer.param_groups} == {(0.5, (0.5, 0.25))}
+    assert {group["weight_decay"] for group in optimizer.param_groups} == {0.125, 0.0}
+
+
 def test_what_takes_no_gradient_is_in_no_group() -> None:
     assert parameter_groups([nn.Linear(2, 2).requires_grad_(False)], 0.05) == []
 

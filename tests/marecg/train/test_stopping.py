@@ -2,14 +2,17 @@
 
 import csv
 import fcntl
+import hashlib
 import json
 import os
+import pickle
 import resource
 import shutil
 import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -326,3 +329,53 @@ def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever() -> None
             assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal sends one to every process of a group, so a second at once may be the first once more."""
+    at, raised = [100.0], []
+    monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: at[0]))
+    monkeypatch.setattr(stopping.signal, "raise_signal", raised.append)
+    before, asked = signal.getsignal(signal.SIGINT), stopping.Stopping()
+    try:
+        for moment in (100.0, 100.1, 102.0):
+            at[0] = moment
+            asked._note(signal.SIGINT, None)
+        assert asked.signal == signal.SIGINT
+        assert not raised
+        at[0] = 102.1
+        asked._note(signal.SIGTERM, None)
+        assert not raised
+        asked._note(signal.SIGINT, None)
+        assert raised == [signal.SIGINT]
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class Harmful:
+    """What unpickling would obey."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_checkpoint_of_unknown_origin_executes_nothing(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, hashed: bool
+) -> None:
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    (run / "checkpoints.sha256").unlink()
+    for path in sorted((run / "checkpoints").iterdir()):
+        held = torch.load(path, weights_only=True)
+        torch.save({**held, "more": Harmful(tmp_path / "mark")}, path)
+        if hashed:
+            line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
+            with (run / "checkpoints.sha256").open("a") as file:
+                file.write(line)
+    with pytest.raises((CheckpointError, pickle.UnpicklingError)):
+        train(micro, corpus_folder, run)
+    assert not (tmp_path / "mark").exists()
