@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from marecg.corpus import columns
 from marecg.corpus.columns import Beats, Texts
 
 names = st.lists(st.sampled_from(["georgia", "ptb", "", "ü"]) | st.none(), max_size=20)
@@ -23,6 +24,14 @@ def test_texts_are_their_list(values: list[str | None], encoded: bool) -> None:
     assert texts.among({"ptb", "ü"}).tolist() == [each in {"ptb", "ü"} for each in values]
     with pytest.raises(IndexError):
         texts[len(values)]
+
+
+def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(columns, "AT_ONCE", 2)
+    for values in ([], ["a"], ["a", "b"], ["a", "b", "c"], list("abcde")):
+        assert list(Texts(pa.array(values, pa.string()))) == values
 
 
 def test_texts_of_other_values_differ() -> None:

@@ -11,21 +11,25 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.made_records import make_bigeminy
+from tests.marecg.made_records import make_bigeminy, make_ecg
 
 from marecg.config import CorpusConfig
 from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
-from marecg.corpus.plan import locked
+from marecg.corpus.plan import locked, routing_sha256
 from marecg.corpus.prepare import prepare
-from marecg.corpus.prepare_record import prepare_block
+from marecg.corpus.prepare_record import prepare_block, windowed
 from marecg.corpus.verify import damaged_records
 from marecg.ecg.rpeaks import detect, detect_best
+from marecg.ecg.signal import resample
 from marecg.errors import CorpusError, OutputError
+from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 
@@ -227,6 +231,14 @@ def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
     assert digest(out) == before
 
 
+def test_the_hash_of_the_routing_covers_which_leaves_a_code_has() -> None:
+    def routing(leaves: tuple[int, ...]) -> Any:
+        return SimpleNamespace(codes=("a", "b"), route=lambda code: SimpleNamespace(leaves=leaves))
+
+    assert routing_sha256(routing((5,))) == routing_sha256(routing((5,)))
+    assert routing_sha256(routing((5,))) != routing_sha256(routing((6,)))
+
+
 def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
@@ -279,6 +291,27 @@ def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(
     write_record(tmp_path / "in", scale="0/mV")
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert (report.found, report.kept, report.quarantined) == (1, 0, {"gain": 1})
+
+
+def test_what_lies_behind_the_window_condemns_no_record(tmp_path: Path, write_record: Write) -> None:
+    x_CL = make_ecg()
+    x_CL[3, 4800:4810] = np.nan
+    x_CL[4, 4900] = 30
+    write_record(tmp_path / "wfdb", "A0001", x_CL)
+    assert prepare([tmp_path / "wfdb"], tmp_path / "out", jobs=1).kept == 1
+
+
+def test_a_window_is_the_beginning_of_the_whole_recording_resampled(
+    tmp_path: Path, write_record: Write
+) -> None:
+    """A filter that met the window's end would bend its last samples; a millivolt is drawn behind it."""
+    x_CL = make_ecg(12, 1000)
+    x_CL[:, 9401:] += 1
+    record = read_one(write_record(tmp_path, "A0001", x_CL, fs=1000))
+    d_CL, n_valid = windowed(record, CorpusConfig())
+    whole_CL = resample(record.x_CL, 1000, 500)[:, :4700]
+    assert n_valid == 4700
+    np.testing.assert_allclose(d_CL, whole_CL * 1000, atol=1)
 
 
 def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Write) -> None:

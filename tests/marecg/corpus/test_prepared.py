@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from marecg.config import CorpusConfig
+from marecg.corpus.as_records import PreparedRows
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
@@ -43,6 +44,16 @@ def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder: Path) -> Non
     np.testing.assert_array_equal(corpus.signals(order), whole[order])
     assert 0.9 < whole[0, 0].max() < 1.1
     assert not whole[4, :, 3000:].any()
+
+
+def test_as_a_record_it_is_the_window_without_its_padding(folder: Path) -> None:
+    corpus, rows = Corpus.open(folder), PreparedRows(folder)
+    read = [candidate.read() for _, candidate in rows.named(0, 5)]
+    assert [record.x_CL.shape for record in read] == [(12, length) for length in corpus.n_valid]
+    assert [record.length for record in read] == corpus.n_valid.tolist()
+    np.testing.assert_array_equal(read[4].x_CL, corpus.signals([4])[0, :, :3000])
+    ((_, last),) = rows.named(4, 5)
+    assert last.read(seconds=2).x_CL.shape == (12, 1000)
 
 
 def test_an_empty_batch_has_no_records(folder: Path) -> None:

@@ -76,6 +76,22 @@ def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, 
     assert abs((seen >= 6).mean() - 0.8) < 0.03
 
 
+def test_leaves_of_codes_that_are_not_read_draw_nobody(corpus: Corpus) -> None:
+    """Without the codes of source a the leaf of the other two is the commonest, and all come alike."""
+    often_M = draws(corpus, SamplingConfig(balance=0.5, without_codes=("a",)))
+    assert often_M is not None
+    np.testing.assert_allclose(often_M, 1)
+
+
+def test_records_that_come_in_shares_come_in_an_order_of_their_own(corpus: Corpus, micro: Config) -> None:
+    supervision = micro.supervision(corpus, ecg_ontology.load())
+    often_M = draws(corpus, SamplingConfig(shares={"b": 0.5}))
+    stream = BatchStream(corpus, supervision, 10, 4, seed=0, draws_M=often_M)
+    orders = [stream.rows(number).tolist() for number in range(4)]
+    assert all(order != sorted(order) for order in orders)
+    assert orders[0] != orders[1]
+
+
 def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus: Corpus, micro: Config) -> None:
     supervision = CorpusSupervision(
         corpus, ecg_ontology.load(), micro.model, without_codes=("a",), standardised=True

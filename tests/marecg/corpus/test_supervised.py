@@ -1,8 +1,11 @@
 """The supervision of a corpus: computed once, kept beside it, the same to the bit however it is fetched."""
 
 import errno
+import fcntl
 import logging
 import os
+import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,8 +92,38 @@ def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(
     assert len(calls) == 3
     other = made(corpus, limits=RhythmThresholds(brady_bpm=90))
     assert not same(other, one)
-    CorpusSupervision(corpus, ONTOLOGY, MODEL.model_copy(update={"stride": 50}))
-    assert len(calls) == 9
+    for name, value in {"fs": 250, "patch": 100, "stride": 50, "context": 3000}.items():
+        before = len(calls)
+        CorpusSupervision(corpus, ONTOLOGY, MODEL.model_copy(update={name: value}))
+        assert len(calls) == before + 3, name
+
+
+def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    made(corpus)
+    write_corpus(tmp_path / "others", 8, 4)
+    prepare([tmp_path / "others"], tmp_path / "other", jobs=1)
+    other = Corpus.open(tmp_path / "other")
+    expected = made(other).whole()
+    shutil.rmtree(other.folder / "supervision")
+    shutil.copytree(corpus.folder / "supervision", other.folder / "supervision")
+    assert torch.equal(made(other).whole().mean_rr_B, expected.mean_rr_B)
+
+
+def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
+    handle = os.open(corpus.folder / "corpus.json", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    other = threading.Thread(target=made, args=(corpus,))
+    try:
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert not (corpus.folder / "supervision").exists()
+    finally:
+        os.close(handle)
+    other.join()
+    assert len(list((corpus.folder / "supervision").iterdir())) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY and no more", None])

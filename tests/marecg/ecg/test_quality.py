@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from marecg.config import CorpusConfig
+from marecg.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
 
 CONFIG = CorpusConfig()
@@ -94,6 +94,17 @@ def test_limb_leads_that_contradict_one_another_are_noted_and_kept(
     x_CL[list(swapped)] = x_CL[list(reversed(swapped))]
     assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
     assert reasons(x_CL) == []
+
+
+@pytest.mark.parametrize("lead", ["III", "aVR", "aVL", "aVF"])
+def test_a_limb_lead_with_the_wrong_sign_is_noted(lead: str) -> None:
+    """Of limb leads that agree, I = 1 and II = 1.4 times a beat, one is turned over."""
+    beat_L = np.hanning(50)[np.arange(5000) % 50]
+    heights = np.array([1, 1.4, 0.4, -1.2, 0.3, 0.9, -0.6, 0.4, 0.8, 1.3, 1.2, 1])
+    x_CL = (heights[:, None] * beat_L).astype(np.float32)
+    assert notes(measure(x_CL, 500, CONFIG), CONFIG) == ()
+    x_CL[LEADS.index(lead)] *= -1
+    assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
 
 
 def test_a_lead_with_another_gain_is_noted(ecg: Ecg) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import struct
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,9 @@ from marecg.config import LEADS
 from marecg.corpus.prepare import prepare
 from marecg.errors import RecordError, UsageError
 from marecg.read.any_leads import read_one
+from marecg.read.clinical import scp
 from marecg.read.clinical.waveform import pseudonym
+from marecg.read.record import Record
 
 pydicom = pytest.importorskip("pydicom")
 STEP = files.STEP_UV / 1000
@@ -92,6 +95,62 @@ def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
     assert record.acquired == "2013-01-25T10:59:19"
     limb = record.x_CL
     assert np.abs(limb[0] + limb[2] - limb[1]).max() < 0.01, "I + III = II"
+
+
+def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(
+    tmp_path: Path, x_CL: NDArray[np.float64]
+) -> None:
+    """Every step is 5 µV, corrected by 2, and the channel begins at 300 µV."""
+
+    def channel(data: object) -> None:
+        element("channel.ChannelSensitivityCorrectionFactor", 2)(data)
+        element("channel.ChannelBaseline", 300)(data)
+
+    files.dicom(tmp_path / "d.dcm", x_CL, spoil=channel)
+    found = read_one(tmp_path / "d.dcm").x_CL
+    np.testing.assert_allclose(found[0], files.steps(x_CL)[0] * 0.010 + 0.3, atol=1e-6)
+    np.testing.assert_allclose(found[1:], files.steps(x_CL)[1:] * 0.005, atol=1e-6)
+
+
+def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    def gap(data: object) -> None:
+        group = data.WaveformSequence[0]  # type: ignore[attr-defined]
+        group.WaveformPaddingValue = (-32768).to_bytes(2, "little", signed=True)
+        samples = np.frombuffer(group.WaveformData, "<i2").reshape(-1, 12).copy()
+        samples[100:110, 3] = -32768
+        group.WaveformData = samples.tobytes()
+
+    files.dicom(tmp_path / "d.dcm", x_CL, spoil=gap)
+    found = read_one(tmp_path / "d.dcm").x_CL
+    assert np.argwhere(np.isnan(found)).tolist() == [[3, place] for place in range(100, 110)]
+
+
+def altered(path: Path, *changes: tuple[str, str], encoding: str = "latin-1") -> Record:
+    text = path.read_text(encoding=encoding)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding=encoding)
+    return read_one(path)
+
+
+def test_an_aecg_s_digits_count_from_its_origin(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    files.aecg(tmp_path / "a.xml", x_CL)
+    found = altered(tmp_path / "a.xml", ('<origin value="0" unit="uV"/>', '<origin value="0.25" unit="mV"/>'))
+    np.testing.assert_allclose(found.x_CL, files.steps(x_CL) * STEP + 0.25, atol=1e-6)
+
+
+def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    files.muse(tmp_path / "m.xml", x_CL)
+    exponent = ("<SampleExponent>0<", "<SampleExponent>1<"), ("<SampleBase>500<", "<SampleBase>50<")
+    assert altered(tmp_path / "m.xml", *exponent).fs == 500
+    assert altered(tmp_path / "m.xml", ("YEARS", "MONTHS")).age is None
+
+
+@pytest.mark.parametrize(("unit", "age"), [(1, 42.0), (2, None), (3, None), (5, None)])
+def test_scp_s_age_has_a_unit(unit: int, age: float | None) -> None:
+    """42 of 1 years, 2 months, 3 weeks, 4 days, 5 hours."""
+    assert scp._about(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == age
 
 
 def element(path: str, value: object) -> Callable[[object], None]:

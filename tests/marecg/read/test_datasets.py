@@ -45,6 +45,8 @@ def test_chapman_and_ningbo_are_told_apart_in_their_common_tree() -> None:
         cinc2021.collection(root / "WFDBRecords" / "01" / "010" / "JS00001.hea", root) == "chapman_shaoxing"
     )
     assert cinc2021.collection(root / "WFDBRecords" / "46" / "460" / "JS45551.hea", root) == "ningbo"
+    assert cinc2021.collection(root / "JS10646.hea", root) == "chapman_shaoxing"
+    assert cinc2021.collection(root / "JS10647.hea", root) == "ningbo"
 
 
 def test_every_collection_of_the_challenges_is_named_in_the_account(
