@@ -1,7 +1,9 @@
 """The component ablation."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +13,17 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import UsageError
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import Found, ablate
-from marecg.evaluate.averages import averaged, standings
+from marecg.evaluate.ablate import Found, _kept, ablate
+from marecg.evaluate.averages import Standing, averaged, standings
 from marecg.evaluate.budget import equalled, records_of
+from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.request import Request
-from marecg.evaluate.scores.results import Leak, Report
+from marecg.evaluate.scores.results import Difference, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.standings_print import markdown
 from marecg.evaluate.table import Row
+from marecg.evaluate.tasks.registry import task_named
+from marecg.model.card import Provenance
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.synth import write_corpus
@@ -88,6 +93,9 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     ]
 
     times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
+    asked = REQUEST.open(task_named("corpus"), probed)
+    assert _kept(found[0][1], asked, REQUEST) == found[0][2]
+    assert _kept(found[0][1], asked, replace(REQUEST, resamples=51)) is None
     assert run(Steps()) == found
     assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
 
@@ -173,6 +181,7 @@ def test_equal_means_the_same_records_or_the_same_arithmetic() -> None:
     c1, c2 = (override(by_name(name), ["train.batch_size=16"]) for name in ("tiny-c1", "tiny-c2"))
     assert records_of(override(c1, ["train.max_steps=10"]), 1000) == 160
     assert records_of(c1, 1000) == 100_000
+    assert records_of(override(c1, ["train.max_steps=10", "train.accumulate=4"]), 1000) == 640
     alike = equalled(c2, c1, "records", 4800, 1000)
     assert alike.train.max_steps == 300
     spent = equalled(c2, c1, "flops", 4800, 1000)
@@ -180,6 +189,27 @@ def test_equal_means_the_same_records_or_the_same_arithmetic() -> None:
     ratio = spent.train.max_steps * c2.step_flops() / (300 * c1.step_flops())
     assert ratio == pytest.approx(1, abs=0.01)
     assert equalled(c1, c1, "records", 200_000, 1000).train.max_epochs == 200
+
+
+def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path: Path) -> None:
+    config = override(by_name("tiny"), ["train.batch_size=16", "train.accumulate=2"])
+    told = Provenance(recipe="tiny", steps=10, records=100, sources={}, seconds=3.0, devices="4 × cuda")
+    (tmp_path / "model").mkdir()
+    for path, said in (
+        (tmp_path / "config.json", {"config": config.model_dump(mode="json")}),
+        (tmp_path / "model" / "config.json", {"provenance": told.model_dump(mode="json")}),
+    ):
+        path.write_text(json.dumps(said))
+    assert cost_of(tmp_path) == Cost(10 * 16 * 2 * 4, 1280 * config.step_flops(), 3.0)
+
+
+def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_first_recipe() -> None:
+    intervals = [(0.01, 0.05), (0.02, 0.03), (-0.05, -0.01), (-0.01, 0.01), (0.0, 0.02)]
+    differences = {
+        ("task", float(place)): Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+        for place, (low, high) in enumerate(intervals)
+    }
+    assert Standing("c2", False, 1, {}, differences, None, None, False).told_apart == (2, 1)
 
 
 def _mean_of(report: Report) -> float:

@@ -320,6 +320,9 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
     alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in)
     assert untimed(reports[1]) == untimed(alone)
+    half = Request.named(fractions=(0.5,), seeds=1)
+    asked_otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, kept_in=kept_in, known=known)
+    assert {cell.fraction for cell in asked_otherwise.cells} == {0.0, 0.5}
 
 
 @pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])

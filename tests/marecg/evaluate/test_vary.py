@@ -3,13 +3,14 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.marecg.evaluate.test_ablate import SMALL
 
 from marecg.corpus.prepare import prepare
-from marecg.errors import ConfigError, UsageError
+from marecg.errors import ConfigError, InputError, UsageError
 from marecg.evaluate import vary
 from marecg.evaluate.vary import axis, grid, search
 from marecg.recipes import Config, tiny
@@ -102,6 +103,25 @@ def test_a_search_finds_better_values_and_an_interruption_changes_nothing(
     with pytest.raises(KeyboardInterrupt):
         search(tiny(), axes, 12, tmp_path / "cut", interrupted)
     assert search(tiny(), axes, 12, tmp_path / "cut", measure) == whole
+
+
+def test_a_search_is_judged_on_val_by_the_largest_share_of_what_the_report_is_about() -> None:
+    shares = [
+        ("encoder", 1.0, 0.8),
+        ("encoder", 0.1, 0.9),
+        ("encoder", 0.5, 0.7),
+        ("hand-crafted", 1.0, 0.99),
+    ]
+    cells = [
+        SimpleNamespace(method=method, fraction=share, val_macro_auc=SimpleNamespace(mean=auc))
+        for method, share, auc in shares
+    ]
+    unchosen = SimpleNamespace(method="encoder", fraction=2.0, val_macro_auc=None)
+    report: Any = SimpleNamespace(cells=[*cells, unchosen], reference="encoder", task="corpus")
+    assert vary._on_val(report) == 0.8
+    report.cells = [unchosen]
+    with pytest.raises(InputError, match="nothing was chosen on val"):
+        vary._on_val(report)
 
 
 def test_a_search_of_something_else_is_refused(measure: Callable[[Config], Any], tmp_path: Path) -> None:

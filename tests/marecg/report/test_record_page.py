@@ -13,7 +13,7 @@ from marecg.config import LEADS
 from marecg.corpus.prepare import prepare
 from marecg.drawing.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.errors import CheckpointError, CorpusError, UsageError
-from marecg.evaluate.scores.results import Difference, Report
+from marecg.evaluate.scores.results import Cell, Difference, Report
 from marecg.model.card import Score
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
@@ -155,6 +155,20 @@ def test_whether_to_believe_follows_from_the_paired_interval(
     assert (found.verdict, found.rival, found.records) == (verdict, "random encoder", 94)
     assert texts("en")(f"trust_{verdict}", **found._asdict())
     assert trust([]).verdict is Verdict.untested
+
+
+def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report: Report) -> None:
+    def cells(share: float, low: float, high: float) -> tuple[Cell, Cell]:
+        versus = Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+        own, rival = (cell.model_copy(update={"fraction": share}) for cell in report.cells)
+        return own, rival.model_copy(update={"versus_encoder": versus})
+
+    better = report.model_copy(
+        update={"leak": None, "cells": (*cells(0.1, 0.01, 0.05), *cells(1.0, -0.05, -0.01))}
+    )
+    worse = report.model_copy(update={"leak": None, "cells": cells(1.0, 0.01, 0.05)})
+    assert trust([better]).verdict is Verdict.better
+    assert trust([better, worse]).verdict is trust([worse, better]).verdict is Verdict.worse
 
 
 def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:

@@ -2,7 +2,15 @@ import neurokit2 as nk
 import numpy as np
 import pytest
 
-from marecg.evaluate.methods.handcrafted import _rhythm, delineate, handcrafted, measure
+from marecg.evaluate.methods.handcrafted import (
+    WAVES,
+    _intervals,
+    _levels,
+    _rhythm,
+    delineate,
+    handcrafted,
+    measure,
+)
 
 
 def ecg(rate: int, seed: int = 0) -> np.ndarray:
@@ -56,6 +64,27 @@ def test_intervals_between_beats_are_in_seconds():
     assert sd == pytest.approx(np.sqrt(0.02))
     assert rmssd == pytest.approx(np.sqrt((0.2**2 + 0.4**2 + 0.2**2) / 3))
     assert unsteady == 1.0
+
+
+def test_heights_are_those_above_the_pr_baseline():
+    """A beat every second: 1 mV at R, 0.3 mV at T, 0.2 mV 60 ms behind the QRS, on a baseline of 5 mV."""
+    x_CL = np.full((12, 5000), 5.0)
+    starts = np.arange(250.0, 4750, 500)
+    beats = dict.fromkeys(("R_Peaks", *WAVES), np.full(len(starts), np.nan))
+    beats |= {"R_Onsets": starts, "R_Peaks": starts + 20, "R_Offsets": starts + 45, "T_Peaks": starts + 150}
+    for name, after, height in (("R_Peaks", 0, 1.0), ("T_Peaks", 0, 0.3), ("R_Offsets", 30, 0.2)):
+        x_CL[:, beats[name].astype(int) + after] += height
+    p, q, r, s, t, st = _levels(x_CL, beats).reshape(6, 12)
+    np.testing.assert_allclose([r[0], t[5], st[11]], [1.0, 0.3, 0.2])
+    assert not np.stack([p, q, s]).any()
+
+
+def test_qtc_is_bazett_s():
+    """A QT of 360 ms at an RR of 810 ms is 400 ms."""
+    starts = np.arange(5) * 405.0
+    beats = dict.fromkeys(("R_Peaks", *WAVES), np.full(5, np.nan))
+    beats |= {"R_Onsets": starts, "R_Peaks": starts + 20, "T_Offsets": starts + 180}
+    assert _intervals(beats)[-1] == pytest.approx(0.4)
 
 
 def test_as_a_method_it_gives_one_row_per_recording():

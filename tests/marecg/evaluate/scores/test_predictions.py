@@ -8,6 +8,7 @@ import pytest
 from marecg.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import Predictions, compare, load, save, scarce
+from marecg.evaluate.scores.summary import difference
 
 
 def made(seed: int = 0, quality: float = 1.0) -> Predictions:
@@ -47,6 +48,15 @@ def test_both_tests_agree_on_a_plain_difference():
     assert resampled.mean == pytest.approx(direct.mean)
     assert resampled.high - resampled.low == pytest.approx(direct.high - direct.low, rel=0.2)
     assert max(resampled.p, direct.p) < 0.01
+
+
+def test_p_counts_the_rarer_side_of_zero_twice_and_itself():
+    """Of 99 resamples 4 are not above zero: 2 (1 + 4) / (1 + 99)."""
+    resampled = np.concatenate([np.full(4, -0.01), np.full(95, 0.03)])
+    for sign in (1, -1):
+        found = difference(sign * 0.02, sign * resampled, np.zeros(99))
+        assert found.p == pytest.approx(0.1)
+        assert found.low <= found.mean <= found.high
 
 
 def test_each_run_is_represented_by_what_it_is_about():

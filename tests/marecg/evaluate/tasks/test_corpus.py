@@ -10,7 +10,7 @@ from marecg.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CorpusError
-from marecg.evaluate.tasks.corpus import corpus_task
+from marecg.evaluate.tasks.corpus import _supported, corpus_task
 from marecg.evaluate.tasks.task import split_of
 
 AF, NSR, LBBB = 5, 34, 10
@@ -65,6 +65,16 @@ def test_leaves_with_enough_support_are_asked_for_by_their_abbreviations(prepare
     assert task.classes == (nodes[AF].abbr, nodes[NSR].abbr)
     assert task.unlabelled == 10
     np.testing.assert_array_equal(task.y_MK, prepared.y[:390][:, [AF, NSR]])
+
+
+def test_a_leaf_needs_ten_three_and_three_records_with_it_and_as_many_without():
+    """Of 20, 6 and 6 records; the fourth leaf, which all have, makes each of them a labelled one."""
+    split_R = np.repeat(["train", "val", "test"], [20, 6, 6])
+    y_RN = np.ones((32, 4), np.uint8)
+    for leaf, counts in enumerate([(10, 3, 3), (9, 3, 3), (11, 3, 3)]):
+        for part, count in zip(("train", "val", "test"), counts, strict=True):
+            y_RN[np.flatnonzero(split_R == part)[count:], leaf] = 0
+    assert _supported(y_RN, split_R).tolist() == [True, False, False, False]
 
 
 def test_padding_is_left_out_of_the_recordings(prepared):

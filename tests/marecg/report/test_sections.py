@@ -1,0 +1,77 @@
+"""What the sections of a report say is so."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ecg_ontology
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.model.mar_ecg import MarEcg
+from marecg.report import training
+from marecg.report.measurements import STEADY_MS, _milliseconds
+from marecg.report.neighbours import NEAREST, _sharing, neighbours
+from marecg.report.records import from_corpus
+
+
+def test_a_record_is_no_neighbour_of_itself(run: Path, corpus_folder: Path) -> None:
+    section = neighbours(MarEcg.from_pretrained(run), Corpus.open(corpus_folder))
+    [figure] = section.figures
+    names = [note.partition("<br>")[0].partition(" · ") for note in figure.notes]
+    for first in range(0, len(names), NEAREST + 1):
+        query, *near = names[first : first + NEAREST + 1]
+        assert not query[2]
+        assert query[0] not in [name for name, _, _ in near]
+        cosines = [float(cosine) for _, _, cosine in near]
+        assert cosines == sorted(cosines, reverse=True)
+
+
+def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives() -> None:
+    """Three of four records share a leaf: among three others each has two like it, so chance gives 67 %."""
+    y_BN = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.uint8)
+    nearest_BK = np.array([[1], [3], [0], [0]])
+    assert _sharing(y_BN, nearest_BK).startswith("67 % of a record's")
+    assert _sharing(y_BN, nearest_BK).rstrip().endswith("67 % would.")
+    assert _sharing(y_BN, np.array([[1], [0], [0], [0]])).startswith("100 % of a record's")
+
+
+def test_records_that_were_not_trained_on_are_shown_first(run: Path, corpus_folder: Path) -> None:
+    corpus, known = Corpus.open(corpus_folder), trained_on.read(run)
+    assert known is not None
+    ontology = ecg_ontology.load()
+    shown = [each.name for each in from_corpus(corpus, ontology, known)]
+    rows = {
+        f"{name}, {source}": row
+        for row, (name, source) in enumerate(zip(corpus.ids, corpus.sources, strict=True))
+    }
+    last = trained_on.signal_hash(corpus.stored([rows[shown[-1]]])[0])
+    without = replace(known, hashes=known.hashes - {last})
+    found = from_corpus(corpus, ontology, without)
+    assert [each.seen for each in found] == [False, *[True] * (len(shown) - 1)]
+    assert found[0].name == shown[-1]
+
+
+def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[NDArray[np.float64]] = []
+    monkeypatch.setattr(training, "matrix", lambda values, names, title: drawn.append(values) or "")
+    model = MarEcg.from_pretrained(run)
+    training.prototypes(model, 0.5)
+    cosines, closeness = drawn
+    np.testing.assert_allclose(np.diag(closeness), 1)
+    np.testing.assert_allclose(np.diag(cosines), 1, rtol=1e-5)
+    order = list(model.ontology.by_family)
+    distance = float(model.ontology.distances[order[0], order[1]])
+    np.testing.assert_allclose(closeness[0, 1], np.exp(-2 * distance))
+
+
+def test_a_pr_that_is_not_steady_is_none() -> None:
+    """Quartiles 40 ms apart are told, 44 ms apart are not; an interval is told whatever they are."""
+    for apart, steady in ((20, True), (22, False)):
+        lengths = np.array([80.0, 80, 80, 80 + apart, 80 + apart, 80 + apart])
+        assert (_milliseconds(lengths, 80, 400, STEADY_MS) is not None) == steady
+        assert _milliseconds(lengths, 80, 400, np.inf) == 160 + apart
