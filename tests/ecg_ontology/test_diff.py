@@ -4,12 +4,14 @@ import math
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import ecg_ontology
 from ecg_ontology import Corpus
+from ecg_ontology.diff import _moved_pairs
 
 
 @pytest.fixture
@@ -50,6 +52,16 @@ def test_deleting_edge_17_18_moves_one_leaf_pair_from_1_to_2_and_two_rows(onto, 
     assert found.rows == ("2AVB", "3AVB")
     assert found.enumeration == ("- edge sibling 17 18",)
     assert found.routes == ()
+
+
+def test_pairs_of_leaves_stand_before_those_with_a_root():
+    nodes = [SimpleNamespace(iri=name, abbr=name, index=at, root=not at) for at, name in enumerate("RAB")]
+    old, new = (
+        SimpleNamespace(nodes=nodes, distances=np.array(rows))
+        for rows in ([[0, 1, 1], [1, 0, 2], [1, 2, 0]], [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
+    )
+    moved = [(pair.a, pair.b, pair.old, pair.new) for pair in _moved_pairs(old, new)]
+    assert moved == [("A", "B", 2, 1), ("R", "A", 1, 2), ("R", "B", 1, 3)]
 
 
 def test_the_codes_whose_target_changes_are_those_whose_primary_is_in_a_changed_row(onto, without_17_18):

@@ -234,6 +234,14 @@ def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(ont
     assert {row["decision"] for row in rows} == {""}
 
 
+def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families(onto, monkeypatch):
+    monkeypatch.setattr("ecg_ontology.matching.similarity", lambda label, text: 0.5)
+    found = ecg_ontology.match_label(onto, "a label", n=len(onto))
+    assert [each.concept.index for each in found] == [*range(5, 40), *range(5)]
+    monkeypatch.setattr("ecg_ontology.matching.similarity", lambda label, text: 0.39)
+    assert ecg_ontology.match_label(onto, "a label") == ()
+
+
 def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):
     new = [ecg_ontology.NewCode(code="icd10:I48.0", label="paroxysmal atrial fibrillation")]
     rows = ecg_ontology.candidate_rows(onto, new, "base")

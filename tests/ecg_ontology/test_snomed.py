@@ -104,6 +104,25 @@ def test_of_a_full_release_the_latest_state_counts(curated, labels, release):
     assert ids(review_release(curated, path)) == {("CCG-W402", "164889003")}
 
 
+def test_the_latest_state_counts_wherever_it_stands(curated, labels, release):
+    """Newer rows first: fibrillation was under tachycardia once, and a code was inactive once."""
+    newer = "164889003\t20250101\t1\t0\t0\n"
+    concepts = CONCEPT + newer + concept_rows(labels, inactive={"164889003"}).removeprefix(CONCEPT)
+    gone = "1\t20250101\t0\t0\t164896001\t164895002\t0\t116680003\t0\t0\n"
+    once = relationship_rows([("164896001", "164895002")]).removeprefix(RELATIONSHIP)
+    path = release(concepts, description_rows(labels), RELATIONSHIP + gone + once, state="Full")
+    assert review_release(curated, path) == ()
+
+
+def test_a_term_that_is_no_longer_used_is_none(curated, labels, release):
+    """Atrial fibrillation's own term was retired for one of another finding."""
+    number = list(labels).index("164889003")
+    rows = description_rows(labels).replace(f"\n{number}\t20240101\t1\t", f"\n{number}\t20240101\t0\t")
+    other = "999\t20240101\t1\t0\t164889003\ten\t0\tFracture of femur (disorder)\t0\n"
+    path = release(concept_rows(labels), rows + other)
+    assert ids(review_release(curated, path)) == {("CCG-W403", "164889003")}
+
+
 def test_a_zip_reads_as_the_folder_does(curated, labels, release, tmp_path):
     there = {code: term for code, term in labels.items() if code != "164889003"}
     folder = release(concept_rows(there), description_rows(there), relationship_rows([]))

@@ -3,11 +3,14 @@
 The S3 test asks a server of moto in this process.
 """
 
+import fcntl
 import json
 import logging
 import os
 import shutil
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +160,33 @@ def test_what_changes_in_a_store_changes_here(bucket: str, tmp_path: Path) -> No
     assert here(f"{bucket}/a") == copy
     assert {path.name: path.read_text() for path in copy.iterdir()} == {"kept.csv": "old", "new.csv": "newer"}
     assert (copy / "kept.csv").stat().st_ino == before.st_ino, "it is not copied again"
+
+
+def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> None:
+    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
+    for text, when in ((b"old", 1_000_000_000), (b"new", 1_000_000_001)):
+        store.pipe_file(root, text)
+        store.store[root].created = datetime.fromtimestamp(when, UTC)
+        assert here(f"{memory}/a.csv").read_bytes() == text
+
+
+def test_one_process_copies_and_another_waits(memory: str) -> None:
+    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
+    store.pipe_file(root, b"1")
+    copy = here(f"{memory}/a.csv")
+    store.pipe_file(root, b"22")
+    home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
+    handle = os.open(home, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    other = threading.Thread(target=here, args=(f"{memory}/a.csv",))
+    try:
+        other.start()
+        other.join(0.3)
+        assert copy.read_bytes() == b"1"
+    finally:
+        os.close(handle)
+    other.join()
+    assert copy.read_bytes() == b"22"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -14,6 +15,7 @@ from marecg.recipes import Config, by_name
 from marecg.synth import write_corpus
 from marecg.use import embed_files as module
 from marecg.use import processes as shared
+from marecg.use import vectors
 from marecg.use.embed_files import embed_files
 from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
 
@@ -68,6 +70,19 @@ def test_an_input_is_never_the_output(
     with pytest.raises(UsageError, match=r"signals\.npz: is an input, and would be lost"):
         embed_files(place / "model", [given], "signals.npz", layout=Layout(fs=500))
     assert (tmp_path / "signals.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("patches", [False, True])
+def test_row_groups_hold_each_record_once(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patches: bool
+) -> None:
+    whole, groups = tmp_path / "whole.parquet", tmp_path / "groups.parquet"
+    run(place, whole, patches=patches)
+    monkeypatch.setattr(vectors, "GROUP", 4)
+    monkeypatch.setattr(vectors, "PATCH_GROUP", 4)
+    run(place, groups, patches=patches)
+    assert pq.ParquetFile(groups).num_row_groups == 2
+    assert pq.read_table(groups).equals(pq.read_table(whole))
 
 
 def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import filecmp
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from marecg.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import CheckpointError, InputError, UsageError
@@ -123,6 +125,47 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(
 
 
 make_part = module.make_part
+
+
+def test_a_part_of_other_embeddings_does_not_pass_for_one_of_these(
+    place: Path, micro: Config, tmp_path: Path
+) -> None:
+    MarEcg(micro.model).save_pretrained(tmp_path / "model")
+    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
+    shutil.copyfile(place / "quiet" / "part-00000.parquet", tmp_path / "out" / "part-00000.parquet")
+    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
+    kept = set(pq.read_table(tmp_path / "out")["weights_sha256"].to_pylist())
+    assert kept == {weights_sha256(MarEcg.from_pretrained(tmp_path / "model"))}
+
+
+def test_what_another_process_is_writing_stays_until_all_parts_are_there(place: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(place, out, shard=Shard(1, 2))
+    (out / ".part-00001-0123abcd.parquet").write_bytes(b"half of it")
+    run(place, out, shard=Shard(1, 2))
+    assert (out / ".part-00001-0123abcd.parquet").exists()
+    run(place, out, shard=Shard(2, 2))
+    same_files(out, place / "quiet")
+
+
+def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place: Path) -> None:
+    assert {path.stat().st_mode & 0o007 for path in (place / "quiet").glob("part-*")} == {0}
+
+
+def test_an_array_in_other_units_and_a_corpus_of_other_settings_are_other_records(
+    place: Path, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 1, (2, 12, 4000)))
+    embed_folder(place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500))
+    with pytest.raises(UsageError, match="holds embeddings of other array layout"):
+        embed_folder(
+            place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500, units="uV")
+        )
+    other = tmp_path / "again" / "corpus"
+    prepare([place / "wfdb"], other, CorpusConfig(window=4000), jobs=1)
+    run(place, tmp_path / "parts", "corpus")
+    with pytest.raises(UsageError, match="holds embeddings of other records"):
+        embed_folder(place / "model", [other], tmp_path / "parts", part_records=PART)
 
 
 def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> None:
