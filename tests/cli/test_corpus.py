@@ -60,6 +60,18 @@ def test_stats_prints_tables(source: Path, tmp_path: Path) -> None:
         assert title in out
 
 
+def test_a_damaged_record_is_named_and_ends_with_1(source: Path, tmp_path: Path) -> None:
+    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
+    assert run("stats", tmp_path / "corpus", "--verify")[0] == 0
+    (shard,) = (tmp_path / "corpus" / "shards").iterdir()
+    content = bytearray(shard.read_bytes())
+    content[-1000] ^= 1
+    shard.write_bytes(content)
+    assert run("stats", tmp_path / "corpus")[0] == 0
+    code, out, _ = run("stats", tmp_path / "corpus", "--verify", "--format", "json")
+    assert (code, len(json.loads(out)["damaged"])) == (1, 1)
+
+
 def test_bad_input_is_one_line_on_stderr_and_exit_code_3(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

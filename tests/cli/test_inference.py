@@ -12,6 +12,7 @@ import wfdb
 
 import ecg_ontology
 from marecg.config import ModelConfig
+from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.synth import write_corpus
 from marecg.use.embed import embed
@@ -286,6 +287,34 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
     (rhythm,) = [line for line in lines if re.search("%  Rhythm ", line)]
     assert rhythm.endswith(" · 7 more")
     assert "no diagnosis" in shown.err
+
+
+def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = MarEcg.from_pretrained(place / "run")
+    model.provenance = Provenance(
+        recipe="micro", steps=1, records=9, sources={}, support={"AF": 0, "AFL": 3, "NSR": 6}
+    )
+    model.save_pretrained(place / "known" / "model")
+    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
+    assert run("predict", str(place / "known"), header, "--top", "40") == 0
+    lines = capsys.readouterr().out.splitlines()
+    marked = [line for line in lines if line.endswith("(no record of it in the training)")]
+    assert len(marked) == 1
+    assert "(AF) " in marked[0]
+
+
+def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_counted(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_corpus(tmp_path / "wfdb", 8, 0)
+    for path in sorted((tmp_path / "wfdb").rglob("*.mat"))[1:]:
+        path.unlink()
+    assert run("embed", str(place / "run"), str(tmp_path / "wfdb"), "--out", str(tmp_path / "e.npz")) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
+    assert len(told) == 6
+    assert told[5] == "not embedded: 2 more; --format json names all"
 
 
 def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(

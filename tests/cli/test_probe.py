@@ -234,6 +234,14 @@ def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_othe
     ]
 
 
+def test_where_the_records_support_none_of_several_tasks_each_is_a_line_and_the_exit_code_3(folders, capsys):
+    run, root = folders
+    assert run_main(run, "--task", "ptbxl-form", "ptbxl-rhythm", "--root", root, "--fraction", "1") == 3
+    out, err = capsys.readouterr()
+    assert not out
+    assert len([line for line in err.splitlines() if line.startswith("not measured: ")]) == 2
+
+
 @pytest.mark.parametrize("name", ["0.1", "corpus"])
 def test_a_run_folder_named_like_a_share_or_a_task_is_a_run(name, folders, tmp_path, monkeypatch, capsys):
     shutil.copytree(Path(folders[0]) / "model", tmp_path / name / "model")

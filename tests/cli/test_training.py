@@ -150,3 +150,12 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
     noted = json.loads((tmp_path / "run" / "model" / "config.json").read_text())["provenance"]
     assert (noted["recipe"], noted["began_from"]["name"]) == ("small", "marecg-small")
     assert noted["sources"]["ptbxl"] == 2677
+
+
+@pytest.mark.parametrize(("difference", "code"), [(1e-6, 0), (2e-4, 1)])
+def test_shipped_texts_that_differ_from_fresh_ones_end_with_1(
+    difference: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("marecg.objectives.concept_text.check", lambda ontology: difference)
+    assert run("texts", "--check") == code
+    assert f"embeddings: {difference:.1e}" in capsys.readouterr().out

@@ -1,0 +1,315 @@
+"""Every option reaches what the command asks: none is taken and forgotten."""
+
+import inspect
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import ecg_ontology
+from ecg_ontology.loading import PACKAGED
+from marecg.config import CorpusConfig
+from marecg.evaluate.request import Request
+from marecg.read.array_layout import Layout
+from marecg.recipes import by_name
+from marecg.synth import QUIRKS
+from marecg.use.embed_folder import Shard
+from marecg.use.tuning import Tuning
+from marecg_cli.ecgonto import app as ecgonto
+from marecg_cli.marecg import app as marecg
+
+ARRAYS = "--fs 250 --leads II,V1 --units adc --gain 200 --key ecg"
+LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
+
+
+class ReachedError(Exception):
+    """The function was called; with what."""
+
+
+def reached(monkeypatch: pytest.MonkeyPatch, app: Any, line: str, target: str) -> Mapping[str, Any]:
+    """What a function of the product is called with by a command; it does not run."""
+    module, _, name = target.rpartition(".")
+    signature = inspect.signature(getattr(import_module(module), name))
+
+    def note(*args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        raise ReachedError(bound.arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(target, note)
+        with pytest.raises(ReachedError) as found:
+            CliRunner().invoke(app, line.split(), catch_exceptions=False)
+    return found.value.args[0]  # type: ignore[no-any-return]
+
+
+MARECG: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "synth --out x --records 7 --seed 3 --diagnosis AF --diagnosis PVC --noise 0.5 --label-noise 0.25 "
+        "--quirk all",
+        "marecg.synth.write_corpus",
+        {
+            "out": Path("x"),
+            "records": 7,
+            "seed": 3,
+            "diagnoses": ("AF", "PVC"),
+            "noise": 0.5,
+            "label_noise": 0.25,
+            "quirks": tuple(QUIRKS),
+        },
+    ),
+    (
+        f"prepare a b --out x --ontology g.ttl --profile curated --set zero_limit=0.5 --select paper "
+        f"{ARRAYS} --jobs 3 --cluster tcp://here:1",
+        "marecg.corpus.prepare.prepare",
+        {
+            "sources": ["a", "b"],
+            "out": "x",
+            "ontology": "g.ttl",
+            "profile": "curated",
+            "config": CorpusConfig(zero_limit=0.5),
+            "only": ("ningbo", "georgia", "ptb"),
+            "layout": LAYOUT,
+            "jobs": 3,
+            "cluster": "tcp://here:1",
+            "codes": None,
+        },
+    ),
+    (
+        "prepare a --out x --codes t.csv --id-column who --code-column what --patient-column whose "
+        "--vocabulary omop --mapping m.sssom.tsv --concepts c.csv",
+        "ecg_ontology.read_code_table",
+        dict(
+            zip(
+                inspect.signature(ecg_ontology.read_code_table).parameters,
+                (Path("t.csv"), "who", "what", "whose", "omop", Path("m.sssom.tsv"), Path("c.csv")),
+                strict=True,
+            )
+        ),
+    ),
+    ("audit x --against a --against b", "marecg.corpus.audit.audit", {"against": ["a", "b"]}),
+    ("data get georgia --out x --verify", "marecg.read.download.get", {"verify": True, "base": None}),
+    ("data get georgia --out x --mirror file:///m", "marecg.read.download.get", {"base": "file:///m"}),
+    (
+        "train --data c --out x --fresh --log tensorboard --log mlflow --recipe tiny --set train.lr=0.5",
+        "marecg.train.run.train",
+        {"data": Path("c"), "out": Path("x"), "start": None, "resume": False}
+        | {"loggers": ["tensorboard", "mlflow"]},
+    ),
+    ("train --data c --out x --resume", "marecg.train.run.train", {"resume": True, "loggers": []}),
+    ("train --data c --out x", "marecg.train.run.train", {"resume": None, "config": by_name("tiny")}),
+    (
+        "train --data c --out x --from w --recipe tiny --set train.lr=0.5",
+        "marecg.train.start.recipe_for",
+        {"given": "w", "recipe": "tiny", "assignments": ["train.lr=0.5"]},
+    ),
+    (
+        "recipes tiny --cost 5000 --speed 20",
+        "marecg_cli._recipes_text.print_costs",
+        {"recipes": {"tiny": by_name("tiny")}, "records": 5000, "tflops": 20.0},
+    ),
+    (
+        "demo --out x --records 300 --steps 7 --seed 5",
+        "marecg.demo.demo",
+        {"out": Path("x"), "records": 300, "steps": 7, "seed": 5},
+    ),
+    (
+        f"embed run in --out x/ {ARRAYS} --patch --readout wide --batch-size 5 --part-records 9 --shard 2/3 "
+        "--jobs 2 --cluster tcp://here:1",
+        "marecg.use.embed_folder.embed_folder",
+        {
+            "run": "run",
+            "inputs": ["in"],
+            "out": "x/",
+            "layout": LAYOUT,
+            "patches": True,
+            "readout": "wide",
+            "batch_size": 5,
+            "part_records": 9,
+            "shard": Shard(2, 3),
+            "jobs": 2,
+            "cluster": "tcp://here:1",
+        },
+    ),
+    (
+        f"embed run in --out x.npz {ARRAYS} --patch --readout wide --batch-size 5 --jobs 2",
+        "marecg.use.embed_files.embed_files",
+        {"layout": LAYOUT, "patches": True, "readout": "wide", "batch_size": 5, "jobs": 2},
+    ),
+    (
+        f"predict run in --top 9 {ARRAYS}",
+        "marecg.use.embed_files.predict_file",
+        {"run": "run", "record": "in", "top": 9, "layout": LAYOUT},
+    ),
+    ("export run --out x.pt2 --to torch", "marecg.use.export.export", {"to": "torch", "out": Path("x.pt2")}),
+    (
+        "neighbours e r --top 9 --readout wide",
+        "marecg.use.neighbours.neighbours",
+        {"top": 9} | {"readout": "wide", "record": "r", "embeddings": "e"},
+    ),
+    (
+        "report run --data c --record a --record b --out x.html",
+        "marecg.report.writing.write_report",
+        {"run": Path("run"), "data": Path("c"), "records": [Path("a"), Path("b")], "out": Path("x.html")},
+    ),
+    (
+        "report record run a --out x.html --data c --lang de",
+        "marecg.report.record_page.write_record",
+        {"run": "run", "record": "a", "data": Path("c"), "language": "de", "out": Path("x.html")},
+    ),
+    ("card run --protocol merl", "marecg.evaluate.carded.put_on_card", {"protocol": "merl"}),
+    (
+        "finetune run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
+        "--epochs 6 --batch-size 7 --lr 0.5 --out x",
+        "marecg.evaluate.finetune.finetune",
+        {
+            "run": "run",
+            "task": "cpsc2018",
+            "root": Path("r"),
+            "how": [Tuning("head", 6, 7, 0.5), Tuning("last:2", 6, 7, 0.5)],
+            "fractions": [0.5],
+            "seeds": 4,
+            "out": Path("x"),
+        },
+    ),
+    ("table a --protocol merl", "marecg.evaluate.table.measured", {"runs": [Path("a")], "protocol": "merl"}),
+    (
+        "compare a b --task cpsc2018 --protocol merl",
+        "marecg.evaluate.scores.predictions.load",
+        {"path": Path("a/probe/cpsc2018-merl.npz")},
+    ),
+    (
+        "ablate --recipe tiny tiny-c1 --data c --out x --root r --fraction 0.5 --seeds 3 --equal flops "
+        "--equal records --records 50 --draws 4 --folds 1-5,6,7 --resamples 60 --readout wide "
+        "--set train.lr=0.5 --jobs 2 --log wandb",
+        "marecg.evaluate.ablate.ablate",
+        {
+            "recipes": ["tiny", "tiny-c1"],
+            "data": Path("c"),
+            "out": Path("x"),
+            "tasks": {"ptbxl-super": Path("r")},
+            "request": Request.named((0.5,), 4, readout="wide", folds="1-5,6,7", resamples=60),
+            "seeds": 3,
+            "equal": ["flops", "records"],
+            "records": 50,
+            "settings": ["train.lr=0.5"],
+            "jobs": 2,
+            "loggers": ["wandb"],
+        },
+    ),
+    (
+        "sweep --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --fraction 0.5 --seeds 3 "
+        "--jobs 2 --log wandb --set train.lr=0.5",
+        "marecg.evaluate.ablate.ablate",
+        {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
+    ),
+    (
+        "sweep --vary gscl.sigma=1..2 --search 4 --data c --out x --root r --set train.lr=0.5",
+        "marecg.evaluate.vary.search",
+        {"trials": 4, "out": Path("x")},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "expected"), MARECG, ids=[line.partition(" -")[0] for line, *_ in MARECG]
+)
+def test_what_is_asked_of_marecg_is_what_is_done(
+    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = reached(monkeypatch, marecg, line, target)
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "value"),
+    [
+        ("train --data c --out x --set train.lr=0.5", "config", 0.5),
+        ("sweep --vary gscl.sigma=1,2 --data c --out x --root r --set train.lr=0.5", "recipes", 0.5),
+    ],
+)
+def test_a_value_that_is_set_is_in_the_recipe(
+    line: str, key: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = "marecg.train.run.train" if key == "config" else "marecg.evaluate.ablate.ablate"
+    found = reached(monkeypatch, marecg, line, target)[key]
+    recipes = found if isinstance(found, list) else [found]
+    assert [recipe.train.lr for recipe in recipes] == [value] * len(recipes)
+
+
+def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = (
+        "probe a b --task ptbxl-form cpsc2018 --root r --cpsc2018 s --fraction 0.5 --seeds 4 --protocol merl "
+        "--splits m --features f=f.npz --readout wide --out x --keep k"
+    )
+    found = reached(monkeypatch, marecg, line, "marecg.evaluate.sweep.sweep")
+    assert found["runs"] == ["a", "b"]
+    assert found["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
+    assert (found["out"], found["kept_in"]) == (Path("x"), Path("k"))
+    asked = found["ask"].keywords
+    assert asked["features"] == {"f": Path("f.npz")}
+    assert asked["request"] == Request.named((0.5,), 4, "merl", Path("m"), readout="wide")
+    found = reached(
+        monkeypatch,
+        marecg,
+        "probe a --root r --folds 1-5,6,7 --baseline minirocket",
+        "marecg.evaluate.sweep.sweep",
+    )
+    request = Request.named(baselines=("minirocket",), folds="1-5,6,7")
+    assert found["ask"].keywords["request"] == request
+
+
+ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "explain 164889003 --sigma 0.5 --rule most-specific",
+        "ecg_ontology.explain_codes",
+        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
+    ),
+    (
+        f"diff {PACKAGED} {PACKAGED} --sigma 0.5 --rule most-specific",
+        "ecg_ontology.compare",
+        {"sigma": 0.5, "rule": "most-specific"},
+    ),
+    (f"diff {PACKAGED} {PACKAGED} --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
+    ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
+    ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
+    (
+        "draw --out x.svg --target 164889003 --sigma 0.5 --rule most-specific",
+        "ecg_ontology.explain_codes",
+        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "expected"), ECGONTO, ids=[line.partition(" ")[0] for line, *_ in ECGONTO]
+)
+def test_what_is_asked_of_ecgonto_is_what_is_done(
+    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    found = reached(monkeypatch, ecgonto, line, target)
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    line = (
+        "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "
+        "--date 2026-01-31"
+    )
+    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revised_files")["decisions"]
+    assert decision == ecg_ontology.Decision(
+        decision="add",
+        table="icd10",
+        code="icd10:I48.0",
+        label="label",
+        node="AF",
+        predicate="skos:broadMatch",
+        comment="why",
+        reviewer="Me",
+        date="2026-01-31",
+    )
