@@ -1,6 +1,7 @@
 """The masked index set M."""
 
 import math
+from fractions import Fraction
 
 import torch
 from hypothesis import given
@@ -15,7 +16,12 @@ def test_every_record_has_exactly_ceil_r_c_t_masked_pairs(
 ) -> None:
     mask = random_mask(batch, patches, leads, ratio, torch.Generator().manual_seed(seed))
     assert mask.shape == (batch, patches, leads)
-    assert mask.sum((1, 2)).tolist() == [math.ceil(ratio * leads * patches)] * batch
+    assert mask.sum((1, 2)).tolist() == [math.ceil(Fraction(str(ratio)) * leads * patches)] * batch
+
+
+def test_a_ratio_of_hundredths_counts_as_it_is_written() -> None:
+    """0.55 · 12 · 35 is 231, and as floats 231.00000000000003."""
+    assert random_mask(1, 35, 12, 0.55, torch.Generator().manual_seed(0)).sum() == 231
 
 
 def test_every_pair_is_masked_equally_often() -> None:

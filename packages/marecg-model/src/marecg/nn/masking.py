@@ -4,6 +4,7 @@ Shapes: B batch, T patches, C leads.
 """
 
 import math
+from fractions import Fraction
 
 import torch
 from torch import Tensor
@@ -17,7 +18,8 @@ def random_mask(batch: int, patches: int, leads: int, ratio: float, generator: t
     """
     pairs = patches * leads
     rank = torch.rand(batch, pairs, generator=generator, device=generator.device).argsort(1).argsort(1)
-    return (rank < math.ceil(ratio * pairs)).view(batch, patches, leads)
+    masked = math.ceil(Fraction(str(ratio)) * pairs)  # as floats 0.55 · 420 is more than 231
+    return (rank < masked).view(batch, patches, leads)
 
 
 def block_mask(
