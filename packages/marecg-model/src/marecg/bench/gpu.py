@@ -12,21 +12,19 @@ Shapes: B records, K any width.
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.attention import SDPBackend
 from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 
 import ecg_ontology
 from marecg.bench.corpora import prepared
+from marecg.bench.gpu_kernels import BACKENDS, in_short, product_rate, spatial, synchronise, under
 from marecg.bench.supervision import RECORDS as EPOCH
-from marecg.config import LEADS, ModelConfig
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.errors import UsageError
 from marecg.overrides import override
@@ -65,13 +63,6 @@ REACH = {"c1": 0.50, "c3": 0.45}
 DATA = 0.02
 """What share of the time fetching batches may take."""
 RECIPES = tuple(REACH)
-BACKENDS = (
-    None,
-    SDPBackend.FLASH_ATTENTION,
-    SDPBackend.EFFICIENT_ATTENTION,
-    SDPBackend.CUDNN_ATTENTION,
-    SDPBackend.MATH,
-)
 
 
 @dataclass(frozen=True)
@@ -165,12 +156,6 @@ def device_named(name: str) -> torch.device:
     return torch.device(name)
 
 
-def product_rate(device: torch.device, size: int, calls: int) -> float:
-    """FLOP/s of a square bf16 product; many calls bring the clocks to where long work has them."""
-    a, b = (torch.randn(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
-    return 2 * size**3 / per_call(lambda: a @ b, device, calls)
-
-
 def measured(config: Config, name: str, device: torch.device, steps: int, product: float) -> Result:
     """Train for some steps; running out of memory, or a compiler that fails, is a result too."""
     try:
@@ -240,54 +225,6 @@ def stream(config: Config, batches: int) -> Iterator[Batch]:
     corpus = prepared(4 * config.train.batch_size)
     supervision = config.supervision(corpus, ONTOLOGY)
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
-
-
-def under(backend: SDPBackend | None) -> AbstractContextManager[None]:
-    """Attention under one of SDPA's backends, or as torch chooses."""
-    return nullcontext() if backend is None else sdpa_kernel(backend)
-
-
-def spatial(backend: SDPBackend | None, device: torch.device, records: int, calls: int) -> dict[str, Any]:
-    """Milliseconds of attention across the leads, forward and backward, under one backend."""
-    model = ModelConfig()
-    shape = (records * model.context_patches, len(LEADS), model.heads, model.width // model.heads)
-    parts = [torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
-
-    def both_ways() -> None:
-        query, key, value = (part.transpose(1, 2) for part in parts)  # as the encoder hands them over
-        scaled_dot_product_attention(query, key, value).sum().backward()  # type: ignore[no-untyped-call]
-
-    told = {"backend": "torch's choice" if backend is None else backend.name, "ms": 0.0, "problem": ""}
-    try:
-        with under(backend):
-            told["ms"] = per_call(both_ways, device, calls) * 1e3
-    except RuntimeError as error:
-        told["problem"] = in_short(error)
-    return told
-
-
-def per_call(action: Callable[[], object], device: torch.device, calls: int) -> float:
-    """Seconds per call, after one that isn't counted."""
-    action()
-    synchronise(device)
-    start = time.perf_counter()
-    for _ in range(calls):
-        action()
-    synchronise(device)
-    return (time.perf_counter() - start) / calls
-
-
-def synchronise(device: torch.device) -> None:
-    """Wait until a GPU has done what it was given."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def in_short(error: Exception) -> str:
-    """The first line of what went wrong."""
-    if isinstance(error, torch.OutOfMemoryError):
-        return "out of memory"
-    return f"{type(error).__name__}: {str(error).strip()}".splitlines()[0]
 
 
 def line(result: Result) -> str:
