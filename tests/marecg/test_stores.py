@@ -309,6 +309,16 @@ def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, arc
     assert cache().name == f"marecg-{os.getuid()}"
 
 
+def test_an_address_that_lacks_a_slash_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for argv in (("embed", "marecg-small", "."), ("prepare", ".")):
+        assert run(*argv, "--out", "s3:/bucket/parts/") == 2
+        assert "s3:/bucket/parts/: is no path of this machine, and no address" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_at_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("embed", "marecg-small", tmp_path, "--out", f"file://{tmp_path}/e.npz") == 2
     assert "to an address a folder of parts" in capsys.readouterr().err

@@ -185,10 +185,18 @@ def _at_hand(name: str, value: Any) -> Any:
 
         return here(value)
     for path in value if isinstance(value, list) else [value]:
-        if isinstance(path, Path) and _ADDRESS.match(str(path)) and not Path(path.parts[0]).exists():
+        if isinstance(path, Path) and _ADDRESS.match(str(path)) and not _begins_here(str(path)):
             remedy = "Name a file or folder of this machine"
             raise UsageError(f"{path} is an address, and {name.rstrip('_')} takes a path", remedy=remedy)
+    if name == "out" and isinstance(value, str) and _ADDRESS.match(value) and not _begins_here(value):
+        remedy = "Write it with two slashes, as s3://bucket/folder"
+        raise UsageError("is no path of this machine, and no address", where=value, remedy=remedy)
     return value
+
+
+def _begins_here(path: str) -> bool:
+    """Whether the first part of a path is there."""
+    return Path(Path(path).parts[0]).exists()
 
 
 def _tell_version(distribution: str) -> None:

@@ -225,6 +225,24 @@ def test_what_cannot_be_fitted_is_one_clear_error(
         classifier(model, layers).fit(signals, labels)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"batch_size": 2.5},
+        {"batch_size": "4"},
+        {"lr": None},
+        {"lr": float("inf")},
+        {"epochs": 1.5},
+        {"seed": -1},
+    ],
+)
+def test_a_value_that_cannot_be_is_one_clear_error(model: MarEcg, values: dict[str, Any]) -> None:
+    (name,) = values
+    with pytest.raises(UsageError, match=f"{name} is "):
+        classifier(model, "head", **values).fit(np.zeros((2, 2, 1000)), [0, 1])
+    assert Tuning("head", np.int64(3), np.int64(8), np.float32(0.1)).epochs == 3, "as a grid of numpy's gives"
+
+
 def test_one_record_is_no_training(model: MarEcg, signals: NDArray[np.float64]) -> None:
     with pytest.raises(UsageError, match="one record is no training"):
         classifier(model, "head").fit(signals[:1], [[0, 1]])

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,16 @@ class Tuning:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        head, _, count = self.layers.partition(":")
+        head, _, count = str(self.layers).partition(":")
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
             raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
-        for name in ("epochs", "batch_size", "lr", "decay", "patience"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise UsageError(f"{name} is {getattr(self, name)!r}", remedy="Give a number above 0")
+        for name in ("epochs", "batch_size", "patience", "lr", "decay"):
+            value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
+            if not (isinstance(value, kind) and 0 < value < math.inf):
+                a_number = "number" if kind is Real else "whole number"
+                raise UsageError(f"{name} is {value!r}", remedy=f"Give a {a_number} above 0")
+        if not (isinstance(self.seed, Integral) and 0 <= self.seed < 1 << 63):
+            raise UsageError(f"seed is {self.seed!r}", remedy="Give a whole number from 0")
 
     def blocks(self, depth: int) -> int:
         """How many of the encoder's blocks are trained."""
