@@ -1,5 +1,6 @@
 """Files appear whole or not at all."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -56,3 +57,15 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
     with replacing(tmp_path / f"{'a' * 251}.csv") as temporary:
         temporary.write_text("hello")
     assert [len(path.name) for path in tmp_path.iterdir()] == [255]
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OutputError, match=r"out: cannot be written \(No space"):  # noqa: SIM117
+        with replacing(tmp_path / "out") as folder, replacing(folder / "inner.json"):
+            full()
+    with pytest.raises(OutputError, match=r"other\.json: cannot be written"):  # noqa: SIM117
+        with replacing(tmp_path / "out"), replacing(tmp_path / "other.json"):
+            full()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,17 @@ def test_a_file_that_differs_is_not_written(run: Path, monkeypatch: pytest.Monke
     with pytest.raises(OutputError, match=r"differs from the model by 2\.0e-04, more than 1e-04"):
         export(run, "torch", run / "false.pt2")
     assert not list(run.glob("*false*"))
+
+
+def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match=r"full\.pt2: cannot be written \(File too large\)"):
+            export(run, "torch", run / "full.pt2")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(run.glob("*full*"))
 
 
 def test_another_ending_or_a_missing_extra_is_refused_before_any_work(

@@ -42,6 +42,10 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             temporary.replace(target)
         _to_disk(target.parent, deep=False)
+    except OutputError as error:  # of a file on its way: nobody knows it by that name
+        if error.where.startswith(str(temporary)):
+            raise OutputError(error.problem, where=target, remedy=error.remedy) from error
+        raise
     except OSError as error:
         raise OutputError(
             f"cannot be written ({os.strerror(error.errno) if error.errno else error})",

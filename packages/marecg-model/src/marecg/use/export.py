@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -149,7 +150,9 @@ def _onnx(
 def _torch(
     frozen: _Frozen, path: Path, about: dict[str, str]
 ) -> tuple[Callable[[Inputs], Outputs], dict[str, str]]:
-    torch.export.save(_program(frozen), path, extra_files={"marecg.json": json.dumps(about)})
+    buffer = BytesIO()  # onto a full disk torch would end the process
+    torch.export.save(_program(frozen), buffer, extra_files={"marecg.json": json.dumps(about)})
+    path.write_bytes(buffer.getbuffer())
     again = torch.export.load(path).module()
     return (lambda inputs: list(again(*inputs))), {}
 
