@@ -1,5 +1,7 @@
 """Other domains: graphs of networkx and OBO files become ontologies like any other."""
 
+import logging
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -161,6 +163,15 @@ def test_an_obo_file_loads_as_an_ontology(tmp_path):
     assert ecg_ontology.find_concept(onto, "bronchial asthma").label == "asthma"
     assert (Kind.sibling, "LU:3", "LU:4") in edges(onto)
     assert [concept.label for concept in onto.ancestors("LU:3")] == ["airway disease", "asthma"]
+
+
+def test_reading_an_obo_file_leaves_the_root_logger_alone(tmp_path, monkeypatch):
+    """A handler there would print every message of a command twice."""
+    pytest.importorskip("obonet")
+    (tmp_path / "lung.obo").write_text("[Term]\nid: LU:1\nname: lung\n", encoding="utf-8")
+    monkeypatch.setattr(logging.root, "handlers", [])
+    ecg_ontology.load(tmp_path / "lung.obo")
+    assert logging.root.handlers == []
 
 
 def test_an_obo_file_survives_as_canonical_turtle(tmp_path):

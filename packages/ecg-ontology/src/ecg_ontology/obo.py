@@ -1,6 +1,9 @@
 """OBO files, the form of the biomedical ontologies, as drafts. Needs the extra ``obo``."""
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -33,7 +36,7 @@ def read_obo(path: Path) -> Draft:
         raise UsageError("reading OBO needs obonet", remedy='pip install "ecg-ontology[obo]"') from error
     refuse_pipe(path)
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open(encoding="utf-8-sig") as file, _root_logger_kept():
             found = obonet.read_obo(file)  # a file, never an address
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
@@ -46,6 +49,17 @@ def read_obo(path: Path) -> Draft:
     iri = name if re.match(r"https?://", name) else f"{OBO}{quote(name)}"
     version = re.search(r"\d+([.-]\d+)*", str(found.graph.get("data-version", "")))
     return draft_from_networkx(_terms(found, path), iri, version=_three(version[0] if version else ""))
+
+
+@contextmanager
+def _root_logger_kept() -> Iterator[None]:
+    """Keep obonet's remarks from giving the root logger a handler, which would print every message twice."""
+    nowhere = logging.NullHandler()
+    logging.root.addHandler(nowhere)
+    try:
+        yield
+    finally:
+        logging.root.removeHandler(nowhere)
 
 
 def _three(version: str) -> str:

@@ -62,7 +62,7 @@ class Tuning:
             raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
         for name in ("epochs", "batch_size", "patience", "lr", "decay"):
             value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
-            if not (isinstance(value, kind) and 0 < value < math.inf):
+            if not (isinstance(value, kind) and 0 < float(value) < math.inf):
                 a_number = "number" if kind is Real else "whole number"
                 raise UsageError(f"{name} is {value!r}", remedy=f"Give a {a_number} above 0")
         if not (isinstance(self.seed, Integral) and 0 <= self.seed < 1 << 63):
