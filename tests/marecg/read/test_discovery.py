@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ from marecg.errors import RecordError, UsageError
 from marecg.read import readers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
-from marecg.read.record import Candidate, Reader, Record
+from marecg.read.record import Candidate, Reader, Record, Stated
 
 Write = Callable[..., Path]
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
@@ -167,6 +167,25 @@ def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
     monkeypatch.setattr(readers, "_installed", lambda: (Sketch(),))
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert {name: each.kept for name, each in report.sources.items()} == {"in": 1, "sketch": 1}
+
+
+def test_what_the_hash_of_records_covers(tmp_path: Path, write_record: Write) -> None:
+    """Names, headers, and what tables say of records: PTB-XL's own, and one of the user's."""
+    write_record(tmp_path / "here", "A0001")
+    (record,) = find([tmp_path / "here"])
+    same = sources_sha256([record])
+    (elsewhere,) = find([tmp_path / "here"])
+    assert sources_sha256([elsewhere]) == same
+    others = [
+        replace(record, about=("50.0", "{'NORM': 100.0}")),
+        replace(record, about=("50.0", "{'AFIB': 100.0}")),
+        replace(record, stated=Stated(("164889003",), None)),
+        replace(record, root_name="there"),
+    ]
+    assert len({same, *(sources_sha256([other]) for other in others)}) == 5
+    assert sources_sha256([record, record]) != same
+    write_record(tmp_path / "here", "A0001", comments=["Dx: 164889003"])
+    assert sources_sha256([record]) != same
 
 
 def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

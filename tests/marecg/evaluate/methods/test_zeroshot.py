@@ -1,4 +1,5 @@
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import ecg_ontology
 from marecg.config import ModelConfig
 from marecg.errors import UsageError
 from marecg.evaluate.methods.encoder import random_encoder
-from marecg.evaluate.methods.zeroshot import zero_shot
+from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.registry import open_task
@@ -51,6 +52,12 @@ def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
     scores = zero_shot(model, rhythm, task, ONTO).logits_MK
     np.testing.assert_allclose(scores[:, SUPER.index("NORM")], np.log(q[:, 34]), rtol=1e-5)
     np.testing.assert_allclose(scores[:, SUPER.index("MI")], np.log(q[:, [19, 20, 25, 26]].sum(1)), rtol=1e-5)
+
+
+def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():
+    task = SimpleNamespace(concepts={"both": ("AF", "AFL"), "half": ("AF", "nobody's")})
+    known = {name: known_concepts(task, name, ONTO) for name in ("both", "half", "none")}
+    assert known == {"both": ("AF", "AFL"), "half": (), "none": ()}
 
 
 def test_a_model_without_prototypes_is_refused(ptbxl_root):

@@ -3,7 +3,15 @@ import pytest
 from scipy.optimize import minimize
 
 from marecg.errors import InputError
-from marecg.evaluate.probe.linear import PATIENCE, STRENGTHS, Part, SealedTest, choose_logistic
+from marecg.evaluate.probe.linear import (
+    COARSE,
+    EXACT,
+    PATIENCE,
+    STRENGTHS,
+    Part,
+    SealedTest,
+    choose_logistic,
+)
 from marecg.evaluate.probe.logistic import Logistic
 
 EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
@@ -43,16 +51,17 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
 
 
 def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
-    tried: list[float] = []
+    tried: list[tuple[float, float]] = []
     fit = Logistic.fit
 
     def watched(self, start_GK, strength, tolerance):
-        tried.append(strength)
+        tried.append((strength, tolerance))
         return fit(self, start_GK, strength, tolerance)
 
     monkeypatch.setattr(Logistic, "fit", watched)
     choose_logistic(EASY, EASY)
-    assert tried == [*STRENGTHS[: 1 + PATIENCE], STRENGTHS[0]]
+    compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE]]
+    assert tried == [*compared, (STRENGTHS[0], EXACT)], "the chosen one is then made exact"
 
 
 def test_of_equally_good_strengths_the_strongest_is_kept():
