@@ -55,6 +55,15 @@ def test_a_report_that_cannot_be_kept_is_refused_before_anything_is_trained(
         finetune(run_folder, "ptbxl-super", ptbxl_root, [Tuning()], out=tmp_path / "file")
 
 
+def test_training_that_diverges_is_one_clear_error(
+    run_folder: Path, ptbxl_root: Path, tmp_path: Path
+) -> None:
+    how = [Tuning("head", epochs=1, lr=1e30)]
+    with pytest.raises(UsageError, match=r"--lr: fine-tuning \(head\) gives values that are not finite"):
+        finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(1.0,), out=tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
 def test_layers_that_are_not_there_are_refused_before_anything_is_read() -> None:
     with pytest.raises(UsageError, match="no layers 'tail'"):
         Tuning("tail")

@@ -16,7 +16,7 @@ from marecg.errors import CheckpointError, UsageError
 from marecg.model import installed, pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import names_model
+from marecg.model.pretrained import folder_of, names_model
 from marecg.recipes import Config
 
 ONTOLOGY = ecg_ontology.load()
@@ -349,3 +349,16 @@ def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(
     with pytest.raises(CheckpointError, match="not installed") as error:
         MarEcg.from_pretrained("marecg-small")
     assert "marecg-model[small]" in str(error.value)
+
+
+def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(saved, tmp_path / "packaged")
+    monkeypatch.setattr(installed, "installed", lambda name: tmp_path / "packaged")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "marecg-small").mkdir()
+    (tmp_path / "marecg-small" / "notes.txt").touch()
+    assert folder_of("marecg-small") == tmp_path / "packaged"
+    shutil.copytree(saved, tmp_path / "marecg-small-codes")
+    assert folder_of("marecg-small-codes").resolve() == tmp_path / "marecg-small-codes"

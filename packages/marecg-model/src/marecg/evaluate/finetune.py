@@ -5,6 +5,7 @@ is scored once. Records are read as they are needed, so what stands for a record
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from marecg.config import LEADS
 from marecg.ecg.windows import Recording, recording
-from marecg.errors import RecordError
+from marecg.errors import RecordError, UsageError
 from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
 from marecg.evaluate.methods.method import Features, Progress, finite, unwatched
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
@@ -58,7 +59,7 @@ def finetune(
         watch: sees each fit go by.
 
     Raises:
-        UsageError: an impossible request.
+        UsageError: an impossible request, or a learning rate at which the values don't stay finite.
         CheckpointError: the run's model can't be loaded.
         InputError: the data can't be used.
         OutputError: the report can't be written.
@@ -120,11 +121,15 @@ def _choose(model: MarEcg, how: Tuning, fetch: Fetch, train: Part, val: Part) ->
     check_labels(val.y_MK, "validation")
 
     def score(net: Classifier) -> float:
-        return macro_auc(val.y_MK, logits(net, fetch, _numbers(val.x_MF), how.batch_size))
+        logits_MK = logits(net, fetch, _numbers(val.x_MF), how.batch_size)
+        return macro_auc(val.y_MK, logits_MK) if np.isfinite(logits_MK).all() else -math.inf
 
     target_MK = torch.from_numpy(train.y_MK).float()
     loss = binary_cross_entropy_with_logits
     tuned = tune(model, train.y_MK.shape[1], how, fetch, _numbers(train.x_MF), target_MK, loss, score)
+    if not math.isfinite(tuned.score):
+        problem = f"fine-tuning ({how.layers}) gives values that are not finite"
+        raise UsageError(problem, where="--lr", remedy=f"Lower it: it is {how.lr:g}")
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
     return FittedProbe(tuned.epoch, tuned.score, untrained, _Scorer(tuned.net, fetch, how.batch_size))
 

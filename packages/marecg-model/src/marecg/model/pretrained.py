@@ -175,9 +175,9 @@ def _local(given: str | Path) -> Path | None:
         path = _copied(str(given)) if is_remote(given) else Path(given).expanduser()
         if (path / "model").is_dir():
             return path / "model"
-        if path.is_dir():
-            return path
         packaged = installed.installed(str(given))
+        if path.is_dir() and (packaged is None or (path / "config.json").is_file()):
+            return path  # a folder that is only called as an installed model is none
         if packaged is not None:
             return packaged
         if isinstance(given, str) and _HUB_ID.fullmatch(given) and not path.parent.is_dir():
