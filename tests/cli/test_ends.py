@@ -115,6 +115,21 @@ def test_a_folder_that_holds_anything_else_is_never_replaced(
         assert ended.value.code == 0
 
 
+def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in corpus.rglob("*") if path.is_file()}
+    for argv in (
+        ("cohort", corpus, "--not", "AF", "--out", corpus / "report.json"),
+        ("cohort", corpus, "--not", "AF", "--out", corpus / "shards" / ".." / "index.parquet"),
+        ("data", "export", corpus, "--out", corpus / "index.parquet"),
+    ):
+        code, line = end(capsys, *argv)
+        assert code == 2
+        assert "is a file of the corpus, and would be lost" in line
+    assert {path: path.read_bytes() for path in corpus.rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_full_disk_behind_a_redirection_is_no_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stream: str

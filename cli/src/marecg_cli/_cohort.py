@@ -57,12 +57,14 @@ def cohort(
     Example: marecg cohort corpus --concept AMI --with-subtypes --not Paced --out ami.parquet
     """
     from marecg.corpus.cohort import AS_TEXT, cohort, write
-    from marecg.corpus.prepared import Corpus
+    from marecg.corpus.prepared import Corpus, refuse_own
 
     how = format_ or _as_it_ends(out)
     if how is TableFormat.parquet and out is None:
         raise UsageError("Parquet is no text for a terminal", remedy="Name a file as --out")
     corpus = Corpus.open(data)
+    if out is not None:
+        refuse_own(corpus.folder, out)
     table = cohort(corpus, concept or (), without=not_ or (), with_subtypes=with_subtypes)
     message(f"{len(table):,} of {len(corpus):,} records")
     if out is None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ecg_ontology import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.corpus import index
-from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, read_about
+from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, read_about, refuse_own
 from marecg.errors import UsageError
 
 PIECE = 128
@@ -42,7 +42,7 @@ def export(folder: str | Path, out: str | Path) -> int:
         out: `.h5`, `.hdf5` or `.parquet`; without an ending, a folder.
 
     Raises:
-        UsageError: another ending, or a folder that holds something else.
+        UsageError: another ending, a folder that holds something else, or a file of the corpus.
         CorpusError: the folder is no corpus.
         OutputError: `out` can't be written.
     """
@@ -53,6 +53,7 @@ def export(folder: str | Path, out: str | Path) -> int:
     if not out.suffix:  # an older export may be replaced
         refuse_others(out, _PART.fullmatch)
     corpus = Corpus.open(folder)
+    refuse_own(corpus.folder, out)
     with replacing(out) as temporary:
         try:
             WRITERS[out.suffix](corpus, temporary)

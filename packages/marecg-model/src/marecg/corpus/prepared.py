@@ -22,7 +22,7 @@ from marecg.corpus import index
 from marecg.corpus.columns import Beats, Texts
 from marecg.corpus.index import ONTOLOGY
 from marecg.drawing.page import table
-from marecg.errors import CorpusError
+from marecg.errors import CorpusError, UsageError
 
 if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Rows of each table in a notebook."""
 MILLIVOLTS_PER_UNIT = np.float32(1e-3)
+OWN = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
+"""What a corpus folder holds."""
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
 
 
@@ -227,6 +229,13 @@ def read_about(folder: Path) -> dict[str, Any]:
         problem = f"was written in format {version}, and this version reads format {index.FORMAT}"
         raise CorpusError(problem, where=folder, remedy="Prepare it again")
     return about
+
+
+def refuse_own(corpus: Path, out: Path) -> None:
+    """See that an output is no file of a corpus. Raises `UsageError`."""
+    place, folder = out.resolve(), corpus.resolve()
+    if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in OWN}:
+        raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
 
 
 def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
