@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.jepa import Jepa
 from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.train.callbacks import Metrics
 from marecg.train.network import Network, Outcome
 from marecg.train.run import _network, train
 
@@ -191,6 +193,22 @@ def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
         train(config, corpus_folder, tmp_path)
     ids = Corpus.open(corpus_folder).ids
     assert any(record in str(error.value) for record in ids)
+
+
+def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_path: Path) -> None:
+    """Two processes see 10 micro-batches in 5 turns; of a step's two the mean loss is written."""
+    trainer: Any = SimpleNamespace(
+        global_step=1,
+        world_size=2,
+        is_global_zero=True,
+        accumulate_grad_batches=2,
+        strategy=SimpleNamespace(reduce=lambda losses, reduce_op: losses),
+    )
+    metrics = Metrics(tmp_path / "metrics.csv", 10.0)
+    for loss in (1.0, 2.0):
+        metrics.after_batch(trainer, {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)})
+    metrics.after_step(trainer, trainer, SimpleNamespace(number=4))
+    assert metrics.latest == {"step": 1, "epoch": 1.0, "loss": 1.5, "lr": 0.0, "recon": 1.5}
 
 
 def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
