@@ -119,6 +119,7 @@ def broken(value: float) -> NDArray[np.float64]:
         ({"fs": None}, "None is no sampling rate"),
         ({"fs": float("nan")}, "nan Hz is no sampling rate"),
         ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 10**22}, "batch_size is 10000000000000000000000"),
         ({"batch_size": 2.5}, "batch_size is 2.5"),
         ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* are no sequence of names"),
         ({"leads": None}, "leads None are no sequence of names"),

@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 BATCH = 32
 """Windows per forward pass: enough to fill a GPU with the paper's encoder, in 1 GB."""
+LARGEST = 1 << 20
+"""Windows per forward pass, at most: more than any memory holds."""
 
 
 class Embeddings(NamedTuple):
@@ -162,8 +164,8 @@ def encode(
         UsageError: the batch size is no positive whole number.
         CheckpointError: the model gives values that aren't finite.
     """
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise UsageError(f"batch_size is {batch_size!r}", remedy="Give a whole number from 1")
+    if not isinstance(batch_size, int) or not 1 <= batch_size <= LARGEST:
+        raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
     model.eval()
     config, device = model.config, model.prototypes.device
     rhythm = wide_columns(config)["rhythm"]
