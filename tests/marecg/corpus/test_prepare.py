@@ -314,6 +314,16 @@ def test_a_window_is_the_beginning_of_the_whole_recording_resampled(
     np.testing.assert_allclose(d_CL, whole_CL * 1000, atol=1)
 
 
+def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(
+    tmp_path: Path, write_record: Write
+) -> None:
+    x_CL = make_ecg(12, 1000)
+    cut = read_one(write_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
+    x_CL[3, 9404:9410] = np.nan
+    gap = read_one(write_record(tmp_path, "A0002", x_CL, fs=1000))
+    np.testing.assert_array_equal(windowed(gap, CorpusConfig())[0], windowed(cut, CorpusConfig())[0])
+
+
 def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Write) -> None:
     rng = np.random.default_rng(0)
     ramp = np.linspace(0.01, 0.2, 5000) + rng.normal(0, 1e-4, (12, 5000))

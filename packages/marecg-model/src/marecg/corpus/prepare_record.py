@@ -86,7 +86,10 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
 
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
     """Cut with a margin, resample and cut again: (int16 [12, window] in µV, number of valid samples)."""
-    used = round((config.window / config.fs + config.margin) * record.fs)
+    inside, used = (round((config.window / config.fs + more) * record.fs) for more in (0, config.margin))
+    broken_L = ~np.isfinite(record.x_CL[:, inside:used]).all(axis=0)
+    if broken_L.any():  # behind the window nobody judges it, and the filter would draw it in
+        used = inside + int(broken_L.argmax())
     x_CL, n_valid = window(resample(record.x_CL[:, :used], record.fs, config.fs), config.window)
     return to_microvolts(x_CL), n_valid
 
