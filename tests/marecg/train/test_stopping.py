@@ -5,7 +5,6 @@ import fcntl
 import hashlib
 import json
 import os
-import pickle
 import resource
 import shutil
 import signal
@@ -376,6 +375,6 @@ def test_a_checkpoint_of_unknown_origin_executes_nothing(
             line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
             with (run / "checkpoints.sha256").open("a") as file:
                 file.write(line)
-    with pytest.raises((CheckpointError, pickle.UnpicklingError)):
+    with pytest.raises(CheckpointError, match="none is whole"):
         train(micro, corpus_folder, run)
     assert not (tmp_path / "mark").exists()

@@ -164,9 +164,8 @@ def newest(run: Path) -> Path | None:
 def _problem(path: Path, sha256: str | None) -> str | None:
     """What is wrong with a checkpoint, if anything is."""
     try:
-        if sha256 is not None:
-            return None if _sha256(path) == sha256 else f"is damaged (its SHA-256 is not that in {SUMS})"
-        # A run begun before there were hashes.
+        if sha256 not in (None, _sha256(path)):  # None: a run begun before there were hashes
+            return f"is damaged (its SHA-256 is not that in {SUMS})"
         held = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
         missing = {"state_dict", "optimizer_states", "loops", "global_step"} - held.keys()
     except Exception as error:  # noqa: BLE001 (a damaged file raises whatever it likes)
