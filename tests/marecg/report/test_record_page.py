@@ -168,6 +168,8 @@ def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(re
     )
     worse = report.model_copy(update={"leak": None, "cells": cells(1.0, 0.01, 0.05)})
     assert trust([better]).verdict is Verdict.better
+    assert trust([better]).leak_unknown
+    assert not trust([worse]).leak_unknown, "what is not believed needs no further doubt"
     assert trust([better, worse]).verdict is trust([worse, better]).verdict is Verdict.worse
 
 
@@ -220,6 +222,9 @@ def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
     found = trust([], scores)
     assert (found.verdict, found.task, found.records) == (verdict, "PTB-XL form", 39)
     assert (found.auc, found.rival_auc) == (pytest.approx(100 * own), pytest.approx(100 * rival))
+    assert not found.leak_unknown
+    nobody_knows = trust([], [carded("encoder, wide", 0.9, leaks=None), carded("hand-crafted", 0.7)])
+    assert (nobody_knows.verdict, nobody_knows.leak_unknown) == (Verdict.better, True)
     assert trust([], scores[:2]).verdict is Verdict.untested, "beside nothing it is not tested"
 
 

@@ -111,8 +111,9 @@ def _ecg(
     named = ", ".join(_name(ontology.nodes[index], language) for index in shown.coded)
     codes = say("codes", named=named) if named else say("no_codes")
     found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
+    doubt = [say("leak_unknown")] if found.leak_unknown else []
     parts: list[Figure | str] = [
-        paragraph(say(f"trust_{found.verdict}", **found._asdict()), "warning"),
+        paragraph(" ".join([say(f"trust_{found.verdict}", **found._asdict()), *doubt]), "warning"),
         Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),
         Figure(
             "leads", [stacked(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="along narrow-only"

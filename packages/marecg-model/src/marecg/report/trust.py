@@ -21,7 +21,10 @@ class Verdict(StrEnum):
 
 
 class Trust(NamedTuple):
-    """A verdict with what it rests on: AUC in percent, of the encoder and of the best other features."""
+    """A verdict with what it rests on: AUC in percent, of the encoder and of the best other features.
+
+    `leak_unknown`: a verdict in favour, though nobody knows whether training saw the test records.
+    """
 
     verdict: Verdict
     task: str = ""
@@ -29,6 +32,7 @@ class Trust(NamedTuple):
     auc: float = 0.0
     rival: str = ""
     rival_auc: float = 0.0
+    leak_unknown: bool = False
 
 
 def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
@@ -54,7 +58,8 @@ def _of(report: Report) -> Trust | None:
     best = max(rivals, key=lambda cell: cell.macro_auc.mean)
     verdict = Verdict.leaking if report.leak and report.leak.records else _verdict(best)
     percents = 100 * own.macro_auc.mean, 100 * best.macro_auc.mean
-    return Trust(verdict, title(report.task), report.records.test, percents[0], best.method, percents[1])
+    rest = (report.records.test, percents[0], best.method, percents[1])
+    return Trust(verdict, title(report.task), *rest, leak_unknown=_in_doubt(verdict, report.leak))
 
 
 def _carded(scores: Sequence[Score]) -> Iterator[Trust]:
@@ -73,7 +78,13 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust]:
             verdict = Verdict.leaking
         elif own.low > best.high or own.high < best.low:
             verdict = Verdict.better if own.low > best.high else Verdict.worse
-        yield Trust(verdict, title(task), own.tested, 100 * own.auc, best.method, 100 * best.auc)
+        rest = (own.tested, 100 * own.auc, best.method, 100 * best.auc)
+        yield Trust(verdict, title(task), *rest, leak_unknown=_in_doubt(verdict, own.leaks))
+
+
+def _in_doubt(verdict: Verdict, leak: object) -> bool:
+    """Whether a verdict in favour rests on a leak being unknown."""
+    return leak is None and verdict in (Verdict.better, Verdict.even)
 
 
 def _verdict(rival: Cell) -> Verdict:
