@@ -80,6 +80,11 @@ class CorpusConfig(Settings):
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
+    @property
+    def seconds_read(self) -> float:
+        """How much of a recording is read: what fills the window, and the margin behind it."""
+        return self.window / self.fs + self.margin
+
 
 class ModelConfig(Settings):
     """The encoder, what is pooled from it, and the concept space it is read in."""

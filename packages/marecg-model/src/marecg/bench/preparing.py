@@ -50,7 +50,7 @@ def over_reading(effort: Effort) -> list[float]:
 
     def read() -> None:
         for candidate in candidates:
-            record = candidate.read(seconds=config.window / config.fs + config.margin)
+            record = candidate.read(seconds=config.seconds_read)
             resample(record.x_CL, record.fs, config.fs)
 
     return costs(lambda: in_blocks(candidates), read, effort)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecg_ontology import Ontology
 from marecg.config import CorpusConfig, Frozen
 from marecg.corpus import index
-from marecg.corpus.prepare_record import signal_hash, windowed
+from marecg.corpus.prepare_record import judged_samples, signal_hash, windowed
 from marecg.corpus.prepared import Corpus
 from marecg.errors import RecordError
 from marecg.read.datasets import cpsc2018, ptbxl
@@ -197,11 +197,10 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
     codes = set[str]()
     for candidate, at_hand in ahead((each, each) for each in candidates):
         try:
-            record = at_hand.read(seconds=config.window / config.fs + config.margin)
+            record = at_hand.read(seconds=config.seconds_read)
         except RecordError:
             continue
-        judged_CL = record.x_CL[:, : round(config.window / config.fs * record.fs)]  # as `prepare_record`
-        if not np.isfinite(judged_CL).all():
+        if not np.isfinite(record.x_CL[:, : judged_samples(record.fs, config)]).all():
             continue
         d_CL, _ = windowed(record, config)
         names.append(f"{candidate.root_name}/{candidate.path}")

@@ -42,7 +42,7 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Bloc
     quarantined = []
     for candidate, at_hand in ahead(zip(candidates, candidates, strict=True)):
         try:
-            record = at_hand.read(seconds=config.window / config.fs + config.margin)
+            record = at_hand.read(seconds=config.seconds_read)
             row, signals[len(rows)] = prepare_record(record, config)
         except RecordError as error:
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})
@@ -62,7 +62,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     Raises:
         RecordError: it breaks rules of `quality.py`; `reason` is the first, the message names all.
     """
-    x_CL = record.x_CL[:, : round(config.window / config.fs * record.fs)]
+    x_CL = record.x_CL[:, : judged_samples(record.fs, config)]
     measures = measure(x_CL, record.fs, config)
     broken = verdict(measures, config)
     if broken:
@@ -84,14 +84,19 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     return row | measures.worst(), d_CL
 
 
+def judged_samples(fs: float, config: CorpusConfig) -> int:
+    """How many samples of a recording, at its own rate, the window holds: the rules judge no others."""
+    return round(config.window / config.fs * fs)
+
+
 def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], int]:
     """Cut with a margin, resample and cut again: (int16 [12, window] in µV, number of valid samples)."""
-    inside, used = (round((config.window / config.fs + more) * record.fs) for more in (0, config.margin))
-    broken_L = ~np.isfinite(record.x_CL[:, inside:used]).all(axis=0)
+    x_CL, judged = record.x_CL[:, : round(config.seconds_read * record.fs)], judged_samples(record.fs, config)
+    broken_L = ~np.isfinite(x_CL[:, judged:]).all(axis=0)
     if broken_L.any():  # behind the window nobody judges it, and the filter would draw it in
-        used = inside + int(broken_L.argmax())
-    x_CL, n_valid = window(resample(record.x_CL[:, :used], record.fs, config.fs), config.window)
-    return to_microvolts(x_CL), n_valid
+        x_CL = x_CL[:, : judged + int(broken_L.argmax())]
+    y_CL, n_valid = window(resample(x_CL, record.fs, config.fs), config.window)
+    return to_microvolts(y_CL), n_valid
 
 
 def beats(
