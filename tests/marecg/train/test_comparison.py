@@ -22,7 +22,7 @@ from marecg.objectives.comparators.momentum import Momentum
 from marecg.objectives.comparators.stmem import Stmem
 from marecg.objectives.comparators.tstcc import Tstcc, temporal_loss
 from marecg.objectives.comparators.two_views import TwoViewsConfig
-from marecg.objectives.views import Pass
+from marecg.objectives.views import Pass, Views
 from marecg.overrides import override
 from marecg.recipes import COMPARISON, Config, by_name
 from marecg.train.monitors import monitor
@@ -198,14 +198,19 @@ def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(
         torch.testing.assert_close(tstcc.predictors[-1](context_BD), predicted_BHD[:, -1])
 
 
-def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The noisy past points where the clear future does, and the other way round: the cosines are all 1."""
+def astcl_after_a_pass(batch: Batch) -> tuple[Views, Astcl]:
     net = network("tiny-astcl")
     views = run(net, batch).views
     astcl = net.objectives["astcl"]
     assert isinstance(astcl, Astcl)
+    return views, astcl
+
+
+def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noisy past points where the clear future does, and the other way round: the cosines are all 1."""
+    views, astcl = astcl_after_a_pass(batch)
     noisy = views.clean("rhythm-safe")
     one, other = torch.zeros(2, 4, 12, 16)
     one[..., 0] = other[..., 1] = 1
@@ -217,12 +222,9 @@ def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
 
 
 def test_astcl_s_discriminator_is_taught_that_the_augmented_view_is_the_noisy_one(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
+    batch: Batch,
 ) -> None:
-    net = network("tiny-astcl")
-    views = run(net, batch).views
-    astcl = net.objectives["astcl"]
-    assert isinstance(astcl, Astcl)
+    views, astcl = astcl_after_a_pass(batch)
     seen: list[torch.Tensor] = []
 
     class Noting(torch.nn.Module):

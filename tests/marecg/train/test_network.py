@@ -1,5 +1,6 @@
 """One forward pass: which losses a recipe has, what reaches what."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,16 +112,21 @@ def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
     assert net.model.encoder.norm.weight.grad is not None
 
 
-def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch: Batch) -> None:
-    net = network(small("tiny-c2p"))
+def followed(net: Network, step: Callable[[], None]) -> list[float]:
+    """How far each weight of the slow encoder moves in a step before which the model's have moved by 1."""
     slow = net.objectives["jepa"]
     assert isinstance(slow, Jepa)
     before = [parameter.clone() for parameter in slow.ema.parameters()]
     with torch.no_grad():
         for parameter in net.model.parameters():
             parameter.add_(1.0)
-    net.after_step(0, 100)
-    moved = [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
+    step()
+    return [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
+
+
+def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch: Batch) -> None:
+    net = network(small("tiny-c2p"))
+    moved = followed(net, lambda: net.after_step(0, 100))
     assert moved == pytest.approx([1 - 0.996] * len(moved), abs=1e-5)
 
 
@@ -276,12 +282,7 @@ def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name: str) -> Non
     net = network(settings)
     slow = net.objectives["jepa"]
     assert isinstance(slow, Jepa)
-    before = [parameter.clone() for parameter in slow.ema.parameters()]
-    with torch.no_grad():
-        for parameter in net.model.parameters():
-            parameter.add_(1.0)
-    slow.after_step(net.model, 0, 8)  # 1 − m = 1 / (0.5 · 8) at the start
-    moved = [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
+    moved = followed(net, lambda: slow.after_step(net.model, 0, 8))  # 1 − m = 1 / (0.5 · 8) at the start
     assert moved == pytest.approx([0.25] * len(moved), abs=1e-5)
 
 
