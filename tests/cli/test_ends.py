@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ecg_ontology import EcgError
 from marecg.corpus import prepare as module
 from marecg.corpus.export import WRITERS
 from marecg.corpus.prepare import prepare
@@ -146,6 +147,48 @@ def test_a_full_disk_behind_a_redirection_is_no_traceback(
     captured = capsys.readouterr()
     said = "error: the output cannot be written (No space left on device)\n" if stream == "stdout" else ""
     assert captured.out + captured.err == said
+
+
+@pytest.mark.parametrize("made", [RuntimeError("Error serializing"), EcgError("damaged"), SystemExit(1)])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+    made: BaseException,
+) -> None:
+    def half(_: Any, path: Path) -> None:
+        with suppress(BaseException):
+            signal.raise_signal(ending)
+        raise made
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    untouched = signal.default_int_handler if ending == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(ending, untouched)
+    try:
+        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
+        assert signal.getsignal(ending) is untouched
+    finally:
+        signal.signal(ending, before)
+    assert code == 128 + ending
+    assert line == ("interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}")
+
+
+def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(_: str) -> None:
+        with suppress(BaseException):
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("marecg_cli._training.result", late)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["recipes"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 0
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])

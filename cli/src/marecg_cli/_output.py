@@ -120,12 +120,9 @@ def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
         with _tidying_up():
             app(args=argv, standalone_mode=True)
     except _Stopped as end:
-        problem(f"stopped by {signal.Signals(end.args[0]).name}")
-        sys.exit(128 + end.args[0])
-    except SystemExit as end:
-        if end.code == EXIT_INTERRUPTED:
-            problem("interrupted")
-        raise
+        number = end.args[0]
+        problem("interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
+        sys.exit(128 + number)
     except EcgError as error:
         stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
         if stopped_by is not None:
@@ -152,23 +149,32 @@ class _Stopped(BaseException):
 def _tidying_up() -> Iterator[None]:
     """Let the signals that end a program do so by way of what removes half-written and temporary files.
 
-    One that is ignored, as behind nohup, or has another's handler stays as it is.
+    One that is ignored, as behind nohup, or has another's handler stays as it is. Whatever else is raised
+    after one was heard is what a library made of it: pydantic turns it into an error of serialization.
     """
     here = threading.current_thread() is threading.main_thread()
-    endings = (signal.SIGTERM, signal.SIGHUP)
-    heard = [each for each in endings if here and signal.getsignal(each) is signal.SIG_DFL]
+    untouched: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    untouched[signal.SIGINT] = signal.default_int_handler
+    before = {each: was for each, was in untouched.items() if here and signal.getsignal(each) is was}
+    heard: list[int] = []
 
     def end(number: int, frame: object) -> NoReturn:
-        signal.signal(number, signal.SIG_DFL)  # a second one is not waited for
-        raise _Stopped(number)
+        heard.append(number)
+        signal.signal(number, before[number])  # a second one is not waited for
+        raise KeyboardInterrupt if number == signal.SIGINT else _Stopped(number)
 
-    for each in heard:
+    for each in before:
         signal.signal(each, end)
     try:
         yield
+    except BaseException as error:
+        done = isinstance(error, SystemExit) and not error.code
+        if heard and not done:
+            raise _Stopped(heard[0]) from error
+        raise
     finally:
-        for each in heard:
-            signal.signal(each, signal.SIG_DFL)
+        for each, was in before.items():
+            signal.signal(each, was)
 
 
 def _refused(error: Exception) -> str | None:
