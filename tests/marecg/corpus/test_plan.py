@@ -1,0 +1,99 @@
+"""An output goes on with what it was planned as: other records, settings or files in it are refused."""
+
+import errno
+import fcntl
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.marecg.corpus.prepared_folders import SMALL, digest
+
+from marecg.config import CorpusConfig
+from marecg.corpus.plan import locked, routing_sha256
+from marecg.corpus.prepare import prepare
+from marecg.errors import CorpusError
+
+
+def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
+    with locked(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
+        prepare([source], tmp_path / "out", jobs=1)
+    assert prepare([source], tmp_path / "out", jobs=1).kept == 5
+
+
+def test_a_file_system_without_locks_is_said_and_used(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Lustre is often mounted so."""
+
+    def unknown(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    assert prepare([source], tmp_path / "corpus", SMALL, jobs=1).kept == 5
+    assert "can't be locked (Function not implemented)" in caplog.text
+
+
+def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    prepare([source], out, jobs=1)
+    before = digest(out)
+    with pytest.raises(CorpusError, match="other sources and records"):
+        prepare([source / "ptb"], out, jobs=1)
+    with pytest.raises(CorpusError, match="other settings"):
+        prepare([source], out, SMALL, jobs=1)
+    with pytest.raises(CorpusError, match="other routing profile"):
+        prepare([source], out, profile="curated", jobs=1)
+    assert digest(out) == before
+
+
+def test_the_hash_of_the_routing_covers_which_leaves_a_code_has() -> None:
+    def routing(leaves: tuple[int, ...]) -> Any:
+        return SimpleNamespace(codes=("a", "b"), route=lambda code: SimpleNamespace(leaves=leaves))
+
+    assert routing_sha256(routing((5,))) == routing_sha256(routing((5,)))
+    assert routing_sha256(routing((5,))) != routing_sha256(routing((6,)))
+
+
+def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
+        prepare([source], tmp_path, jobs=1)
+    assert (tmp_path / "thesis.tex").exists()
+    mine = tmp_path / "mine" / "building"
+    mine.mkdir(parents=True)
+    (mine / "plan.dwg").write_text("x")
+    with pytest.raises(CorpusError, match=r"not empty \(plan.dwg"):
+        prepare([source], mine.parent, jobs=1)
+    assert (mine / "plan.dwg").exists()
+
+
+def test_a_corpus_from_before_a_setting_is_one_with_its_default(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    described = tmp_path / "out" / "corpus.json"
+    about = json.loads(described.read_text())
+    del about["config"]["rpeaks_lead"]
+    described.write_text(json.dumps(about))
+    prepare([source], tmp_path / "out", jobs=1)
+    with pytest.raises(CorpusError, match="other settings"):
+        prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="best"), jobs=1)
+
+
+def test_a_corpus_that_is_complete_is_said_to_be(
+    source: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    assert not caplog.text
+    prepare([source], tmp_path / "out", jobs=1)
+    assert "is complete already: nothing was done" in caplog.text
+
+
+def test_corrected_sources_are_not_answered_with_the_old_corpus(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    header = source / "georgia" / "E00000.hea"
+    header.write_text(header.read_text().replace("426783006", "164889003"))
+    with pytest.raises(CorpusError, match="holds a corpus of other records"):
+        prepare([source], tmp_path / "out", jobs=1)

@@ -1,0 +1,153 @@
+"""Nothing is half-written: killed, on a full disk or after a power cut, the same command ends the corpus."""
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.marecg.corpus.prepared_folders import SMALL, digest
+
+from marecg.corpus.prepare import prepare
+from marecg.corpus.verify import damaged_records
+from marecg.errors import OutputError
+from marecg.read.array_layout import Layout
+
+
+def in_child(action: Callable[[], None]) -> int:
+    """Run `action` in a forked process; its exit code, or minus the signal that ended it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            action()
+        except OutputError:
+            os._exit(7)
+        finally:
+            os._exit(int(sys.exc_info()[0] is not None))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed_at_rename(number: int, run: Callable[[], object]) -> Callable[[], None]:
+    """Run, but end the process by SIGKILL just before its n-th file takes its final name."""
+
+    def action() -> None:
+        rename, left = Path.replace, iter(range(number))
+
+        def replace(self: Path, target: Path) -> Path:
+            if next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return rename(self, target)
+
+        Path.replace = replace  # type: ignore[method-assign]
+        run()
+
+    return action
+
+
+def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbroken_run(
+    source: Path, tmp_path: Path
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    prepare([source], whole, SMALL, jobs=1)
+    deaths = 0
+    while in_child(killed_at_rename(deaths % 4 + 1, lambda: prepare([source], broken, SMALL, jobs=1))) != 0:
+        deaths += 1
+        assert deaths < 40, "every run gets a little further"
+    assert deaths > 4
+    assert digest(broken) == digest(whole)
+
+
+def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert in_child(killed_at_rename(8, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
+    assert len(finished) == 2
+    seen: list[tuple[int, int, int]] = []
+    first_shard = (out / "shards" / "00000.npy").stat().st_mtime_ns
+    prepare([source], out, SMALL, jobs=1, watch=lambda *counts: seen.append(counts))
+    assert seen[0][1] + seen[0][2] == 6, "four were done before, the first step does two more"
+    assert seen[-1] == (8, 5, 3)
+    assert (out / "shards" / "00000.npy").stat().st_mtime_ns == first_shard
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(
+    source: Path, tmp_path: Path, jobs: int
+) -> None:
+    out = tmp_path / "out"
+
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        prepare([source], out, jobs=jobs)
+
+    assert in_child(full) == 7, "an OutputError"
+    assert set(digest(out)) == {"building/plan.json"}
+    assert prepare([source], out, jobs=1).kept == 5
+
+
+def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OutputError, match="file"):
+            prepare([source], out, jobs=1)
+
+
+def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
+    source: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert in_child(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
+    for name in (".gitignore", ".00001-0123abcd.npy"):
+        (out / "shards" / name).write_text("x")
+    prepare([source], out, SMALL, jobs=1)
+    assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
+
+
+def test_a_corpus_within_its_own_source_is_no_source(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> None:
+    np.save(tmp_path / "clinic.npy", np.stack([ecg(seed=seed) for seed in range(5)]))
+
+    def again() -> None:
+        prepare([tmp_path], tmp_path / "out", SMALL, jobs=1, layout=Layout(500))
+
+    assert in_child(killed_at_rename(3, again)) == -signal.SIGKILL
+    assert list((tmp_path / "out" / "shards").glob("*.npy"))
+    again()
+    again()
+    assert len(pq.read_table(tmp_path / "out" / "index.parquet")) == 5
+
+
+def test_a_shard_that_a_power_cut_emptied_is_written_anew(source: Path, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    prepare([source], whole, SMALL, jobs=1)
+    assert in_child(killed_at_rename(8, lambda: prepare([source], broken, SMALL, jobs=1))) == -signal.SIGKILL
+    (broken / "shards" / "00000.npy").write_bytes(b"")
+    prepare([source], broken, SMALL, jobs=1)
+    assert digest(broken) == digest(whole)
+
+
+@pytest.mark.parametrize("name", ["shards/00000.npy", "index.parquet", "report.json"])
+def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(
+    source: Path, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    prepare([source], out, SMALL, jobs=1)
+    before = digest(out)
+    (out / name).write_bytes(b"")
+    prepare([source], out, SMALL, jobs=1)
+    assert digest(out) == before
+    assert "it is prepared anew" in caplog.text
+
+
+def test_a_bit_that_flipped_on_the_disk_is_found(source: Path, tmp_path: Path) -> None:
+    prepare([source], tmp_path / "out", jobs=1)
+    assert damaged_records(tmp_path / "out") == []
+    shard = tmp_path / "out" / "shards" / "00000.npy"
+    content = bytearray(shard.read_bytes())
+    content[-7] ^= 1
+    shard.write_bytes(content)
+    assert damaged_records(tmp_path / "out") == ["records/ptb/g1/S0002.hea"]
