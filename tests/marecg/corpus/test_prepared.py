@@ -1,6 +1,7 @@
 """Opening a prepared corpus and fetching from it."""
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,9 @@ from marecg.config import CorpusConfig
 from marecg.corpus.as_records import PreparedRows
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.statistics import statistics
 from marecg.errors import CorpusError
+from marecg.use.inputs import Inputs
 
 
 @pytest.fixture
@@ -102,3 +105,29 @@ def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, 
     with pytest.raises(CorpusError, match="corpus") as caught:
         Corpus.open(folder)
     assert "\n" not in str(caught.value)
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "shards/00000.npy"])
+def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder: Path, file: str) -> None:
+    piped(folder / file)
+    with pytest.raises(CorpusError, match=r"is no file\. Remove the corpus and prepare it again") as caught:
+        Corpus.open(folder)
+    assert caught.value.where == str(folder / file)
+
+
+@pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "report.json"])
+def test_the_statistics_wait_for_no_pipe(folder: Path, file: str) -> None:
+    piped(folder / file)
+    with pytest.raises(CorpusError, match=f"{file}: is no file"):
+        statistics(folder)
+
+
+def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(folder: Path) -> None:
+    piped(folder / "corpus.json")
+    with pytest.raises(CorpusError, match=r"corpus\.json: is no file"):
+        Inputs([folder])

@@ -21,7 +21,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervised import CorpusSupervision
 from marecg.corpus.supervision import SoftTargets
 from marecg.ecg.physiology import RhythmThresholds, physiology
-from marecg.errors import OutputError
+from marecg.errors import CorpusError, OutputError
 from marecg.synth import write_corpus
 
 ONTOLOGY = ecg_ontology.load()
@@ -124,6 +124,16 @@ def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
         os.close(handle)
     other.join()
     assert len(list((corpus.folder / "supervision").iterdir())) == 2
+
+
+@pytest.mark.parametrize("which", ["????????????????.npy", "*-phase.npy"])
+def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus: Corpus, which: str) -> None:
+    made(corpus)
+    (file,) = corpus.folder.glob(f"supervision/{which}")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(CorpusError, match=f"{file.name}: is no file. Remove it"):
+        made(corpus)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY and no more", None])

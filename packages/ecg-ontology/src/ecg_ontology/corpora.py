@@ -10,6 +10,7 @@ from ecg_ontology.code_tables import CodeTable
 from ecg_ontology.concepts import Frozen
 from ecg_ontology.dx import diagnoses, header_comments
 from ecg_ontology.errors import InputError, UsageError
+from ecg_ontology.files import refuse_pipe
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
 """The three sources of the pretraining corpus, as the official Dx map names their columns."""
@@ -113,8 +114,7 @@ def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
 
 def _codes_of(header: Path) -> tuple[str, ...]:
     """What the ``#Dx`` of one header names; a label or other text is counted as what it is, no code."""
-    if not header.is_file():  # a pipe would be waited for
-        raise InputError("is no file", where=header, remedy="Remove it, or give another folder")
+    refuse_pipe(header, "Remove it, or give another folder", InputError)
     try:
         text = header.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

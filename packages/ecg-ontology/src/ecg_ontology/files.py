@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ecg_ontology.errors import OutputError, SourceError, UsageError
+from ecg_ontology.errors import InputError, OutputError, SourceError, UsageError
 
 
 @contextmanager
@@ -130,14 +130,31 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
         raise UsageError(problem, where=out, remedy="Name a new folder")
 
 
-def refuse_pipe(path: Path) -> None:
+def refuse_pipe(
+    path: Path, remedy: str = "Remove it, or name a file", error: type[InputError] = SourceError
+) -> None:
     """See that a path is a file, or nothing: a pipe would be waited for.
 
+    Args:
+        path: what is to be read.
+        remedy: what to do where it is no file.
+        error: what is raised then.
+
     Raises:
-        SourceError: it is a pipe, a device or a folder.
+        InputError: it is a pipe, a device, a folder, or a link to nothing; `SourceError` unless told.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> os.mkfifo(folder / "index.parquet")
+        >>> try:
+        ...     refuse_pipe(folder / "index.parquet")
+        ... except InputError as error:
+        ...     print(error.problem)
+        is no file
     """
-    if path.exists() and not path.is_file():
-        raise SourceError("is no file", where=path, remedy="Remove it, or name a file")
+    if os.path.lexists(path) and not path.is_file():
+        raise error("is no file", where=path, remedy=remedy)
 
 
 def read_text(path: Path) -> str:

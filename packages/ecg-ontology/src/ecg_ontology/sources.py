@@ -7,7 +7,7 @@ from pathlib import Path
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
 from ecg_ontology.errors import SourceError
-from ecg_ontology.files import read_text
+from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.lock import parse_lock
 from ecg_ontology.rdf_reader import read_errata, read_graph
 from ecg_ontology.rdf_writer import RDF_FORMATS
@@ -37,8 +37,7 @@ def read_source(source: Path) -> Draft:
         raise SourceError(
             "is not there", where=source, remedy="Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
         )
-    if not source.is_file():  # a pipe would be waited for
-        raise SourceError("is no file", where=source, remedy="Give a folder of sources, or a file")
+    refuse_pipe(source, "Give a folder of sources, or a file")
     if source.suffix == ".json":
         return read_bundle(source)
     if source.suffix not in _GRAPHS:

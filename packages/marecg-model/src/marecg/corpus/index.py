@@ -6,10 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ecg_ontology import refuse_pipe
 from marecg.errors import CorpusError
 
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""
+
+AGAIN = "Remove the corpus and prepare it again"
+"""What to do about a damaged one."""
 
 ONTOLOGY = "ontology.json"
 """The file of the folder that holds the graph and routing of its labels."""
@@ -62,8 +66,9 @@ def keep_private(path: Path) -> None:
 
 def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     """Read an index file, or some of its columns. Raises `CorpusError` when it is missing or damaged."""
+    refuse_pipe(path, AGAIN, CorpusError)
     try:
         return pq.read_table(path, columns=columns)
     except (OSError, pa.ArrowException) as error:
         problem = f"can't be read ({str(error).splitlines()[0]})"
-        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error
+        raise CorpusError(problem, where=path, remedy=AGAIN) from error

@@ -24,7 +24,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import Report
@@ -265,13 +265,14 @@ def read_report(folder: Path) -> Report:
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error
+        raise CorpusError(problem, where=path, remedy=index.AGAIN) from error
 
 
 def read_json(path: Path) -> Any:
     """Read JSON of ours. Raises `CorpusError`."""
+    refuse_pipe(path, index.AGAIN, CorpusError)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         problem = f"is damaged ({error})"
-        raise CorpusError(problem, where=path, remedy="Remove the corpus and prepare it again") from error
+        raise CorpusError(problem, where=path, remedy=index.AGAIN) from error

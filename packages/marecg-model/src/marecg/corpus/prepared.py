@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, refuse_pipe
 from marecg.config import LEADS, CorpusConfig
 from marecg.copies import here
 from marecg.corpus import index
@@ -96,6 +96,8 @@ class Corpus:
             names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
             raise CorpusError(problem, where=folder, remedy="Prepare it again") from error
+        except CorpusError:
+            raise
         except (OSError, EOFError, KeyError, IndexError, AttributeError, ValueError) as error:
             raise _damaged(folder, str(error)) from error
         sizes = np.bincount(column(rows, "shard"), minlength=len(shards))
@@ -197,6 +199,7 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
         SourceError: the one that it carries is damaged.
     """
     carried = folder / ONTOLOGY
+    refuse_pipe(carried, index.AGAIN, CorpusError)
     try:
         profile, sha256 = str(about["profile"]), str(about["ontology_sha256"])
     except KeyError as error:
@@ -217,6 +220,7 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
 def read_about(folder: Path) -> dict[str, Any]:
     """Read `corpus.json`. Raises `CorpusError` where there is none, or one of another format."""
     path = folder / "corpus.json"
+    refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
         state = "is no finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
         raise CorpusError(state, where=folder, remedy="Run `marecg prepare SOURCE --out` on it")
@@ -244,7 +248,12 @@ def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
 
 
 def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
-    """Map a shard's signals. Raises `OSError`, `EOFError` or `ValueError` where it is not whole."""
+    """Map a shard's signals.
+
+    Raises:
+        CorpusError, OSError, EOFError, ValueError: it is no file, or not whole.
+    """
+    refuse_pipe(path, index.AGAIN, CorpusError)
     shard: NDArray[np.int16] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
         raise ValueError(f"{path.name} holds {shard.dtype} {shard.shape}")

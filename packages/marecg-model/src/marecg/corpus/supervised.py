@@ -26,12 +26,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.config import ModelConfig
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.supervision import SMALLEST_STD, SoftTargets, Supervision, labels
 from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
-from marecg.errors import OutputError
+from marecg.errors import CorpusError, OutputError
 
 logger = logging.getLogger(__name__)
 
@@ -170,7 +170,9 @@ def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
 def _read(
     rhythm: Path, phase: Path, records: int, model: ModelConfig
 ) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
-    """What was kept; None where it is not there or not whole."""
+    """What was kept; None where it is not there or not whole. Raises `CorpusError` where it is no file."""
+    for path in (rhythm, phase):
+        refuse_pipe(path, "Remove it", CorpusError)
     try:
         rhythm_M = np.load(rhythm, allow_pickle=False)
         phase_MT = np.load(phase, mmap_mode="r", allow_pickle=False)

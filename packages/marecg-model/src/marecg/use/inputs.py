@@ -29,7 +29,7 @@ class Inputs:
 
     def __init__(self, inputs: Sequence[str | Path], layout: Layout | None = None) -> None:
         here = [on_disk(each) for each in inputs]
-        corpora = [each for each in here if (each / CORPUS[0]).is_file()]
+        corpora = [each for each in here if (each / CORPUS[0]).exists()]
         files = [each for each in here if each not in corpora]
         self._found = list(find_inputs(files, layout).items()) if files else []
         self._corpora = [PreparedRows(each.absolute()) for each in corpora]
