@@ -17,8 +17,9 @@ from marecg.errors import InputError, OutputError, UsageError
 from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
+from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import Features, Method, Progress, extract, unwatched
+from marecg.evaluate.methods.method import Features, Method, Progress, unwatched
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.predictions import predictions, save

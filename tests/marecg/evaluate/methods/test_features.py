@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from marecg.errors import InputError, RecordError
-from marecg.evaluate.methods.method import Method, extract
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
 
 
