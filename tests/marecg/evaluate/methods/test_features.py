@@ -1,12 +1,20 @@
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from marecg.errors import InputError, RecordError
+from marecg.config import ModelConfig
+from marecg.errors import CorpusError, InputError, RecordError
+from marecg.evaluate.methods import features as module
+from marecg.evaluate.methods.encoder import encoder, random_encoder
 from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings
+from marecg.use.processes import SMALL
 
 
 class Source:
@@ -41,6 +49,69 @@ def test_two_methods_share_one_pass_over_the_recordings(tmp_path):
     source = Source()
     extract(source.recordings, [mean(), Method("other", "c" * 64, mean().compute)], tmp_path)
     assert source.reads == 40
+
+
+class Beats(Source):
+    """The same with a beat a second of a height of its own in each recording."""
+
+    def read(self, row: int) -> np.ndarray:
+        x_CL = super().read(row).repeat(500, axis=1) / 40
+        x_CL[:, 250::500] += 1
+        return x_CL
+
+
+def process(*, apart: bool) -> Method:
+    name = "processes" if apart else "process"
+    pid = lambda signals: np.full((len(signals), 1), os.getpid() % 9973)  # noqa: E731
+    return Method(name, "f" * 64, pid, apart=apart)
+
+
+def methods() -> list[Method]:
+    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8))
+    return [encoder(model), handcrafted(), process(apart=True), process(apart=False)]
+
+
+@pytest.fixture
+def two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty recordings are worth two processes of a thread each."""
+    monkeypatch.setattr(module, "WORTH_A_PROCESS", 20)
+    monkeypatch.setattr(module, "SPAN", 9)
+    monkeypatch.setattr(module.torch, "get_num_threads", lambda: 2)
+
+
+def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path, two_processes, monkeypatch):
+    steps: list[tuple[str, int]] = []
+
+    def watch(each, what):
+        steps.append((what, len(each)))
+        return each
+
+    many = extract(Beats().recordings, methods(), tmp_path / "many", watch)
+    assert steps == [("made: features", 5), ("made: features", 2)]
+    monkeypatch.setattr(module.torch, "get_num_threads", lambda: 1)
+    one = extract(Beats().recordings, methods(), tmp_path / "one")
+    usable = np.r_[0:5, 7:40]
+    apart, here = (set(many.pop(name).x_RF[usable, 0]) for name in ("processes", "process"))
+    assert here == {os.getpid() % 9973}
+    assert len(apart - here) == len(apart) <= 2
+    assert list(many) == list(one)[:-2]
+    for name, features in many.items():
+        np.testing.assert_array_equal(features.x_RF, one[name].x_RF, err_msg=name)
+        assert np.isfinite(features.x_RF[usable]).all()
+        assert features.unreadable == {"r5": "truncated", "r6": "nan"}
+
+
+def test_a_killed_process_is_told_and_nothing_is_kept(tmp_path, two_processes):
+    killed = Method("killed", "e" * 64, lambda signals: os.kill(os.getpid(), signal.SIGKILL), apart=True)
+    with pytest.raises(CorpusError, match=r"a worker process was killed.*OMP_NUM_THREADS"):
+        extract(Source().recordings, [killed], tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_too_large_for_one_thread_stays_in_this_process():
+    model = random_encoder(ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8))
+    model.register_parameter("more", torch.nn.Parameter(torch.zeros(SMALL)))
+    assert not encoder(model).apart
 
 
 def test_the_second_time_nothing_is_read_and_the_features_are_the_same_to_the_bit(tmp_path):

@@ -60,7 +60,7 @@ def workers(
             yield
         except TerminatedWorkerError as error:
             problem = "a worker process was killed, perhaps for lack of memory"
-            remedy = "Run the same command again, with fewer --jobs"
+            remedy = "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1"
             raise CorpusError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)

@@ -34,9 +34,15 @@ def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
         return jobs
     if torch.cuda.is_available():
         return torch.cuda.device_count()
-    if sum(weights.numel() for weights in model.parameters()) > SMALL:
+    if not threadless(model):
         return 1
     return max(1, min(torch.get_num_threads(), records // WORTH_A_PROCESS))
+
+
+def threadless(model: MarEcg) -> bool:
+    """Whether processes of one thread each serve a model better than one process of several."""
+    small = sum(weights.numel() for weights in model.parameters()) <= SMALL
+    return small and model.prototypes.device.type == "cpu"
 
 
 def elsewhere(

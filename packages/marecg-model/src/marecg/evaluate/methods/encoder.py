@@ -19,6 +19,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns, wide_width
 from marecg.use.embed import Readout, embed
+from marecg.use.processes import threadless
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
@@ -70,4 +71,4 @@ def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
             raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
     sha256 = hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest()
-    return Method(name, sha256, compute, verify=verify, readouts=readouts)
+    return Method(name, sha256, compute, verify=verify, readouts=readouts, apart=threadless(model))

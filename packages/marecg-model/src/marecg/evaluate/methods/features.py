@@ -6,13 +6,17 @@ Shapes: R recordings, B batch, F features, C leads, L samples.
 import logging
 import re
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.corpus.workers import workers
 from marecg.errors import InputError, RecordError
 from marecg.evaluate.methods.method import Features, Method, Progress, Signals, finite, unwatched
 from marecg.evaluate.tasks.task import Recordings
@@ -21,47 +25,89 @@ logger = logging.getLogger(__name__)
 
 BATCH = 32
 """Recordings in memory at a time."""
+SPAN = 64
+"""Recordings of a task for another process."""
+WORTH_A_PROCESS = 256
+"""Recordings: `small` and the hand-crafted features take three times as long for them as a process does
+to begin."""
+
+
+class Block(NamedTuple):
+    """What became of a batch.
+
+    Attributes:
+        usable: the numbers of the recordings that could be read.
+        unreadable: why the others could not, by id.
+        made: the features [B, F] of each method; nothing where none could be read.
+    """
+
+    usable: list[int]
+    unreadable: dict[str, str]
+    made: list[NDArray[np.floating]]
 
 
 def extract(
-    recordings: Recordings, methods: Iterable[Method], folder: Path, watch: Progress = unwatched
+    recordings: Recordings, methods: Sequence[Method], folder: Path, watch: Progress = unwatched
 ) -> dict[str, Features]:
-    """What is read from the features of every method, by its name; each recording is read at most once.
+    """What is read from the features of every method, by its name.
 
-    What `folder` holds under the same method and data is used, anything else is computed and put there.
+    What `folder` holds under the same method and data is used, anything else is computed and put there. A
+    recording is read once, or twice where only some of the methods may be computed by other processes.
     """
-    found = {method: _load(_place(folder, recordings, method), recordings) for method in methods}
-    wanted = [method for method, features in found.items() if features is None]
-    if wanted:
-        found |= _compute(recordings, wanted, watch)
-        for method in wanted:
-            features = found[method]
-            assert features is not None
-            method.verify()
-            _save(_place(folder, recordings, method), recordings, features)
-    judged: dict[str, Features] = {}
-    for method, features in found.items():
-        assert features is not None
-        judged |= {name: features.only(columns) for name, columns in method.columns.items()}
-    return judged
+    places = {method: _place(folder, recordings, method) for method in methods}
+    kept = {method: _load(place, recordings) for method, place in places.items()}
+    found = {method: features for method, features in kept.items() if features is not None}
+    made = _compute(recordings, [method for method in methods if method not in found], watch)
+    for method, features in made.items():
+        method.verify()
+        _save(places[method], recordings, features)
+    found |= made
+    return {
+        name: found[method].only(columns) for method in methods for name, columns in method.columns.items()
+    }
 
 
-def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, Features | None]:
-    blocks: dict[Method, list[NDArray[np.floating]]] = {method: [] for method in methods}
-    unreadable: dict[str, str] = {}
-    usable: list[int] = []
-    for first in watch(range(0, len(recordings.ids), BATCH), f"{recordings.name}: features"):
-        signals: Signals = []
-        for row in range(first, min(first + BATCH, len(recordings.ids))):
-            try:
-                signals.append(finite(recordings.read(row)))
-                usable.append(row)
-            except RecordError as error:
-                unreadable[recordings.ids[row]] = error.reason
-        for method in methods:
-            if signals:
-                blocks[method].append(_checked(method, method.compute(signals), len(signals)))
-    return {method: _scattered(blocks[method], usable, recordings, unreadable) for method in methods}
+def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, Features]:
+    """By other processes what may be, where there is work for several; the rest by this one."""
+    threads = torch.get_num_threads()
+    count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
+    apart = [method for method in methods if method.apart and count > 1]
+    here = [method for method in methods if method not in apart]
+    what = f"{recordings.name}: features"
+    found: dict[Method, Features] = {}
+    if apart:
+        spans = _cut(range(len(recordings.ids)), SPAN)
+        with workers(0, count, None, threads // count, where=recordings.name):
+            parallel = Parallel(return_as="generator", batch_size=1)
+            made = parallel(delayed(_blocks)(recordings, apart, span) for span in spans)
+            blocks = (block for _, some in zip(watch(spans, what), made, strict=True) for block in some)
+            found |= _gathered(recordings, apart, blocks)
+    if here:
+        batches = watch(_cut(range(len(recordings.ids)), BATCH), what)
+        found |= _gathered(recordings, here, (_block(recordings, here, batch) for batch in batches))
+    return found
+
+
+def _cut(rows: range, length: int) -> list[range]:
+    return [rows[first : first + length] for first in range(0, len(rows), length)]
+
+
+def _blocks(recordings: Recordings, methods: list[Method], rows: range) -> list[Block]:
+    """What another process makes of a task."""
+    return [_block(recordings, methods, batch) for batch in _cut(rows, BATCH)]
+
+
+def _block(recordings: Recordings, methods: list[Method], rows: range) -> Block:
+    signals: Signals = []
+    usable, unreadable = [], {}
+    for row in rows:
+        try:
+            signals.append(finite(recordings.read(row)))
+            usable.append(row)
+        except RecordError as error:
+            unreadable[recordings.ids[row]] = error.reason
+    made = [_checked(method, method.compute(signals), len(signals)) for method in methods if signals]
+    return Block(usable, unreadable, made)
 
 
 def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[np.floating]:
@@ -71,14 +117,25 @@ def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[
     return x_BF
 
 
-def _scattered(
-    blocks: list[NDArray[np.floating]], usable: list[int], recordings: Recordings, unreadable: dict[str, str]
-) -> Features:
-    width = blocks[0].shape[1] if blocks else 0
-    x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
-    if blocks:
-        x_RF[usable] = np.concatenate(blocks)
-    return Features(x_RF, unreadable)
+def _gathered(
+    recordings: Recordings, methods: list[Method], blocks: Iterable[Block]
+) -> dict[Method, Features]:
+    usable: list[int] = []
+    unreadable: dict[str, str] = {}
+    made: list[list[NDArray[np.floating]]] = []
+    for block in blocks:
+        usable += block.usable
+        unreadable |= block.unreadable
+        if block.usable:
+            made.append(block.made)
+    found = {}
+    for number, method in enumerate(methods):
+        width = made[0][number].shape[1] if made else 0
+        x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
+        if made:
+            x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in made])
+        found[method] = Features(x_RF, unreadable)
+    return found
 
 
 def _place(folder: Path, recordings: Recordings, method: Method) -> Path:

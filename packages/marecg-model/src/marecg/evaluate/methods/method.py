@@ -35,6 +35,8 @@ class Method:
         verify: raises when the method is no longer what `sha256` says.
         readouts: by name, the columns of the features that are judged; all of them, under the method's own
             name, if there are none.
+        apart: whether other processes may compute it: it is small, has no threads of its own, and
+            learns nothing from one batch for the next.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Method:
     choose: Choose | None = None
     verify: Callable[[], None] = lambda: None
     readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
+    apart: bool = False
 
     @property
     def columns(self) -> Mapping[str, slice]:
