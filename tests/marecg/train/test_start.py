@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
-from tests.marecg.train.test_run import KILLED, rows
+from tests.marecg.train.runs import KILLED, rows
 from torch.nn.functional import layer_norm, normalize
 
 import ecg_ontology

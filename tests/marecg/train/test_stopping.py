@@ -1,15 +1,6 @@
-"""Training that is asked to stop, is started twice, or has run on into nonsense says so."""
+"""A run that is asked to end finishes its step, keeps what it has, and the same command goes on."""
 
-import csv
-import fcntl
-import hashlib
-import json
-import os
-import resource
-import shutil
 import signal
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,15 +8,11 @@ from typing import Any
 import pytest
 import torch
 from lightning.pytorch.strategies import SingleDeviceStrategy
+from tests.marecg.train.runs import files
 
-from marecg.corpus import index, trained_on
-from marecg.corpus.prepare import prepare
-from marecg.errors import CheckpointError, CorpusError, DivergedError, OutputError, StoppedError
-from marecg.overrides import override
+from marecg.errors import StoppedError
 from marecg.recipes import Config
-from marecg.synth import write_corpus
 from marecg.train import stopping
-from marecg.train.callbacks import Metrics
 from marecg.train.run import train
 from marecg_cli.marecg import main
 
@@ -45,36 +32,6 @@ MICRO = [
         )
     ),
 ]
-
-
-def files(run: Path) -> dict[str, bytes]:
-    """What must not depend on how often a run was stopped."""
-    return {name: (run / name).read_bytes() for name in ("metrics.csv", "model/model.safetensors")}
-
-
-@pytest.fixture(scope="module")
-def unbroken(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stopping") / "unbroken"
-    train(micro, corpus_folder, folder)
-    return folder
-
-
-@pytest.fixture
-def at_step(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, Callable[[], object]], None]:
-    """Have something happen while a step is being finished, once."""
-    written = Metrics.after_step
-
-    def arrange(step: int, happens: Callable[[], object]) -> None:
-        todo = [happens]
-
-        def after_step(self: Metrics, trainer: Any, *args: Any) -> None:
-            written(self, trainer, *args)
-            if trainer.global_step == step and todo:
-                todo.pop()()
-
-        monkeypatch.setattr(Metrics, "after_step", after_step)
-
-    return arrange
 
 
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGINT", 130)])
@@ -157,165 +114,6 @@ def test_a_signal_during_the_last_step_does_not_take_the_model_away(
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_second_process_in_the_same_folder_is_refused(
-    corpus_folder: Path, micro: Config, unbroken: Path
-) -> None:
-    handle = os.open(unbroken, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(CorpusError, match="is being trained in by another process"):
-            train(micro, corpus_folder, unbroken)
-    finally:
-        os.close(handle)
-
-
-@pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
-@pytest.mark.parametrize("content", [b"", b"step,epo", b"\0" * 50], ids=["empty", "cut", "zeros"])
-def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, name: str, content: bytes
-) -> None:
-    shutil.copytree(unbroken, tmp_path / "run")
-    (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
-    (tmp_path / "run" / name).write_bytes(content)
-    train(micro, corpus_folder, tmp_path / "run")
-    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
-        steps = [row["step"] for row in csv.DictReader(file)]
-    assert steps == (["5", "6"] if name == "metrics.csv" else list("123456"))
-
-
-def test_a_full_disk_at_the_metrics_is_one_clear_error_and_the_same_command_goes_on(
-    corpus_folder: Path,
-    micro: Config,
-    unbroken: Path,
-    tmp_path: Path,
-    at_step: Any,
-    capsys: pytest.CaptureFixture[str],  # keeps stderr in memory, where it has room
-) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    at_step(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1])))
-    try:
-        with pytest.raises(OutputError, match=r"metrics\.csv: cannot be written \(File too large"):
-            train(micro, corpus_folder, tmp_path / "run")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    train(micro, corpus_folder, tmp_path / "run")
-    assert files(tmp_path / "run") == files(unbroken)
-
-
-def test_what_a_killed_process_left_half_written_goes(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(unbroken, tmp_path / "run")
-    (tmp_path / "run/checkpoints/.step-00000006-0123abcd.ckpt").write_bytes(b"half")
-    (tmp_path / "run/.model-0123abcd").mkdir()
-    (tmp_path / "run/.metrics-0123abcd.csv").touch()
-    (tmp_path / "run/.mine").touch()
-    train(micro, corpus_folder, tmp_path / "run")
-    assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".mine"]
-
-
-def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(unbroken, tmp_path / "run")
-    (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
-    write_corpus(tmp_path / "wfdb", 6, 9)
-    prepare([tmp_path / "wfdb"], tmp_path / "other", jobs=1)
-    before = (tmp_path / "run" / trained_on.FILE).read_bytes()
-    with pytest.raises(CheckpointError, match=r"another corpus .10 records, .*; this one: 6 records"):
-        train(micro, tmp_path / "other", tmp_path / "run")
-    assert (tmp_path / "run" / trained_on.FILE).read_bytes() == before
-    described = json.loads((tmp_path / "run/config.json").read_text())
-    assert described.pop("corpus")["records"] == 10
-    # a run from before the corpus was noted: its records are known all the same
-    (tmp_path / "run/config.json").write_text(json.dumps(described))
-    with pytest.raises(CheckpointError, match="another corpus"):
-        train(micro, tmp_path / "other", tmp_path / "run")
-    train(micro, corpus_folder, tmp_path / "run")
-    assert files(tmp_path / "run") == files(unbroken)
-
-
-def test_a_corpus_of_other_labels_is_another_corpus(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(corpus_folder, tmp_path / "corpus")
-    rows = index.read(corpus_folder / "index.parquet").to_pylist()
-    rows[0] |= {"leaves": [], "primary": -1}
-    index.write(index.table(rows), tmp_path / "corpus" / "index.parquet")
-    with pytest.raises(CheckpointError, match="another corpus"):
-        train(micro, tmp_path / "corpus", unbroken)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"config": {}}', '{"config": {"depth": 3}}'])
-def test_a_damaged_description_is_one_clear_error(
-    corpus_folder: Path, micro: Config, tmp_path: Path, content: str
-) -> None:
-    (tmp_path / "config.json").write_text(content)
-    with pytest.raises(CheckpointError, match=r"config\.json"):
-        train(micro, corpus_folder, tmp_path)
-
-
-def test_a_run_that_ends_with_gradients_that_are_not_finite_has_diverged(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
-    settings = ["train.lr=1e9", "train.warmup_epochs=0", "train.monitor_every=1"]
-    for _ in range(2):  # and it stays so when it is looked at again
-        with pytest.raises(DivergedError, match=r"step 6: .* not finite"):
-            train(override(micro, settings), corpus_folder, tmp_path)
-    assert not (tmp_path / "model").exists()
-    assert "nan" in (tmp_path / "monitors.csv").read_text()
-
-
-def damage(path: Path, how: str) -> None:
-    content = bytearray(path.read_bytes())
-    if how == "one bit":
-        content[len(content) // 2] ^= 1
-    elif how == "foreign":
-        torch.save({"weights": torch.zeros(3)}, path)
-        return
-    path.write_bytes(content if how == "one bit" else content[: len(content) // 2 if how == "cut" else 0])
-
-
-@pytest.mark.parametrize(
-    ("how", "hashed"), [("one bit", True), ("cut", True), ("empty", False), ("foreign", False)]
-)
-def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
-    corpus_folder: Path,
-    micro: Config,
-    unbroken: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    how: str,
-    hashed: bool,
-) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(unbroken, run)
-    if not hashed:
-        (run / "checkpoints.sha256").unlink()
-    damage(run / "checkpoints/step-00000006.ckpt", how)
-    train(micro, corpus_folder, run)
-    assert "step-00000006.ckpt: " in caplog.text
-    assert "an older one is tried" in caplog.text
-    assert files(run) == files(unbroken)
-    caplog.clear()
-    for path in (run / "checkpoints").iterdir():
-        damage(path, how)
-    with pytest.raises(CheckpointError, match="2 checkpoints, and none is whole"):
-        train(micro, corpus_folder, run)
-
-
-def test_the_hashes_are_those_that_sha256sum_checks(unbroken: Path) -> None:
-
-    told = subprocess.run(
-        ["sha256sum", "--check", "checkpoints.sha256"],
-        cwd=unbroken,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
-
-
 def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever() -> None:
     """They hear it too; were it waited for, they would be killed before they have written a checkpoint."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
@@ -350,31 +148,3 @@ def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch: py
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-class Harmful:
-    """What unpickling would obey."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
-        return Path.touch, (self.mark,)
-
-
-@pytest.mark.parametrize("hashed", [True, False])
-def test_a_checkpoint_of_unknown_origin_executes_nothing(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, hashed: bool
-) -> None:
-    run = shutil.copytree(unbroken, tmp_path / "run")
-    (run / "checkpoints.sha256").unlink()
-    for path in sorted((run / "checkpoints").iterdir()):
-        held = torch.load(path, weights_only=True)
-        torch.save({**held, "more": Harmful(tmp_path / "mark")}, path)
-        if hashed:
-            line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
-            with (run / "checkpoints.sha256").open("a") as file:
-                file.write(line)
-    with pytest.raises(CheckpointError, match="none is whole"):
-        train(micro, corpus_folder, run)
-    assert not (tmp_path / "mark").exists()

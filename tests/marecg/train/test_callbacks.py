@@ -1,0 +1,118 @@
+"""What a run shows while it goes on: metrics.csv, monitors.csv and a progress bar."""
+
+import csv
+import re
+import resource
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from tests.marecg.train.runs import files, rows
+
+from marecg.errors import OutputError
+from marecg.overrides import override
+from marecg.recipes import Config
+from marecg.train.callbacks import Metrics
+from marecg.train.run import train
+
+
+def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken: Path, micro: Config) -> None:
+    assert micro.gscl is not None
+    for row in rows(unbroken):
+        total = float(row["recon"]) + float(row["mask"]) + micro.gscl.weight * float(row["gscl"])
+        assert float(row["loss"]) == pytest.approx(total, rel=1e-6)
+
+
+def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_path: Path) -> None:
+    """Two processes see 10 micro-batches in 5 turns; of a step's two the mean loss is written."""
+    trainer: Any = SimpleNamespace(
+        global_step=1,
+        world_size=2,
+        is_global_zero=True,
+        accumulate_grad_batches=2,
+        strategy=SimpleNamespace(reduce=lambda losses, reduce_op: losses),
+    )
+    metrics = Metrics(tmp_path / "metrics.csv", 10.0)
+    for loss in (1.0, 2.0):
+        metrics.after_batch(trainer, {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)})
+    metrics.after_step(trainer, trainer, SimpleNamespace(number=4))
+    assert metrics.latest == {"step": 1, "epoch": 1.0, "loss": 1.5, "lr": 0.0, "recon": 1.5}
+
+
+def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(override(micro, ["train.monitor_every=3"]), corpus_folder, tmp_path)
+    with (tmp_path / "monitors.csv").open(newline="") as file:
+        looks = list(csv.DictReader(file))
+    assert [look["step"] for look in looks] == ["3", "6"]
+    assert list(looks[0]) == ["step", "std", "rank", "entropy", "grad_recon", "grad_mask", "grad_gscl"]
+    assert all(float(look[name]) > 0 for look in looks for name in look)
+
+
+def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
+    corpus_folder: Path, micro: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(micro, corpus_folder, tmp_path / "run")
+    last = [line for line in capsys.readouterr().err.splitlines() if "records/s" in line][-1]
+    rate, share = (re.search(pattern, last) for pattern in (r"records/s=([\d.]+)", r"data=([\d.]+)%"))
+    assert rate is not None
+    assert share is not None
+    assert float(rate[1]) > 0
+    assert 0 < float(share[1]) < 100
+
+
+def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
+    corpus_folder: Path,
+    micro: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
+        monkeypatch.setattr("marecg.train.callbacks.sys.stderr", full)
+        train(micro, corpus_folder, tmp_path / "run")
+        monkeypatch.undo()
+        with suppress(OSError):
+            full.close()
+    assert [message for message in caplog.messages if "progress bar" in message] == [
+        "the progress bar ends: stderr can't be written (No space left on device)"
+    ]
+    assert len(rows(tmp_path / "run")) == 6
+
+
+@pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
+@pytest.mark.parametrize("content", [b"", b"step,epo", b"\0" * 50], ids=["empty", "cut", "zeros"])
+def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, name: str, content: bytes
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
+    (tmp_path / "run" / name).write_bytes(content)
+    train(micro, corpus_folder, tmp_path / "run")
+    with (tmp_path / "run" / "metrics.csv").open(newline="") as file:
+        steps = [row["step"] for row in csv.DictReader(file)]
+    assert steps == (["5", "6"] if name == "metrics.csv" else list("123456"))
+
+
+def test_a_full_disk_at_the_metrics_is_one_clear_error_and_the_same_command_goes_on(
+    corpus_folder: Path,
+    micro: Config,
+    unbroken: Path,
+    tmp_path: Path,
+    at_step: Any,
+    capsys: pytest.CaptureFixture[str],  # keeps stderr in memory, where it has room
+) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    at_step(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1])))
+    try:
+        with pytest.raises(OutputError, match=r"metrics\.csv: cannot be written \(File too large"):
+            train(micro, corpus_folder, tmp_path / "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    train(micro, corpus_folder, tmp_path / "run")
+    assert files(tmp_path / "run") == files(unbroken)

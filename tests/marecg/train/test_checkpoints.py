@@ -1,0 +1,137 @@
+"""A checkpoint is written whole or not at all, and one that is damaged or foreign is passed over."""
+
+import errno
+import hashlib
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning.fabric.plugins import TorchCheckpointIO
+from tests.marecg.train.runs import files, rows
+
+from marecg.errors import CheckpointError, OutputError
+from marecg.recipes import Config
+from marecg.train.run import train
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = TorchCheckpointIO.save_checkpoint
+
+    def full(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
+        if checkpoint["global_step"] > 2:
+            Path(path).write_bytes(b"half a checkpoint")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        save(self, checkpoint, path)
+
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", full)
+    with pytest.raises(OutputError, match="No space left"):
+        train(micro, corpus_folder, tmp_path)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002.ckpt"]
+
+
+def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = TorchCheckpointIO.save_checkpoint
+
+    def slow(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
+        last, patience = checkpoint["global_step"] == 6, time.monotonic() + 60
+        while not last and len(rows(tmp_path)) == checkpoint["global_step"]:
+            assert time.monotonic() < patience, "no further step was taken"
+            time.sleep(0.01)
+        save(self, checkpoint, path)
+
+    monkeypatch.setattr(TorchCheckpointIO, "save_checkpoint", slow)
+    train(micro, corpus_folder, tmp_path)
+    assert rows(tmp_path) == rows(unbroken)
+    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
+    shutil.rmtree(tmp_path / "model")
+    train(micro, corpus_folder, tmp_path, resume=True)
+    assert rows(tmp_path) == rows(unbroken), "from the state after step 4, whatever came while it was written"
+    exported = [(run / "model/model.safetensors").read_bytes() for run in (tmp_path, unbroken)]
+    assert exported[0] == exported[1]
+
+
+def damage(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    if how == "one bit":
+        content[len(content) // 2] ^= 1
+    elif how == "foreign":
+        torch.save({"weights": torch.zeros(3)}, path)
+        return
+    path.write_bytes(content if how == "one bit" else content[: len(content) // 2 if how == "cut" else 0])
+
+
+@pytest.mark.parametrize(
+    ("how", "hashed"), [("one bit", True), ("cut", True), ("empty", False), ("foreign", False)]
+)
+def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
+    corpus_folder: Path,
+    micro: Config,
+    unbroken: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    how: str,
+    hashed: bool,
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(unbroken, run)
+    if not hashed:
+        (run / "checkpoints.sha256").unlink()
+    damage(run / "checkpoints/step-00000006.ckpt", how)
+    train(micro, corpus_folder, run)
+    assert "step-00000006.ckpt: " in caplog.text
+    assert "an older one is tried" in caplog.text
+    assert files(run) == files(unbroken)
+    caplog.clear()
+    for path in (run / "checkpoints").iterdir():
+        damage(path, how)
+    with pytest.raises(CheckpointError, match="2 checkpoints, and none is whole"):
+        train(micro, corpus_folder, run)
+
+
+def test_the_hashes_are_those_that_sha256sum_checks(unbroken: Path) -> None:
+
+    told = subprocess.run(
+        ["sha256sum", "--check", "checkpoints.sha256"],
+        cwd=unbroken,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
+
+
+class Harmful:
+    """What unpickling would obey."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.mark.parametrize("hashed", [True, False])
+def test_a_checkpoint_of_unknown_origin_executes_nothing(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, hashed: bool
+) -> None:
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    (run / "checkpoints.sha256").unlink()
+    for path in sorted((run / "checkpoints").iterdir()):
+        held = torch.load(path, weights_only=True)
+        torch.save({**held, "more": Harmful(tmp_path / "mark")}, path)
+        if hashed:
+            line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
+            with (run / "checkpoints.sha256").open("a") as file:
+                file.write(line)
+    with pytest.raises(CheckpointError, match="none is whole"):
+        train(micro, corpus_folder, run)
+    assert not (tmp_path / "mark").exists()

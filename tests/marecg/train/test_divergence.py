@@ -1,0 +1,91 @@
+"""Steps that are not finite are skipped and counted, and a run that has run on into nonsense says so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from marecg.corpus.batches import Batch
+from marecg.corpus.prepared import Corpus
+from marecg.errors import DivergedError
+from marecg.overrides import override
+from marecg.recipes import Config
+from marecg.train.network import Network, Outcome
+from marecg.train.run import train
+
+
+def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor]:
+    """Make the masked loss NaN in these micro-batches; return what the decoder was at each of them all."""
+    forward = Network.forward
+    weights: list[torch.Tensor] = []
+
+    def poisoned(self: Network, batch: Batch, *args: Any) -> Outcome:
+        weights.append(self.objectives["ar"].decoder.to_signal.weight.detach().clone())
+        outcome = forward(self, batch, *args)
+        if batch.number in numbers:
+            named = {**outcome.named, "mask": outcome.named["mask"] * torch.nan}
+            return outcome._replace(loss=outcome.loss * torch.nan, named=named)
+        return outcome
+
+    monkeypatch.setattr(Network, "forward", poisoned)
+    return weights
+
+
+def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = poison(monkeypatch, range(3, 4))
+    run = train(micro, corpus_folder, tmp_path)
+    assert (run.steps, run.skipped_steps) == (6, 1)
+    # micro-batches 2 and 3 are step 2: it moves nothing, step 3 goes on
+    assert torch.equal(weights[4], weights[2])
+    assert not torch.equal(weights[6], weights[4])
+    assert all(weight.isfinite().all() for weight in weights)
+
+
+def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(2, 1000))
+    config = override(micro, ["train.max_steps=20"])
+    with pytest.raises(
+        DivergedError, match=r"step 11: 10 steps in a row .* \(loss mask; records \S+"
+    ) as error:
+        train(config, corpus_folder, tmp_path)
+    ids = Corpus.open(corpus_folder).ids
+    assert any(record in str(error.value) for record in ids)
+
+
+def test_a_resumed_run_goes_on_counting_what_was_skipped(
+    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, range(3, 4))
+    train(micro, corpus_folder, tmp_path)
+    (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
+    assert train(micro, corpus_folder, tmp_path).skipped_steps == 1
+
+
+def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
+    corpus_folder: Path,
+    micro: Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name, rank in (("sound", 2.5), ("fallen", 1.5)):
+        monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
+        train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / name)
+    [told] = [message for message in caplog.messages if "collapsed" in message]
+    assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in told
+
+
+def test_a_run_that_ends_with_gradients_that_are_not_finite_has_diverged(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    settings = ["train.lr=1e9", "train.warmup_epochs=0", "train.monitor_every=1"]
+    for _ in range(2):  # and it stays so when it is looked at again
+        with pytest.raises(DivergedError, match=r"step 6: .* not finite"):
+            train(override(micro, settings), corpus_folder, tmp_path)
+    assert not (tmp_path / "model").exists()
+    assert "nan" in (tmp_path / "monitors.csv").read_text()

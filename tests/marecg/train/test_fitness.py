@@ -1,0 +1,65 @@
+"""A corpus that can't teach what the recipe asks for is refused; evaluation records in one are warned of."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.marecg.train.runs import SMALL, relabelled
+
+from marecg.corpus import index, trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError
+from marecg.overrides import override
+from marecg.recipes import Config, by_name
+from marecg.train.run import train
+
+
+def test_a_corpus_of_another_window_is_refused(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
+        train(override(micro, ["data.window=4500"]), corpus_folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
+    corpus_folder: Path, micro: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = tmp_path / "corpus"
+    shutil.copytree(corpus_folder, data)
+    rows = index.read(data / "index.parquet").to_pylist()
+    for number, row in enumerate(rows):
+        row |= {"source": "ptb-xl", "id": f"HR{number:05d}"}
+    index.write(index.table(rows), data / "index.parquet")
+    train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
+    assert "10 records of PTB-XL" in caplog.text
+    kept = trained_on.read(tmp_path / "leaking")
+    assert kept is not None
+    assert "ptbxl/00003" in kept.identities
+    caplog.clear()
+    train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")
+    assert "PTB-XL" not in caplog.text
+
+
+def test_concepts_are_not_taught_where_no_record_has_one(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
+    unread = override(
+        micro, [f"sampling.without_codes={json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))}"]
+    )
+    for config, folder in ((micro, data), (unread, corpus_folder)):
+        with pytest.raises(
+            CorpusError, match=r"no record has a code .* for gscl to learn from.* --set gscl=null"
+        ):
+            train(config, folder, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    train(override(micro, ["gscl=null", "train.max_steps=1"]), data, tmp_path / "run")
+
+
+@pytest.mark.parametrize("recipe", ["tiny-supervised", "tiny-labels"])
+def test_labels_are_not_taught_where_no_record_has_one(
+    corpus_folder: Path, tmp_path: Path, recipe: str
+) -> None:
+    data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
+    with pytest.raises(CorpusError, match=r"no record has a code .* for labels to learn from"):
+        train(override(by_name(recipe), SMALL), data, tmp_path / "run")

@@ -1,0 +1,183 @@
+"""A command goes on in the run folder that is its own, to the same bytes, and leaves any other alone."""
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.marecg.train.runs import KILLED, SMALL, files, rows
+
+import ecg_ontology
+from marecg.corpus import index, trained_on
+from marecg.corpus.prepare import prepare
+from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
+from marecg.overrides import override
+from marecg.recipes import Config, by_name
+from marecg.synth import write_corpus
+from marecg.train.run import train
+
+
+@pytest.mark.parametrize("after_step", [1, 3, 4])
+def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, after_step: int
+) -> None:
+    arguments = [micro.model_dump_json(), str(corpus_folder), str(tmp_path / "run"), str(after_step)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(rows(tmp_path / "run")) == after_step
+    train(micro, corpus_folder, tmp_path / "run", resume=True)
+    assert rows(tmp_path / "run") == rows(unbroken)
+    assert (tmp_path / "run/model/model.safetensors").read_bytes() == (
+        unbroken / "model/model.safetensors"
+    ).read_bytes()
+
+
+def test_resuming_a_finished_run_changes_nothing(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    train(micro, corpus_folder, tmp_path)
+    before = (tmp_path / "metrics.csv").read_bytes(), (tmp_path / "model/model.safetensors").read_bytes()
+    train(micro, corpus_folder, tmp_path, resume=True)
+    assert before == (
+        (tmp_path / "metrics.csv").read_bytes(),
+        (tmp_path / "model/model.safetensors").read_bytes(),
+    )
+
+
+@pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
+def test_every_recipe_resumes_exactly(corpus_folder: Path, tmp_path: Path, recipe: str) -> None:
+    config = override(by_name(recipe), SMALL)
+    train(config, corpus_folder, tmp_path / "unbroken")
+    train(config, corpus_folder, tmp_path / "resumed")
+    newest = tmp_path / "resumed" / "checkpoints" / "step-00000004.ckpt"
+    newest.unlink()
+    train(config, corpus_folder, tmp_path / "resumed", resume=True)
+    assert rows(tmp_path / "resumed") == rows(tmp_path / "unbroken")
+    assert (tmp_path / "resumed/model/model.safetensors").read_bytes() == (
+        tmp_path / "unbroken/model/model.safetensors"
+    ).read_bytes()
+
+
+def test_a_run_is_not_overwritten_by_one_that_is_to_be_fresh(
+    corpus_folder: Path, micro: Config, unbroken: Path
+) -> None:
+    with pytest.raises(UsageError, match="holds a run already"):
+        train(micro, corpus_folder, unbroken, resume=False)
+
+
+def test_nothing_is_resumed_where_there_is_nothing(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no run to resume"):
+        train(micro, corpus_folder, tmp_path, resume=True)
+
+
+def test_a_run_is_not_resumed_with_other_settings(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
+    other = micro.model_copy(update={"train": micro.train.model_copy(update={"lr": 1.0})})
+    with pytest.raises(UsageError, match=r"train\.lr"):
+        train(other, corpus_folder, unbroken, resume=True)
+
+
+def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
+    corpus_folder: Path, micro: Config, tmp_path: Path
+) -> None:
+    train(micro, corpus_folder, tmp_path)
+    bundle = json.loads((tmp_path / "ontology.json").read_text())
+    del bundle["bundle_sha256"]
+    text = json.dumps(bundle).replace('"AFL"', '"AFlut"')
+    (tmp_path / "ontology.json").write_text(text)
+    described = json.loads((tmp_path / "config.json").read_text())
+    described["ontology"] = ecg_ontology.load(tmp_path / "ontology.json").sha256
+    (tmp_path / "config.json").write_text(json.dumps(described))
+    with pytest.raises(CheckpointError, match="AFlut"):
+        train(micro, corpus_folder, tmp_path, resume=True)
+
+
+def test_a_run_whose_labels_were_changed_is_not_resumed_and_one_that_noted_none_is(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(unbroken, tmp_path / "run")
+    bundle = json.loads((run / "ontology.json").read_text().replace("trial fibrillation", "trial flickering"))
+    del bundle["bundle_sha256"]
+    (run / "ontology.json").write_text(json.dumps(bundle))
+    with pytest.raises(CheckpointError, match="was changed since the run was begun"):
+        train(micro, corpus_folder, run, resume=True)
+    described = json.loads((run / "config.json").read_text())
+    del described["bundle"]
+    (run / "config.json").write_text(json.dumps(described))
+    train(micro, corpus_folder, run, resume=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")
+def test_an_unwritable_place_is_one_clear_error(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError, match="cannot be written"):
+        train(micro, corpus_folder, tmp_path / "run")
+
+
+def test_a_second_process_in_the_same_folder_is_refused(
+    corpus_folder: Path, micro: Config, unbroken: Path
+) -> None:
+    handle = os.open(unbroken, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(CorpusError, match="is being trained in by another process"):
+            train(micro, corpus_folder, unbroken)
+    finally:
+        os.close(handle)
+
+
+def test_what_a_killed_process_left_half_written_goes(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    (tmp_path / "run/checkpoints/.step-00000006-0123abcd.ckpt").write_bytes(b"half")
+    (tmp_path / "run/.model-0123abcd").mkdir()
+    (tmp_path / "run/.metrics-0123abcd.csv").touch()
+    (tmp_path / "run/.mine").touch()
+    train(micro, corpus_folder, tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".mine"]
+
+
+def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
+    write_corpus(tmp_path / "wfdb", 6, 9)
+    prepare([tmp_path / "wfdb"], tmp_path / "other", jobs=1)
+    before = (tmp_path / "run" / trained_on.FILE).read_bytes()
+    with pytest.raises(CheckpointError, match=r"another corpus .10 records, .*; this one: 6 records"):
+        train(micro, tmp_path / "other", tmp_path / "run")
+    assert (tmp_path / "run" / trained_on.FILE).read_bytes() == before
+    described = json.loads((tmp_path / "run/config.json").read_text())
+    assert described.pop("corpus")["records"] == 10
+    # a run from before the corpus was noted: its records are known all the same
+    (tmp_path / "run/config.json").write_text(json.dumps(described))
+    with pytest.raises(CheckpointError, match="another corpus"):
+        train(micro, tmp_path / "other", tmp_path / "run")
+    train(micro, corpus_folder, tmp_path / "run")
+    assert files(tmp_path / "run") == files(unbroken)
+
+
+def test_a_corpus_of_other_labels_is_another_corpus(
+    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(corpus_folder, tmp_path / "corpus")
+    rows = index.read(corpus_folder / "index.parquet").to_pylist()
+    rows[0] |= {"leaves": [], "primary": -1}
+    index.write(index.table(rows), tmp_path / "corpus" / "index.parquet")
+    with pytest.raises(CheckpointError, match="another corpus"):
+        train(micro, tmp_path / "corpus", unbroken)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"config": {}}', '{"config": {"depth": 3}}'])
+def test_a_damaged_description_is_one_clear_error(
+    corpus_folder: Path, micro: Config, tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"config\.json"):
+        train(micro, corpus_folder, tmp_path)
