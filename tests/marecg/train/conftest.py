@@ -1,11 +1,14 @@
-"""A finished run, and something that happens at a step of one."""
+"""Finished runs, a corpus of one's own to go on with, and something that happens at a step."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.marecg.made_records import make_ecg, make_record
 
+from marecg.corpus.prepare import prepare
+from marecg.overrides import override
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
 from marecg.train.run import train
@@ -17,6 +20,26 @@ def unbroken(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("unbroken")
     train(micro, corpus_folder, folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def given(corpus_folder: Path, micro: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of another seed."""
+    folder = tmp_path_factory.mktemp("given") / "earlier"
+    train(override(micro, ["train.seed=1", "train.max_steps=2"]), corpus_folder, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of one's own: two records of nobody and one of Georgia, two of them with a code."""
+    folder = tmp_path_factory.mktemp("archive")
+    for number, place in enumerate(("mine/A0001", "mine/A0002", "georgia/E00007")):
+        signal_CL = make_ecg(seed=100 + number)
+        codes = ["Dx: 164889003"] if number else []
+        make_record(folder / "ecg" / Path(place).parent, Path(place).name, signal_CL, comments=codes)
+    prepare([folder / "ecg"], folder / "prepared", jobs=1)
+    return folder / "prepared"
 
 
 @pytest.fixture

@@ -1,0 +1,158 @@
+"""Continued pretraining: what a run remembers of the weights that it began from, and how it goes on."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.marecg.train.runs import KILLED, rows
+
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
+from marecg.model.card import BeganFrom, Provenance
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.overrides import override
+from marecg.recipes import Config
+from marecg.train.provenance import united
+from marecg.train.run import train
+
+
+@pytest.fixture(scope="module")
+def unbroken(archive: Path, micro: Config, given: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unbroken") / "run"
+    train(micro, archive, folder, start=given)
+    return folder
+
+
+def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken: Path, given: Path) -> None:
+    noted = json.loads((unbroken / "config.json").read_text())["began_from"]
+    assert (noted["name"], noted["sha256"]) == ("earlier", weights_sha256(MarEcg.from_pretrained(given)))
+    for said in (unbroken / "config.json", unbroken / "model/config.json", unbroken / "model/README.md"):
+        assert str(given.parent) not in said.read_text()
+        assert noted["sha256"] in said.read_text()
+
+
+def test_model_and_card_count_the_records_of_both(unbroken: Path, given: Path) -> None:
+    its, before = (MarEcg.from_pretrained(folder).provenance for folder in (unbroken, given))
+    assert its is not None
+    assert before is not None
+    assert its.began_from == BeganFrom(
+        name="earlier", sha256=weights_sha256(MarEcg.from_pretrained(given)), provenance=before
+    )
+    assert (its.steps, its.records, its.others) == (6, before.records + 3, before.others + 2)
+    assert its.sources == {**before.sources, "georgia": 1}
+    assert its.support is not None
+    assert before.support is not None
+    assert its.support == {**before.support, "AF": before.support["AF"] + 2}
+    card = (unbroken / "model" / "README.md").read_text(encoding="utf-8")
+    assert (
+        f"| began from | earlier: recipe micro, 2 optimiser steps, {before.records} records; SHA-256" in card
+    )
+
+
+def test_a_collection_is_without_codes_only_where_neither_read_them() -> None:
+    def made(sources: dict[str, int], *without: str, **more: object) -> Provenance:
+        records = sum(sources.values())
+        return Provenance(
+            recipe="r", steps=1, records=records, sources=sources, without_codes=without, **more
+        )
+
+    own = made({"ptb": 1, "ptbxl": 2, "georgia": 4}, "ptb", "ptbxl", support={"AF": 1})
+    before = made({"ptb": 8, "ptbxl": 16, "ningbo": 32}, "ptb", "ningbo", support={"AF": 2})
+    both = united(own, BeganFrom(name="w", sha256="0", provenance=before))
+    assert both.sources == {"ptb": 9, "ptbxl": 18, "georgia": 4, "ningbo": 32}
+    assert both.without_codes == ("ningbo", "ptb")
+    assert (both.records, both.support) == (63, {"AF": 3})
+    assert both.signals is None
+    first, second = (each.model_copy(update={"signals": "s"}) for each in (before, own))
+    again = united(second, BeganFrom(name="w", sha256="0", provenance=first))
+    assert (again.records, again.sources, again.support) == (56, second.sources, {"AF": 2})
+    assert again.signals == "s"
+    unknown = united(own, BeganFrom(name="w", sha256="0"))
+    assert (unknown.records, unknown.support) == (7, None)
+
+
+def test_what_it_was_trained_on_is_what_both_were(unbroken: Path, given: Path, archive: Path) -> None:
+    both, before = trained_on.read(unbroken), trained_on.read(given)
+    assert both is not None
+    assert before is not None
+    assert before.hashes < both.hashes
+    assert len(both.hashes - before.hashes) == 3
+    assert both.identities == before.identities | {"georgia/E00007"}
+    assert both.complete
+    assert (unbroken / trained_on.FILE).stat().st_mode & 0o007 == 0
+
+
+def test_a_record_that_both_trainings_read_is_listed_once(
+    given: Path, corpus_folder: Path, tmp_path: Path
+) -> None:
+    trained_on.write(Corpus.open(corpus_folder), tmp_path, given)
+    both, before = (pq.read_table(run / trained_on.FILE) for run in (tmp_path, given))
+    assert both.equals(before)
+    renamed = before.set_column(0, "identity", pa.array([f"georgia/{row}" for row in range(len(before))]))
+    (tmp_path / "renamed").mkdir()
+    pq.write_table(
+        renamed.replace_schema_metadata(before.schema.metadata), tmp_path / "renamed" / trained_on.FILE
+    )
+    trained_on.write(Corpus.open(corpus_folder), tmp_path, tmp_path / "renamed")
+    assert len(pq.read_table(tmp_path / trained_on.FILE)) == 2 * len(before)
+
+
+def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_one(
+    archive: Path, micro: Config, given: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.copytree(given / "model", tmp_path / "sent")
+    train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "run", start=tmp_path / "sent")
+    assert "sent does not list all records" in caplog.text
+    train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "again", start=tmp_path / "run")
+    for run in ("run", "again"):
+        kept = trained_on.read(tmp_path / run)
+        assert kept is not None
+        assert not kept.complete
+        assert len(kept.hashes) == 3
+
+
+def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
+    archive: Path, micro: Config, given: Path, unbroken: Path, tmp_path: Path
+) -> None:
+    written = "        while not glob.glob(sys.argv[3] + '/checkpoints/step-*.ckpt'): pass\n        os.kill("
+    script = KILLED.replace("sys.argv[3])", "sys.argv[3], start=sys.argv[5])")
+    script = script.replace("import os,", "import glob, os,").replace("        os.kill(", written)
+    run = tmp_path / "run"
+    arguments = [micro.model_dump_json(), str(archive), str(run), "3", str(given)]
+    killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    with pytest.raises(UsageError, match=r"was begun from earlier \(SHA-256 \w{8}\), not from run"):
+        train(micro, archive, run, start=unbroken)
+    train(micro, archive, run, resume=True)
+    assert rows(run) == rows(unbroken)
+    for name in ("model/model.safetensors", trained_on.FILE, "config.json"):
+        assert (run / name).read_bytes() == (unbroken / name).read_bytes(), name
+    its, whole = (MarEcg.from_pretrained(folder).provenance for folder in (run, unbroken))
+    assert its is not None
+    assert whole is not None
+    assert its.model_copy(update={"seconds": whole.seconds, "resumed": False}) == whole
+
+
+def test_a_run_without_a_checkpoint_asks_for_the_weights_again(
+    archive: Path, micro: Config, unbroken: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(unbroken, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    with pytest.raises(UsageError, match="was begun from earlier, and has no checkpoint yet"):
+        train(micro, archive, tmp_path / "run")
+
+
+def test_a_run_of_random_weights_is_not_gone_on_with_from_others(
+    corpus_folder: Path, micro: Config, given: Path, unbroken: Path
+) -> None:
+    config = override(micro, ["train.seed=1", "train.max_steps=2"])
+    with pytest.raises(UsageError, match="was begun from random weights, not from run"):
+        train(config, corpus_folder, given, start=unbroken)
