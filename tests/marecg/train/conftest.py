@@ -1,4 +1,4 @@
-"""Finished runs, a corpus of one's own to go on with, and something that happens at a step."""
+"""Finished runs, a corpus of one's own to go on with, a batch, and something that happens at a step."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
+from tests.marecg.train.networks import ONTOLOGY, small
 
+from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.overrides import override
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics
@@ -40,6 +43,12 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make_record(folder / "ecg" / Path(place).parent, Path(place).name, signal_CL, comments=codes)
     prepare([folder / "ecg"], folder / "prepared", jobs=1)
     return folder / "prepared"
+
+
+@pytest.fixture(scope="session")
+def batch(corpus_folder: Path) -> Batch:
+    corpus = Corpus.open(corpus_folder)
+    return BatchStream(corpus, small("tiny-c3").supervision(corpus, ONTOLOGY), 4, 1, seed=0).batch(0)
 
 
 @pytest.fixture

@@ -1,52 +1,28 @@
-"""One forward pass: which losses a recipe has, what reaches what."""
+"""One forward pass: which losses a recipe has, which parameters they pull at, and what is exported."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from tests.marecg.train.networks import ONTOLOGY, network, run, small
 
-import ecg_ontology
 from marecg.corpus.batches import Batch, BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.augment import AUGMENTATIONS
-from marecg.errors import ConfigError
-from marecg.nn.revin import Scale
-from marecg.objectives import jepa
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
 from marecg.objectives.mpct import Mpct
 from marecg.overrides import override
-from marecg.recipes import Config, by_name
-from marecg.train.network import Network, Outcome
+from marecg.recipes import by_name
+from marecg.train.network import Network
 
-ONTOLOGY = ecg_ontology.load()
 AR = {"recon", "mask"}
+
+
 STACK = {"jepa", "view", "ica", "bca", "opa"}
+
+
 MSPS = {"alt", "rate", "mrr", "cv", "seq", "phase"}
-
-
-def small(name: str) -> Config:
-    return override(by_name(name), ["model.width=16", "model.depth=1", "model.heads=2"])
-
-
-def network(config: Config) -> Network:
-    torch.manual_seed(0)
-    return Network(config, ONTOLOGY)
-
-
-@pytest.fixture(scope="module")
-def batch(corpus_folder: Path) -> Batch:
-    corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, small("tiny-c3").supervision(corpus, ONTOLOGY), 4, 1, seed=0).batch(0)
-
-
-def run(net: Network, batch: Batch, seed: int = 0) -> Outcome:
-    outcome = net(batch, torch.Generator().manual_seed(seed), lambda z: z, epoch=50)
-    assert isinstance(outcome, Outcome)
-    return outcome
 
 
 @pytest.mark.parametrize(
@@ -84,16 +60,6 @@ def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
         run(net, some).loss.backward()
         without = [n for n, p in net.named_parameters() if p.requires_grad and p.grad is None]
         assert not without
-
-
-def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss(batch: Batch) -> None:
-    net = network(small("tiny"))
-    changed = batch.d_BCL.clone()
-    changed[..., 3500:] = 9000
-    before, after = run(net, batch), run(net, batch._replace(d_BCL=changed))
-    assert torch.equal(before.views.masked.h_BTCD, after.views.masked.h_BTCD)
-    assert torch.equal(before.named["mask"], after.named["mask"])
-    assert not torch.equal(before.named["recon"], after.named["recon"])
 
 
 def test_the_same_draws_give_the_same_losses_and_others_others(batch: Batch) -> None:
@@ -191,67 +157,6 @@ def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "augmentation"),
-    [("tiny-c2p", "unconstrained"), ("tiny-c2", "unconstrained"), ("tiny-c3", "rhythm-safe")],
-)
-def test_the_second_view_is_augmented_as_the_configuration_says(
-    batch: Batch, name: str, augmentation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    for each, augment in list(AUGMENTATIONS.items()):
-
-        def spy(*args: Any, each: str = each, augment: Any = augment) -> Tensor:
-            asked.append(each)
-            return augment(*args)  # type: ignore[no-any-return]
-
-        monkeypatch.setitem(AUGMENTATIONS, each, spy)
-    run(network(small(name)), batch)
-    assert asked == [augmentation]
-
-
-def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Tensor] = []
-    loss = jepa.jepa_loss
-
-    def spy(predicted: Tensor, target: Tensor, asked_BTC: Tensor) -> Tensor:
-        asked.append(asked_BTC)
-        return loss(predicted, target, asked_BTC)
-
-    monkeypatch.setattr(jepa, "jepa_loss", spy)
-    short = batch._replace(n_valid_B=torch.tensor([2500, 4700, 3000, 2500]))
-    noisy = short.d_BCL.clone()
-    noisy[0, :, 2500:] = 900
-    noisy[2, :, 3000:] = -900
-    for name in ("tiny-c2", "tiny-c3"):
-        net = network(small(name))
-        before, after = run(net, short), run(net, short._replace(d_BCL=noisy))
-        for loss_name, value in before.named.items():
-            torch.testing.assert_close(value, after.named[loss_name], msg=f"{name} {loss_name}")
-        real_BT = before.views.masked.real_BT
-        assert asked.pop()[real_BT].any()
-        assert not asked.pop()[~real_BT].any()
-
-
-def test_the_lead_regulariser_hides_a_quarter_of_the_leads(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    net = network(small("tiny-c2p"))
-    shares: list[Tensor] = []
-    tokens = net.model.tokens.forward
-
-    def spy(x_BTCP: Tensor, hidden_BTC: Tensor, scale: Scale) -> Tensor:
-        shares.append(hidden_BTC.all(1).float().mean())
-        return tokens(x_BTCP, hidden_BTC, scale)
-
-    monkeypatch.setattr(net.model.tokens, "forward", spy)
-    for seed in range(20):
-        run(net, batch, seed)
-    assert torch.stack(shares).mean() == pytest.approx(0.25, abs=0.05)
-
-
 def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
     net = network(small("tiny"))
     exported = net.export()
@@ -284,56 +189,3 @@ def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name: str) -> Non
     assert isinstance(slow, Jepa)
     moved = followed(net, lambda: slow.after_step(net.model, 0, 8))  # 1 − m = 1 / (0.5 · 8) at the start
     assert moved == pytest.approx([0.25] * len(moved), abs=1e-5)
-
-
-def spied(net: Network, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> list[Tensor]:
-    """What is hidden from the encoder in each pass of a step: the masked one, then the clean ones."""
-    hidden: list[Tensor] = []
-    tokens = net.model.tokens.forward
-
-    def spy(x_BTCP: Tensor, hidden_BTC: Tensor, *others: Any) -> Tensor:
-        hidden.append(hidden_BTC)
-        return tokens(x_BTCP, hidden_BTC, *others)
-
-    monkeypatch.setattr(net.model.tokens, "forward", spy)
-    run(net, batch)
-    return hidden
-
-
-def test_the_second_view_is_not_masked(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = override(small("tiny-c2p"), ["regulariser=null", "jepa=null"])
-    masked, second = spied(network(config), batch, monkeypatch)
-    padding_BTC = torch.zeros_like(second)
-    ends_T = torch.arange(second.shape[1]) * config.model.stride + config.model.patch
-    padding_BTC |= (ends_T > batch.n_valid_B[:, None])[..., None]
-    assert torch.equal(second, padding_BTC)
-    assert (masked & ~padding_BTC).any(dim=(1, 2)).all()
-
-
-def test_jepas_slow_encoder_sees_everything_but_padding(batch: Batch) -> None:
-    net = network(small("tiny-c2p"))
-    jepa = net.objectives["jepa"]
-    assert isinstance(jepa, Jepa)
-    short = batch._replace(n_valid_B=torch.full_like(batch.n_valid_B, 2050))
-    seen: list[Tensor] = []
-    slow = jepa.ema.module.get_submodule("0")
-    slow.register_forward_pre_hook(lambda _, given: seen.append(given[1]))
-    run(net, short)
-    (hidden_BTC,) = seen
-    assert not hidden_BTC[:, :20].any()
-    assert hidden_BTC[:, 20:].all()
-
-
-def test_reading_what_no_objective_says_that_it_reaches_is_an_error(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Gscl, "reaches", frozenset({"pool"}))
-    with pytest.raises(ConfigError, match="reads to_concepts and none says that it reaches it"):
-        run(network(small("tiny")), batch)
-
-
-def test_each_look_is_made_once_however_many_ask(batch: Batch) -> None:
-    views = run(network(small("tiny-c3")), batch).views
-    assert views.masked is views.masked
-    assert views.clean("rhythm-safe") is views.clean("rhythm-safe")
-    assert views.clean() is not views.clean("rhythm-safe")

@@ -1,0 +1,231 @@
+"""Other methods as recipes: each looks at what it should, in its views, its slow network and its heads."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from tests.marecg.train.networks import network, run
+
+from marecg.corpus.batches import Batch
+from marecg.nn.pooling import lead_mean
+from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
+from marecg.objectives.comparators.crt import Crt, _taken
+from marecg.objectives.comparators.dino import Dino
+from marecg.objectives.comparators.momentum import Momentum
+from marecg.objectives.comparators.stmem import Stmem
+from marecg.objectives.comparators.tstcc import Tstcc, temporal_loss
+from marecg.objectives.comparators.two_views import TwoViewsConfig
+from marecg.objectives.views import Pass, Views
+
+
+@pytest.mark.parametrize("name", ["tiny-byol", "tiny-moco", "tiny-dino"])
+def test_a_slow_network_follows_after_a_step_and_takes_no_gradient(name: str, batch: Batch) -> None:
+    net = network(name)
+    run(net, batch).loss.backward()
+    objective = net.objectives[name.removeprefix("tiny-")]
+    assert isinstance(objective, Momentum)
+    assert all(parameter.grad is None for parameter in objective.slow.parameters())
+    before = [parameter.clone() for parameter in objective.slow.parameters()]
+    with torch.no_grad():
+        for parameter in (*net.model.parameters(), *objective.projector.parameters()):
+            parameter.add_(1.0)
+    net.after_step(0, 100)
+    moved = [
+        float((now - then).mean()) for now, then in zip(objective.slow.parameters(), before, strict=True)
+    ]
+    assert moved == pytest.approx([1 - objective.settings.momentum] * len(moved), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["simclr", "barlow", "simsiam", "byol", "moco", "dino"])
+def test_the_two_views_are_two_draws(name: str, batch: Batch) -> None:
+    net = network(f"tiny-{name}")
+    views = run(net, batch).views
+    assert len(views._clean) == 2
+    settings = net.objectives[name].settings
+    assert isinstance(settings, TwoViewsConfig)
+    first, second = settings.looks(views)
+    assert not torch.equal(first.x_BSCP, second.x_BSCP)
+
+
+@pytest.mark.parametrize("name", ["byol", "moco", "dino"])
+def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(
+    name: str, batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Record i of one view is answered with axis i, of the other with another axis: no loss is left."""
+    net = network(f"tiny-{name}")
+    views = run(net, batch).views
+    objective = net.objectives[name]
+    assert isinstance(objective, Momentum)
+    first, second = objective.settings.looks(views)
+    one = 10 * torch.eye(4, getattr(objective.settings, "prototypes", 4))
+    other = one.roll(1, 0)
+    said, slowly = ((first, one), (second, other)), ((first, other), (second, one))
+
+    def answering(answers: tuple[tuple[Pass, torch.Tensor], ...]) -> Callable[..., torch.Tensor]:
+        return lambda self, views, seen: next(answer for asked, answer in answers if asked is seen)
+
+    monkeypatch.setattr(Momentum, "projected", answering(said))
+    monkeypatch.setattr(Momentum, "slowly_projected", answering(slowly))
+    objective.predictor = torch.nn.Identity()
+    if isinstance(objective, Dino):
+        objective.centre_K.zero_()
+    assert float(objective.losses(views)[name]) < 0.05
+
+
+def test_dino_s_teacher_is_centred_before_it_is_followed(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the teacher answers to every record is its centre, and tells the student nothing."""
+    net = network("tiny-dino")
+    dino = net.objectives["dino"]
+    assert isinstance(dino, Dino)
+    views = run(net, batch).views
+    wanted = 10 * torch.eye(4, dino.settings.prototypes)
+    dino.centre_K.zero_()[7] = 100
+    monkeypatch.setattr(Momentum, "projected", lambda self, views, seen: wanted)
+    monkeypatch.setattr(Momentum, "slowly_projected", lambda self, views, seen: wanted + dino.centre_K)
+    assert float(dino.losses(views)["dino"]) < 0.05
+
+
+def test_clocs_encodes_the_first_half_and_the_second(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = network("tiny-clocs")
+    part, parts = Pass.part, []
+
+    def noted(self: Pass, start: int, stop: int) -> torch.Tensor:
+        parts.append((start, stop))
+        return part(self, start, stop)
+
+    monkeypatch.setattr(Pass, "part", noted)
+    run(net, batch)
+    assert net.model.config.context_patches == 35
+    assert parts == [(0, 17), (17, 34)]
+
+
+def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network("tiny-tstcc")
+    asked: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def noted(predicted_BHD: torch.Tensor, future_BHD: torch.Tensor) -> torch.Tensor:
+        asked.append((predicted_BHD, future_BHD))
+        return temporal_loss(predicted_BHD, future_BHD)
+
+    monkeypatch.setattr("marecg.objectives.comparators.tstcc.temporal_loss", noted)
+    views = run(net, batch).views
+    tstcc = net.objectives["tstcc"]
+    assert isinstance(tstcc, Tstcc)
+    weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
+    means = [lead_mean(seen.h_BTCD) for seen in (strong, weak)]
+    (now,) = [at for at in range(35) if torch.equal(means[0][:, at : at + tstcc.horizons], asked[0][1])]
+    torch.testing.assert_close(asked[1][1], means[1][:, now : now + tstcc.horizons])
+    for seen, (predicted_BHD, _) in zip((weak, strong), asked, strict=True):
+        context_BD = seen.pooled(seen.part(0, now), seen.real_BT[:, :now])
+        torch.testing.assert_close(tstcc.predictors[-1](context_BD), predicted_BHD[:, -1])
+
+
+def astcl_after_a_pass(batch: Batch) -> tuple[Views, Astcl]:
+    net = network("tiny-astcl")
+    views = run(net, batch).views
+    astcl = net.objectives["astcl"]
+    assert isinstance(astcl, Astcl)
+    return views, astcl
+
+
+def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The noisy past points where the clear future does, and the other way round: the cosines are all 1."""
+    views, astcl = astcl_after_a_pass(batch)
+    noisy = views.clean("rhythm-safe")
+    one, other = torch.zeros(2, 4, 12, 16)
+    one[..., 0] = other[..., 1] = 1
+    monkeypatch.setattr(
+        Astcl, "_halves", staticmethod(lambda seen: (one, other) if seen is noisy else (other, one))
+    )
+    astcl.future = torch.nn.Identity()  # type: ignore[assignment]
+    assert float(astcl.losses(views)["spatiotemporal"]) == pytest.approx(-1)
+
+
+def test_astcl_s_discriminator_is_taught_that_the_augmented_view_is_the_noisy_one(
+    batch: Batch,
+) -> None:
+    views, astcl = astcl_after_a_pass(batch)
+    seen: list[torch.Tensor] = []
+
+    class Noting(torch.nn.Module):
+        def forward(self, h_BD: torch.Tensor) -> torch.Tensor:
+            seen.append(h_BD.detach())
+            return 30 * torch.ones(4, 1) * (1 if torch.equal(h_BD, noisy_BD) else -1)
+
+    noisy_BD = views.clean("rhythm-safe").rhythm_BD
+    astcl.discriminator = Noting()  # type: ignore[assignment]
+    assert float(astcl.losses(views)["adversarial"]) < 1e-6
+    assert not torch.equal(seen[0], seen[1])
+
+
+def test_dino_s_centre_moves_towards_the_teacher_s_answers(batch: Batch) -> None:
+    net = network("tiny-dino")
+    dino = net.objectives["dino"]
+    assert isinstance(dino, Dino)
+    views = run(net, batch).views
+    with torch.no_grad():
+        answers = torch.cat([dino.slowly_projected(views, seen) for seen in dino.settings.looks(views)])
+    torch.testing.assert_close(dino.centre_K, 0.1 * answers.mean(0), rtol=1e-4, atol=1e-6)
+
+
+def test_st_mem_s_decoder_reads_each_lead_alone() -> None:
+    stmem = network("tiny-stmem").objectives["stmem"]
+    assert isinstance(stmem, Stmem)
+    h = torch.randn(2, 35, 12, 16)
+    changed = h.clone()
+    changed[:, :, 3] += 1
+    same = torch.isclose(stmem.decoded(h), stmem.decoded(changed), atol=1e-6).all(-1).all(1).all(0)
+    assert same.tolist() == [lead != 3 for lead in range(12)]
+
+
+def test_crt_drops_more_as_the_run_goes_on(batch: Batch) -> None:
+    net = network("tiny-crt")
+    crt = net.objectives["crt"]
+    assert isinstance(crt, Crt)
+    kept = []
+    for step in (0, 50, 100):
+        net.after_step(step, 100)
+        kept.append(crt._kept(4, torch.Generator().manual_seed(0))[1])
+    assert kept == [35 - 10, 35 - 18, 35 - 28]
+    assert crt.settings.mean_dropped == pytest.approx(
+        sum(crt.settings.dropped((k + 0.5) / 1000) for k in range(1000)) / 1000, abs=1e-6
+    )
+
+
+def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
+    net = network("tiny-crt")
+    crt = net.objectives["crt"]
+    assert isinstance(crt, Crt)
+    z = torch.randn(2, 35 + 2 * crt.patches, 12, 16)
+    kept, times = crt._kept(2, torch.Generator().manual_seed(0))
+    changed = z.clone()
+    for record in range(2):
+        away = [place for place in range(z.shape[1]) if place not in kept[record].tolist()]
+        changed[record, away] += 1
+    assert torch.equal(_taken(z, kept), _taken(changed, kept))
+    assert (kept[:, :times] < 35).all()
+    bands = kept[:, times:].unflatten(1, (2, -1))
+    assert torch.equal(bands[:, 1] - bands[:, 0], torch.full_like(bands[:, 0], crt.patches))
+    said = crt._decoded(z[:, : kept.shape[1]], kept)
+    assert said.shape == (2, z.shape[1], 12, 100)
+
+
+def test_astcl_s_encoder_plays_against_the_discriminator(batch: Batch) -> None:
+    net = network("tiny-astcl")
+    h = torch.randn(4, 16, requires_grad=True)
+    objective = net.objectives["astcl"]
+    assert isinstance(objective, Astcl)
+    plain, reversed_ = (
+        torch.autograd.grad(adversarial_loss(score[:2], score[2:]), h)[0]
+        for score in (
+            objective.discriminator(h)[:, 0],
+            objective.discriminator(reversed_gradient(h, 0.1))[:, 0],
+        )
+    )
+    torch.testing.assert_close(reversed_, -0.1 * plain)
