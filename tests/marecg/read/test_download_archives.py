@@ -1,0 +1,128 @@
+"""An archive that Zenodo describes is verified and unpacked, and one that makes no sense is refused."""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from tests.marecg.read.publishing import Publisher, content
+
+from marecg.errors import InputError
+from marecg.read.download import get
+from marecg.read.published import Dataset, dataset
+
+
+@pytest.fixture
+def zenodo(publisher: Publisher, base: str) -> Callable[..., Dataset]:
+    """Let the publisher describe a record of an archive and a table, as Zenodo does."""
+
+    def describe(*members: str) -> Dataset:
+        archive = BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            for member in members:
+                file.writestr(member, b"tracings")
+        publisher.files |= {"exams.csv": b"exam_id,trace_file\n", "part0.zip": archive.getvalue()}
+        described = [
+            {
+                "key": name,
+                "checksum": f"md5:{hashlib.md5(publisher.files[name], usedforsecurity=False).hexdigest()}",
+                "links": {"self": f"{base}{name}"},
+            }
+            for name in ("exams.csv", "part0.zip")
+        ]
+        publisher.files["record"] = json.dumps({"files": described}).encode()
+        return dataset("code-15")
+
+    return describe
+
+
+def test_an_archive_of_zenodo_is_verified_and_unpacked(
+    tmp_path: Path, base: str, zenodo: Callable[..., Dataset]
+) -> None:
+    folder = get(zenodo("exams_part0.hdf5"), tmp_path, base=f"{base}record")
+    assert sorted(content(folder)) == ["exams.csv", "exams_part0.hdf5", "part0.zip"]
+    assert (folder / "exams_part0.hdf5").read_bytes() == b"tracings"
+
+
+def test_an_archive_that_leads_out_of_the_folder_is_refused(
+    tmp_path: Path, base: str, zenodo: Callable[..., Dataset]
+) -> None:
+    with pytest.raises(InputError, match="lies outside the folder"):
+        get(zenodo("../escape.hdf5"), tmp_path / "out", base=f"{base}record")
+    assert not list(tmp_path.glob("**/escape*"))
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{}", b'{"files": [{"key": "a"}]}', b'{"files": [{"key": "a", "checksum": "x:1"}]}']
+)
+def test_a_record_that_describes_no_files_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, text: bytes
+) -> None:
+    publisher.files["record"] = text
+    with pytest.raises(InputError, match="describes no files"):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"files": [{"key": "a", "links": {"self": "x"}, "checksum": 5}]},
+        {"files": [{"key": "a", "links": {"self": "x"}, "checksum": "shake_128:00"}]},
+        {"files": [{"key": 7, "links": {"self": "x"}, "checksum": "md5:00"}]},
+        {"files": [{"key": "a", "links": {"self": 7}, "checksum": "md5:00"}]},
+        {"files": {"a": 1}},
+        [],
+    ],
+)
+def test_a_description_that_makes_no_sense_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, described: object
+) -> None:
+    publisher.files["record"] = json.dumps(described).encode()
+    with pytest.raises(InputError, match="describes no files"):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+def test_a_description_nested_beyond_reason_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher
+) -> None:
+    publisher.files["record"] = b'{"files":' + b"[" * 100_000
+    with pytest.raises(InputError, match="describes no files"):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+
+
+def zipped(name: str = "a.txt") -> bytes:
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, bytes(range(256)) * 40)
+    return packed.getvalue()
+
+
+def encrypted() -> bytes:
+    """The flag of encryption, in the file's header and in the directory."""
+    content = bytearray(zipped())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("archive", "problem"),
+    [
+        (encrypted(), "encrypted"),
+        (zipped()[:45] + b"\xff\xff\xff" + zipped()[48:], "damaged"),
+        (zipped("archive.zip"), "its own name"),
+    ],
+)
+def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, archive: bytes, problem: str
+) -> None:
+    publisher.files["archive.zip"] = archive
+    digest = hashlib.md5(archive, usedforsecurity=False).hexdigest()
+    file = {"key": "archive.zip", "links": {"self": f"{base}archive.zip"}, "checksum": f"md5:{digest}"}
+    publisher.files["record"] = json.dumps({"files": [file]}).encode()
+    with pytest.raises(InputError, match=problem):
+        get(dataset("code-15"), tmp_path, base=f"{base}record")
+    assert (tmp_path / "code-15" / "archive.zip").read_bytes() == archive

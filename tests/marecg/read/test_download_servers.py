@@ -1,0 +1,79 @@
+"""A server that refuses, dawdles, never ends or is not there is one clear error."""
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.marecg.read.publishing import GEORGIA, Publisher
+
+from marecg.errors import InputError
+from marecg.read import download
+from marecg.read.download import get
+from marecg.read.published import dataset
+
+
+def test_without_a_network_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"can't be reached .*Check the network"):
+        get(GEORGIA, tmp_path, base="http://127.0.0.1:9/1.0/")
+
+
+@pytest.mark.parametrize("status", [403, 503])
+def test_a_server_that_refuses_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, status: int
+) -> None:
+    publisher.status = status
+    with pytest.raises(InputError, match=rf"SHA256SUMS\.txt: (answers {status}|can't be reached)"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_list_without_the_dataset_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher
+) -> None:
+    publisher.files = {"SHA256SUMS.txt": b"<html>Please log in</html>\n"}
+    with pytest.raises(InputError, match="lists no files"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_what_no_program_may_fetch_is_said_with_its_address() -> None:
+    with pytest.raises(InputError, match=r"by hand from http://2018\.icbeb\.org"):
+        get(dataset("cpsc2018"), "nowhere")
+
+
+def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(
+    tmp_path: Path, base: str, publisher: Publisher
+) -> None:
+    publisher.status, publisher.retry_after = 503, "100000"
+    began = time.monotonic()
+    with pytest.raises(InputError, match="503"):
+        get(GEORGIA, tmp_path, base=base)
+    assert time.monotonic() - began < 20
+
+
+def test_a_server_that_hardly_sends_is_given_up(
+    tmp_path: Path, base: str, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "PATIENCE", 0.2)
+    monkeypatch.setattr(download, "SLOWEST", 1_000_000)
+    publisher.trickles = 0.01
+    with pytest.raises(InputError, match=r"only .* bytes come per second"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_list_without_end_is_given_up(tmp_path: Path, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "LONGEST_LIST", 100)
+    with pytest.raises(InputError, match="sends more than"):
+        get(GEORGIA, tmp_path, base=base)
+
+
+def test_a_file_longer_than_its_dataset_is_given_up(tmp_path: Path, base: str) -> None:
+    with pytest.raises(InputError, match="sends more than"):
+        get(GEORGIA.model_copy(update={"size": 1e-6}), tmp_path, base=base)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "y" * 250, "d/" * 1700 + "e", "\x1b[31mred"])
+def test_a_name_that_no_file_can_have_is_one_clear_error(
+    tmp_path: Path, base: str, publisher: Publisher, name: str
+) -> None:
+    publisher.publish(**{f"training/georgia/{name}": "0" * 64})
+    with pytest.raises(InputError, match="which no file can be called"):
+        get(GEORGIA, tmp_path, base=base)
