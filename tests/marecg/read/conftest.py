@@ -1,8 +1,15 @@
-"""A publisher of data sets on this machine."""
+"""A publisher of data sets on this machine, and a recording that every format can hold.
+
+Shapes: C leads, L samples.
+"""
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from tests.marecg import clinical_files as files
+from tests.marecg.made_records import make_ecg
 from tests.marecg.read.publishing import Handler, Publisher
 
 from marecg.read import download
@@ -18,3 +25,14 @@ def base(publisher: Publisher, serve: Callable[..., str], monkeypatch: pytest.Mo
     """Its address; what comes from there is read in small pieces."""
     monkeypatch.setattr(download, "PIECE", 500)
     return f"{serve(type('Bound', (Handler,), {'publisher': publisher}))}/1.0/"
+
+
+@pytest.fixture(scope="session")
+def x_CL() -> NDArray[np.float64]:
+    """Twelve leads whose limb leads agree, in whole steps."""
+    step = files.STEP_UV / 1000
+    x_CL = make_ecg() + 0.2  # a baseline: rounded samples shall not be zero
+    x_CL[:2] = np.rint(x_CL[:2] / step / 2) * step * 2
+    i, ii = x_CL[:2]
+    x_CL[2:6] = ii - i, -(i + ii) / 2, i - ii / 2, ii - i / 2
+    return x_CL

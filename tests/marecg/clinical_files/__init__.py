@@ -1,0 +1,20 @@
+"""One recording in each format that hospitals store, written so that a test can spoil any part of it."""
+
+from collections.abc import Callable
+
+from tests.marecg.clinical_files.dicom_file import dicom
+from tests.marecg.clinical_files.edf_file import edf
+from tests.marecg.clinical_files.recording import NAME, NUMBER, STEP_UV, steps
+from tests.marecg.clinical_files.scp_file import scp
+from tests.marecg.clinical_files.xml_files import aecg, muse, philips
+
+__all__ = ["FILES", "NAME", "NUMBER", "STEP_UV", "aecg", "dicom", "edf", "muse", "philips", "scp", "steps"]
+
+FILES: dict[str, Callable[..., None]] = {
+    "d.dcm": dicom,
+    "a.xml": aecg,
+    "m.xml": muse,
+    "e.edf": edf,
+    "s.scp": scp,
+    "p.xml": philips,
+}

@@ -1,0 +1,21 @@
+"""What every file tells: its steps, its filters, whose it is and when it was taken.
+
+Shapes: C leads, L samples.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+STEP_UV = 5
+"""What one step of every format is worth."""
+LOW, HIGH = 0.05, 150
+"""The filters that every file tells of, Hz; MUSE only of the second in Hz."""
+NAME, NUMBER = "Nightingale", "MRN-0042"
+BORN, ACQUIRED = "19710123", "20130125105919"
+LEAD_NUMBERS = dict(zip(("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"), range(1, 9), strict=True)) | dict(
+    zip(("III", "aVR", "aVL", "aVF"), range(61, 65), strict=True)
+)
+
+
+def steps(x_CL: NDArray[np.floating]) -> NDArray[np.int16]:
+    return np.rint(x_CL * 1000 / STEP_UV).astype("<i2")

@@ -1,0 +1,163 @@
+"""A recording in the XML of HL7, of GE and of Philips.
+
+Shapes: C leads, L samples.
+"""
+
+import base64
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.marecg.clinical_files.recording import (
+    ACQUIRED,
+    BORN,
+    HIGH,
+    LOW,
+    NAME,
+    NUMBER,
+    STEP_UV,
+    steps,
+)
+
+from marecg.config import LEADS
+
+
+def aecg(
+    path: Path,
+    x_CL: NDArray[np.floating],
+    leads: Sequence[str] = LEADS,
+    fs: float = 500,
+    unit: str = "uV",
+    more: str = "",
+) -> None:
+    time = (
+        '<component><sequence><code code="TIME_ABSOLUTE"/><value xsi:type="GLIST_TS">'
+        f'<head value="{ACQUIRED}.000"/><increment value="{1 / fs!r}" unit="s"/>'
+        "</value></sequence></component>"
+    )
+    rows = [
+        f'<component><sequence><code code="MDC_ECG_LEAD_{lead.upper()}"/><value xsi:type="SLIST_PQ">'
+        f'<origin value="0" unit="{unit}"/><scale value="{STEP_UV}" unit="{unit}"/>'
+        f"<digits>{' '.join(map(str, row))}</digits></value></sequence></component>"
+        for lead, row in zip(leads, steps(x_CL).tolist(), strict=True)
+    ]
+    person = (
+        f'<componentOf><trialSubject><id extension="{NUMBER}"/><subjectDemographicPerson><name>{NAME}</name>'
+        f'<administrativeGenderCode code="F"/><birthTime value="{BORN}"/></subjectDemographicPerson>'
+        "</trialSubject></componentOf>"
+    )
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?><AnnotatedECG xmlns="urn:hl7-org:v3" '
+        f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{person}<component><series>'
+        f'<effectiveTime><low value="{ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", LOW)}'
+        f"{_cutoff('LOW', HIGH)}<component><sequenceSet>"
+        f"{time}{more}{''.join(rows)}</sequenceSet></component></series></component></AnnotatedECG>",
+        encoding="utf-8",
+    )
+
+
+def _cutoff(what: str, hertz: float) -> str:
+    return (
+        f'<controlVariable><controlVariable><code code="MDC_ECG_CTL_VBL_ATTR_FILTER_{what}_PASS"/><component>'
+        f'<controlVariable><value value="{hertz}" unit="Hz"/></controlVariable></component></controlVariable>'
+        "</controlVariable>"
+    )
+
+
+def muse(
+    path: Path,
+    x_CL: NDArray[np.floating],
+    leads: Sequence[str] = ("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"),
+    fs: float = 500,
+    unit: str = "MICROVOLTS",
+    bytes_kept: int | None = None,
+    late: str = "",
+) -> None:
+    rows = []
+    for lead in leads:
+        content = steps(x_CL[LEADS.index(lead)]).tobytes()[:bytes_kept]
+        rows.append(
+            f"<LeadData><LeadSampleCountTotal>{x_CL.shape[1]}</LeadSampleCountTotal>"
+            f"<LeadAmplitudeUnitsPerBit>{STEP_UV}</LeadAmplitudeUnitsPerBit>"
+            f"<LeadAmplitudeUnits>{unit}</LeadAmplitudeUnits><LeadID>{lead}</LeadID>"
+            f"<LeadSampleSize>2</LeadSampleSize>"
+            f"<LeadOffsetFirstSample>{100 * (lead == late)}</LeadOffsetFirstSample>"
+            f"<WaveFormData>\n{base64.encodebytes(content).decode()}</WaveFormData></LeadData>"
+        )
+    path.write_text(
+        '<?xml version="1.0" encoding="ISO-8859-1"?><!DOCTYPE RestingECG SYSTEM "restecg.dtd"><RestingECG>'
+        f"<PatientDemographics><PatientID>{NUMBER}</PatientID><PatientLastName>{NAME}</PatientLastName>"
+        "<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits><Gender>FEMALE</Gender></PatientDemographics>"
+        "<TestDemographics><AcquisitionDate>01-25-2013</AcquisitionDate>"
+        "<AcquisitionTime>10:59:19</AcquisitionTime></TestDemographics>"
+        f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
+        f"<SampleExponent>0</SampleExponent>{''.join(rows)}</Waveform></RestingECG>",
+        encoding="latin-1",
+    )
+
+
+def philips(
+    path: Path,
+    x_CL: NDArray[np.floating],
+    leads: Sequence[str] = LEADS,
+    fs: float = 500,
+    *,
+    version: str = "1.04",
+    method: str = "XLI",
+    resolution: object = STEP_UV,
+    bytes_kept: int | None = None,
+    said: int | None = None,
+    mark: bool = True,
+) -> None:
+    """With a calibration mark of 0.2 s behind the recording, as Philips' own files have it."""
+    d_CL = steps(x_CL).astype(np.int64)
+    if mark:
+        behind = np.zeros((len(d_CL), 200), np.int64)
+        behind[:, 50:150] = 1000 // STEP_UV
+        d_CL = np.concatenate([d_CL, behind], axis=1)
+    i, ii, iii, avr, avl, avf = d_CL[:6]
+    stored = [
+        *(i, ii, ii - i - iii, -((i + ii) // 2) - avr, (i - iii) // 2 - avl, (ii + iii) // 2 - avf),
+        *d_CL[6:],
+    ]
+    content = b"".join(map(_xli, stored))[:bytes_kept]
+    milliseconds = round((said or d_CL.shape[1]) * 1000 / fs)
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-16"?><restingecgdata xmlns="http://www3.medical.philips.com">'
+        f"<documentinfo><documenttype>PhilipsECG</documenttype><documentversion>{version}</documentversion>"
+        '</documentinfo><dataacquisition date="2013-01-25" time="10:59:19"><signalcharacteristics>'
+        f"<samplingrate>{fs:g}</samplingrate><resolution>{resolution}</resolution>"
+        f"<hipass>{LOW}</hipass><lowpass>{HIGH}</lowpass></signalcharacteristics>"
+        f"</dataacquisition><patient><generalpatientdata><patientid>{NUMBER}</patientid><name><lastname>"
+        f"{NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
+        "</generalpatientdata></patient><waveforms>"
+        f'<parsedwaveforms dataencoding="Base64" compression="{method}" '
+        f'numberofleads="{len(leads)}" leadlabels="{" ".join(leads)}" '
+        f'durationperchannel="{milliseconds}">{base64.encodebytes(content).decode()}</parsedwaveforms>'
+        "</waveforms></restingecgdata>",
+        encoding="utf-16",
+    )
+
+
+def _xli(d_L: NDArray[np.int64]) -> bytes:
+    """Second differences, from above and one place late, split into bytes, in LZW of 10 bits."""
+    bends = 2 * d_L[1:-1] - d_L[:-2] - d_L[2:]
+    written = np.concatenate([d_L[:2], bends[1:] + 64, [64]]).astype(np.uint16)
+    content = (written >> 8).astype(np.uint8).tobytes() + (written & 255).astype(np.uint8).tobytes()
+    words = {bytes([byte]): byte for byte in range(256)}
+    codes, word = [], b""
+    for byte in content:
+        longer = word + bytes([byte])
+        if longer in words:
+            word = longer
+            continue
+        codes.append(words[word])
+        if len(words) < 1023:
+            words[longer] = len(words)
+        word = longer[-1:]
+    bits = "".join(format(code, "010b") for code in [*codes, words[word], 1023])
+    bits += "0" * (-len(bits) % 8)
+    stream = int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return struct.pack("<ihh", len(stream), 0, int(bends[0])) + stream

@@ -1,0 +1,117 @@
+"""What hospitals store and can't be meant is refused with a reason, and quarantined."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.marecg import clinical_files as files
+from tests.marecg.clinical_files.dicom_file import element, picture
+
+from marecg.config import LEADS
+from marecg.corpus.prepare import prepare
+from marecg.errors import RecordError
+from marecg.read.any_leads import read_one
+
+pytest.importorskip("pydicom")
+
+SPOILT = [
+    ("d.dcm", {"spoil": picture}, "format", "a picture and no waveform"),
+    ("d.dcm", {"spoil": element("file.WaveformSequence", None)}, "format", "holds no waveform"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", None)}, "gain", "one step"),
+    ("d.dcm", {"spoil": element("channel.ChannelSensitivity", 0)}, "gain", "one step"),
+    ("d.dcm", {"spoil": element("group.WaveformOriginality", "DERIVED")}, "format", "derived"),
+    ("d.dcm", {"spoil": element("group.NumberOfWaveformSamples", 9000)}, "truncated", "5000 of 9000"),
+    ("d.dcm", {"spoil": element("group.NumberOfWaveformChannels", 11)}, "header", "describes 12"),
+    ("d.dcm", {"unit": "mm[Hg]"}, "units", "not in volts"),
+    ("d.dcm", {"fs": 5}, "sampling-rate", "5 Hz"),
+    ("a.xml", {"unit": "mA"}, "units", "not in volts"),
+    ("a.xml", {"fs": 1e6}, "sampling-rate", "Hz"),
+    ("m.xml", {"unit": "PASCALS"}, "units", "not in volts"),
+    ("m.xml", {"bytes_kept": 9000}, "truncated", "4500 of 5000"),
+    ("e.edf", {"unit": "degC"}, "units", "not in volts"),
+    ("e.edf", {"other_rate": "V3"}, "sampling-rate", "250 and 500 Hz"),
+    ("m.xml", {"late": "V2"}, "shape", "begin at different times"),
+    ("s.scp", {"flags": 1}, "format", "a reference beat: convert it"),
+    ("s.scp", {"bimodal": 1}, "format", "two sampling rates"),
+    ("s.scp", {"tables": 1}, "format", "Huffman tables of its own"),
+    ("s.scp", {"nanovolts": 0}, "gain", "one step"),
+    ("s.scp", {"fs": 20}, "sampling-rate", "20 Hz"),
+    ("s.scp", {"late": "V2"}, "shape", "begin at different times"),
+    ("s.scp", {"said": 6000}, "truncated", "of 6000 samples in lead I"),
+    ("s.scp", {"said": 6000, "tables": None}, "truncated", "5000 of 6000 samples"),
+    ("s.scp", {"checksum": 1}, "unreadable", "checksum differs"),
+    ("p.xml", {"version": "2.0"}, "format", "Philips XML 2.0; 1.03"),
+    ("p.xml", {"method": "ZIP"}, "format", "Base64, ZIP: only XLI"),
+    ("p.xml", {"resolution": "coarse"}, "gain", "one step"),
+    ("p.xml", {"fs": 20}, "sampling-rate", "20 Hz"),
+    ("p.xml", {"said": 6000}, "truncated", "5200 of 6000 samples in lead I"),
+    ("p.xml", {"leads": LEADS[::-1]}, "missing-lead", "has the leads V6 V5"),
+    ("p.xml", {"bytes_kept": 20_000}, "truncated", "samples in lead"),
+]
+
+
+@pytest.mark.parametrize(("name", "how", "reason", "words"), SPOILT)
+def test_what_cannot_be_meant_is_refused_with_a_reason(
+    tmp_path: Path, x_CL: NDArray[np.float64], name: str, how: dict[str, object], reason: str, words: str
+) -> None:
+    files.FILES[name](tmp_path / name, x_CL, **how)
+    with pytest.raises(RecordError, match=words) as refused:
+        read_one(tmp_path / name)
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize("name", files.FILES)
+def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
+    tmp_path: Path, x_CL: NDArray[np.float64], name: str
+) -> None:
+    leads = [lead for lead in LEADS if lead != "V3"]
+    kept = x_CL if name == "m.xml" else x_CL[[LEADS.index(lead) for lead in leads]]
+    folder = tmp_path / "in"
+    for what in ("lead", "photo", "half"):
+        (folder / what).mkdir(parents=True)
+    files.FILES[name](folder / "lead" / name, kept, leads=leads)
+    (folder / "photo" / name).write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(2000))
+    files.FILES[name](folder / "half" / name, x_CL)
+    whole = (folder / "half" / name).read_bytes()
+    (folder / "half" / name).write_bytes(whole[: len(whole) // 2])
+    report = prepare([folder], tmp_path / "out", jobs=1)
+    found = {each.source: each.reason for each in report.records}
+    assert found["lead"] == "missing-lead"
+    assert found["photo"] in {"format", "unreadable"}
+    assert found["half"] in {"truncated", "unreadable"}
+
+
+def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(
+    tmp_path: Path, x_CL: NDArray[np.float64]
+) -> None:
+    files.edf(tmp_path / "e.edf", x_CL)
+    content = (tmp_path / "e.edf").read_bytes().replace(b"EDF+C", b"EDF+D")
+    (tmp_path / "e.edf").write_bytes(content)
+    assert read_one(tmp_path / "e.edf").length == 5000
+    (tmp_path / "e.edf").write_bytes(content.replace(b"+5\x14\x14", b"+7\x14\x14"))
+    with pytest.raises(RecordError, match="has gaps") as refused:
+        read_one(tmp_path / "e.edf")
+    assert refused.value.reason == "multi-segment"
+
+
+def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+    second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
+    files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
+    with pytest.raises(RecordError, match="250 and 500 Hz"):
+        read_one(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<restingecgdata/>", "Philips XML without a version"),
+        ("<sapphire/>", "of the kind 'sapphire': HL7 aECG, GE MUSE and Philips are read"),
+        ('<!DOCTYPE a [<!ENTITY b "b">]><AnnotatedECG>&b;</AnnotatedECG>', "EntitiesForbidden"),
+        ('<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/hostname">]><RestingECG>&b;</RestingECG>', "Forbidden"),
+    ],
+)
+def test_other_xml_and_entities_are_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "a.xml").write_text(text)
+    with pytest.raises(RecordError, match=words):
+        read_one(tmp_path / "a.xml")
