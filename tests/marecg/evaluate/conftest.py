@@ -1,4 +1,4 @@
-"""A PTB-XL folder of eighty synthetic records, and a run folder with an encoder that has learnt nothing."""
+"""A PTB-XL folder of eighty synthetic records, a run folder with an encoder that has learnt nothing, and its report."""
 
 import csv
 from pathlib import Path
@@ -10,7 +10,10 @@ import torch
 import wfdb
 
 from marecg.config import LEADS, ModelConfig
+from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.encoder import random_encoder
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.results import Report
 
 STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
 NORM,normal ECG,1.0,,,NORM,NORM
@@ -59,6 +62,12 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
     random_encoder(config, seed=3).save_pretrained(run / "model")
     return run
+
+
+@pytest.fixture(scope="session")
+def report(run_folder, ptbxl_root) -> Report:
+    """What probing that run found, at two fractions of the labels."""
+    return evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0, 0.5), seeds=2))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,104 @@
+"""What is judged beside a run or without one: other features, a model, a store, several runs."""
+
+import hashlib
+import shutil
+
+import fsspec
+import numpy as np
+import pytest
+from tests.marecg.evaluate.reports import WHOLE, untimed
+
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.errors import UsageError
+from marecg.evaluate import evaluation
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.probe.protocol import Protocol
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.registry import open_task
+
+
+def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_root, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    labels = np.zeros((80, task.y_MK.shape[1]))
+    labels[task.row_M] = task.y_MK
+    np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
+    other = {"oracle": tmp_path / "other.npz"}
+    cell = evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, features=other).cells[-1]
+    assert (cell.method, cell.dimension, cell.macro_auc.mean) == ("oracle", 4, 1.0)
+
+
+def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ptbxl_root, tmp_path):
+    task = open_task("ptbxl-super", ptbxl_root)
+    noise = np.random.default_rng(0).normal(size=(80, 3))
+    np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
+    files = {"ECG-FM": tmp_path / "other.npz"}
+    report = evaluate(
+        None,
+        "ptbxl-super",
+        ptbxl_root,
+        WHOLE,
+        features=files,
+        out=tmp_path / "ecg-fm",
+    )
+    assert [cell.method for cell in report.cells] == ["ECG-FM", "hand-crafted"]
+    assert (report.reference, report.leak, report.ontology_sha256) == ("ECG-FM", None, "")
+    assert report.model_sha256 == hashlib.sha256((tmp_path / "other.npz").read_bytes()).hexdigest()
+    assert report.cells[0].versus_encoder is None
+    assert report.cells[1].versus_encoder.mean > 0
+    kept = tmp_path / "ecg-fm/probe/ptbxl-super-strict.json"
+    assert Report.model_validate_json(kept.read_text()) == report
+
+
+def test_a_model_without_a_run_is_probed_where_its_report_has_a_place(
+    run_folder, corpus_folder, ptbxl_root, tmp_path
+):
+    sent = tmp_path / "sent"
+    shutil.copytree(run_folder / "model", sent)
+    with pytest.raises(UsageError, match="has no place"):
+        evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE)
+    unknown = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert unknown.leak is None
+    assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
+    assert not (sent / "probe").exists()
+    trained_on.write(Corpus.open(corpus_folder), sent)
+    known = evaluate(sent, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert known.leak is not None
+    assert known.leak.records == 0
+
+
+def test_a_run_in_a_store_is_probed_where_its_report_has_a_place(
+    run_folder, ptbxl_root, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
+    store = fsspec.filesystem("memory")
+    store.put(str(run_folder / "model"), f"/{tmp_path.name}/run/model", recursive=True)
+    with pytest.raises(UsageError, match="has no place"):
+        evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE)
+    report = evaluate(f"memory://{tmp_path.name}/run", "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path / "out")
+    assert report.reference == "encoder"
+    assert (tmp_path / "out/probe/ptbxl-super-strict.json").is_file()
+
+
+def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, ptbxl_root, monkeypatch):
+    fitted: list[tuple[int, ...]] = []
+    original = Protocol.trials
+
+    def watched(self, x_MF, *rest, **options):
+        fitted.append(x_MF.shape)
+        return original(self, x_MF, *rest, **options)
+
+    monkeypatch.setattr(Protocol, "trials", watched)
+    known: evaluation.TrialCache = {}
+    kept_in = run_folder / "features"
+    reports = [
+        evaluate(run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in, known=known)
+        for run in (run_folder, gscl_run)
+    ]
+    assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in)
+    assert untimed(reports[1]) == untimed(alone)
+    half = Request.named(fractions=(0.5,), seeds=1)
+    asked_otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, kept_in=kept_in, known=known)
+    assert {cell.fraction for cell in asked_otherwise.cells} == {0.0, 0.5}

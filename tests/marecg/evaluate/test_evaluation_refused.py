@@ -1,0 +1,105 @@
+"""What can't be judged is refused, or named in the report and left out."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.marecg.evaluate.reports import WHOLE
+
+from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods import encoder
+from marecg.evaluate.request import Request
+
+
+def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_root, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    table = (root / "ptbxl_database.csv").read_text().splitlines()
+    fold_10 = [row.replace("'1AVB'", "'NORM'") if row.split(",")[-2] == "10" else row for row in table]
+    (root / "ptbxl_database.csv").write_text("\n".join(fold_10))
+    cell = evaluate(run_folder, "ptbxl-super", root, WHOLE).cells[0]
+    assert cell.left_out == ("CD",)
+    assert [(score.name, score.support) for score in cell.classes] == [("MI", 2), ("NORM", 4), ("STTC", 2)]
+    assert cell.macro_auc.mean == pytest.approx(sum(score.auc.mean for score in cell.classes) / 3)
+
+
+def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folder, ptbxl_root, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    signal = root / "records500/00000/00001_hr.dat"
+    signal.write_bytes(signal.read_bytes()[:1000])
+    records = evaluate(run_folder, "ptbxl-super", root, WHOLE).records
+    assert records.unreadable == {"1": "truncated"}
+    assert records.train == 47
+
+
+@pytest.mark.parametrize("fractions", [(0.0,), (1.5,), (float("nan"),), ()])
+def test_an_impossible_fraction_is_refused(fractions, run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="fraction"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=fractions))
+
+
+def test_no_seeds_are_refused(run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="seeds 0"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(seeds=0))
+
+
+def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
+    with pytest.raises(CheckpointError, match="model"):
+        evaluate(tmp_path, "ptbxl-super", ptbxl_root)
+
+
+def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match="no readout 'all'"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(readout="all"))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"), [("loose", "merl-positional"), ("merl-positional", "--splits")]
+)
+def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
+    with pytest.raises(UsageError, match=words):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(protocol=protocol))
+
+
+@pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])
+def test_features_under_a_name_that_is_taken_are_refused(name, run_folder, ptbxl_root, tmp_path):
+    with pytest.raises(UsageError, match="is taken"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, features={name: tmp_path / "f.npz"})
+
+
+@pytest.mark.parametrize(
+    ("files", "words"), [({}, "nothing to judge"), ({"x": Path("x.npz")}, "has no place")]
+)
+def test_without_a_run_features_and_a_place_are_needed(files, words, ptbxl_root):
+    with pytest.raises(UsageError, match=words):
+        evaluate(None, "ptbxl-super", ptbxl_root, features=files)
+
+
+def test_a_test_part_that_tells_nothing_apart_is_named_in_one_line(run_folder, ptbxl_root, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(ptbxl_root, root)
+    statements = (root / "scp_statements.csv").read_text().splitlines()
+    (root / "scp_statements.csv").write_text(
+        "\n".join([statements[0], *(row for row in statements if row.startswith("SR"))])
+    )
+    with pytest.raises(InputError, match="none of the 6 test records tells two classes apart"):
+        evaluate(run_folder, "ptbxl-rhythm", root, WHOLE)
+
+
+@pytest.mark.parametrize("tensor", ["prototypes", "pool.query"])
+def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
+    tensor, run_folder, ptbxl_root, tmp_path, monkeypatch
+):
+    """A single value of a buffer, or of a parameter, moves in the last batch."""
+    original = encoder.embed
+
+    def restless(model, *rest, **options):
+        model.state_dict()[tensor].view(-1)[0].add_(1e-3)
+        return original(model, *rest, **options)
+
+    monkeypatch.setattr(encoder, "embed", restless)
+    with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
+    assert not list(tmp_path.rglob("*.*"))
