@@ -1,10 +1,8 @@
-"""What `save_pretrained` writes, `from_pretrained` reads: whole, by name, and from nowhere else."""
+"""What `save_pretrained` writes, `from_pretrained` reads: whole, and nothing else."""
 
 import json
 import resource
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -13,19 +11,12 @@ from safetensors.torch import load_file, save_file
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
 from marecg.errors import CheckpointError, UsageError
-from marecg.model import installed, pretrained
+from marecg.model import pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import folder_of, names_model
 from marecg.recipes import Config
 
 ONTOLOGY = ecg_ontology.load()
-
-
-@pytest.fixture
-def saved(micro: Config, tmp_path: Path) -> Path:
-    MarEcg(micro.model).save_pretrained(tmp_path / "run" / "model")
-    return tmp_path / "run" / "model"
 
 
 @pytest.fixture
@@ -46,10 +37,6 @@ def relabel(bundle: Path) -> None:
     bundle.write_text(json.dumps(changed), encoding="utf-8")
 
 
-def refuse_network(*_: object, **__: object) -> str:
-    raise AssertionError("the network was asked")
-
-
 def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Path) -> None:
     model = MarEcg(micro.model)
     model.provenance = Provenance(recipe="micro", steps=6, records=10, sources={"georgia": 10})
@@ -59,12 +46,6 @@ def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Pat
     assert (again.config, again.provenance) == (model.config, model.provenance)
     assert again.ontology.sha256 == ONTOLOGY.sha256
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
-
-
-def test_a_run_folder_stands_for_the_model_in_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
-    monkeypatch.chdir(saved.parent.parent)
-    assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
 
 
 @pytest.mark.parametrize("change", [{"format": 1}, {"ontology": None}, {"depth": 3}])
@@ -237,128 +218,3 @@ def test_the_card_says_what_the_model_is_and_what_it_is_not(micro: Config, tmp_p
         "no diagnosis",
     ):
         assert fact in card
-
-
-def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: dict[str, Any] = {}
-
-    def snapshot(repo_id: str, **how: Any) -> str:
-        asked.update(how, repo_id=repo_id)
-        fetched = tmp_path / "cache"
-        shutil.copytree(saved, fetched, dirs_exist_ok=True)
-        return str(fetched)
-
-    monkeypatch.setattr(pretrained, "snapshot_download", snapshot)
-    model = MarEcg.from_pretrained("someone/mar-ecg", revision="v1")
-    assert model.config == MarEcg.from_pretrained(saved).config
-    assert (asked["repo_id"], asked["revision"]) == ("someone/mar-ecg", "v1")
-    assert set(asked["allow_patterns"]) == set(pretrained.FILES)
-    (saved / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="no exported model"):
-        MarEcg.from_pretrained("someone/mar-ecg")
-
-
-def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        CheckpointError, match=r"someone/mar-ecg: is no folder here, and .* hub can't"
-    ) as error:
-        MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
-    assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        *("nowhere", "./no/model", "/no/where", "run/modell", "a/b/c", Path("some/model")),
-        *("x" * 300, "owner/" + "x" * 300, "~nobody-of-this-name/x", "a\0b"),
-    ],
-)
-def test_a_path_that_is_not_there_asks_no_server(
-    saved: Path, given: str | Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
-    monkeypatch.chdir(saved.parent.parent)
-    with pytest.raises(CheckpointError, match="is not a folder"):
-        MarEcg.from_pretrained(given)
-
-
-def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    uploaded: dict[str, Any] = {}
-
-    class Repository:
-        repo_id = "someone/mar-ecg"
-
-    class Hub:
-        def __init__(self, **_: Any) -> None: ...
-
-        def create_repo(self, **_: Any) -> Repository:
-            return Repository()
-
-        def upload_folder(self, folder_path: Path, **how: Any) -> str:
-            uploaded.update(how, files={path.name for path in folder_path.iterdir()})
-            return "https://example.org/commit"
-
-    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
-    model = MarEcg.from_pretrained(saved)
-    assert (
-        model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")
-        == "https://example.org/commit"
-    )
-    assert uploaded["repo_id"] == "someone/mar-ecg"
-    assert uploaded["files"] == {*pretrained.FILES, "README.md"}
-
-
-def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_run(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "weights_of_ours"
-    shutil.copytree(saved, package / "some")
-    (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
-    about = tmp_path / "weights_of_ours-1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: weights-of-ours\nVersion: 1\n", encoding="utf-8"
-    )
-    (about / "entry_points.txt").write_text(
-        "[marecg.models]\nours = weights_of_ours:some\ngone = weights_of_ours:other\n", encoding="utf-8"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    loaded = MarEcg.from_pretrained("ours")
-    assert loaded.config == MarEcg.from_pretrained(saved).config
-    assert "ours" in installed.names()
-    assert "gone" not in installed.names()
-    assert names_model("ours")
-    assert not names_model("gone")
-
-
-def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_path: Path) -> None:
-    assert names_model(saved)
-    assert names_model("owner/name")
-    (tmp_path / "record.hea").touch()
-    for record in (tmp_path, tmp_path / "record.hea", tmp_path / "record", "record.npy"):
-        assert not names_model(record)
-
-
-def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(installed, "entry_points", lambda **_: ())
-    with pytest.raises(CheckpointError, match="not installed") as error:
-        MarEcg.from_pretrained("marecg-small")
-    assert "marecg-model[small]" in str(error.value)
-
-
-def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(saved, tmp_path / "packaged")
-    monkeypatch.setattr(installed, "installed", lambda name: tmp_path / "packaged")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "marecg-small").mkdir()
-    (tmp_path / "marecg-small" / "notes.txt").touch()
-    assert folder_of("marecg-small") == tmp_path / "packaged"
-    shutil.copytree(saved, tmp_path / "marecg-small-codes")
-    assert folder_of("marecg-small-codes").resolve() == tmp_path / "marecg-small-codes"

@@ -1,0 +1,147 @@
+"""A model goes by its run, its place on the hub or its installed name, and a path asks no server."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from marecg.errors import CheckpointError
+from marecg.model import installed, pretrained
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of, names_model
+
+
+def refuse_network(*_: object, **__: object) -> str:
+    raise AssertionError("the network was asked")
+
+
+def test_a_run_folder_stands_for_the_model_in_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
+    monkeypatch.chdir(saved.parent.parent)
+    assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
+
+
+def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def snapshot(repo_id: str, **how: Any) -> str:
+        asked.update(how, repo_id=repo_id)
+        fetched = tmp_path / "cache"
+        shutil.copytree(saved, fetched, dirs_exist_ok=True)
+        return str(fetched)
+
+    monkeypatch.setattr(pretrained, "snapshot_download", snapshot)
+    model = MarEcg.from_pretrained("someone/mar-ecg", revision="v1")
+    assert model.config == MarEcg.from_pretrained(saved).config
+    assert (asked["repo_id"], asked["revision"]) == ("someone/mar-ecg", "v1")
+    assert set(asked["allow_patterns"]) == set(pretrained.FILES)
+    (saved / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="no exported model"):
+        MarEcg.from_pretrained("someone/mar-ecg")
+
+
+def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(
+        CheckpointError, match=r"someone/mar-ecg: is no folder here, and .* hub can't"
+    ) as error:
+        MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("nowhere", "./no/model", "/no/where", "run/modell", "a/b/c", Path("some/model")),
+        *("x" * 300, "owner/" + "x" * 300, "~nobody-of-this-name/x", "a\0b"),
+    ],
+)
+def test_a_path_that_is_not_there_asks_no_server(
+    saved: Path, given: str | Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
+    monkeypatch.chdir(saved.parent.parent)
+    with pytest.raises(CheckpointError, match="is not a folder"):
+        MarEcg.from_pretrained(given)
+
+
+def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uploaded: dict[str, Any] = {}
+
+    class Repository:
+        repo_id = "someone/mar-ecg"
+
+    class Hub:
+        def __init__(self, **_: Any) -> None: ...
+
+        def create_repo(self, **_: Any) -> Repository:
+            return Repository()
+
+        def upload_folder(self, folder_path: Path, **how: Any) -> str:
+            uploaded.update(how, files={path.name for path in folder_path.iterdir()})
+            return "https://example.org/commit"
+
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    model = MarEcg.from_pretrained(saved)
+    assert (
+        model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")
+        == "https://example.org/commit"
+    )
+    assert uploaded["repo_id"] == "someone/mar-ecg"
+    assert uploaded["files"] == {*pretrained.FILES, "README.md"}
+
+
+def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_run(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "weights_of_ours"
+    shutil.copytree(saved, package / "some")
+    (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
+    about = tmp_path / "weights_of_ours-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: weights-of-ours\nVersion: 1\n", encoding="utf-8"
+    )
+    (about / "entry_points.txt").write_text(
+        "[marecg.models]\nours = weights_of_ours:some\ngone = weights_of_ours:other\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    loaded = MarEcg.from_pretrained("ours")
+    assert loaded.config == MarEcg.from_pretrained(saved).config
+    assert "ours" in installed.names()
+    assert "gone" not in installed.names()
+    assert names_model("ours")
+    assert not names_model("gone")
+
+
+def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_path: Path) -> None:
+    assert names_model(saved)
+    assert names_model("owner/name")
+    (tmp_path / "record.hea").touch()
+    for record in (tmp_path, tmp_path / "record.hea", tmp_path / "record", "record.npy"):
+        assert not names_model(record)
+
+
+def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(installed, "entry_points", lambda **_: ())
+    with pytest.raises(CheckpointError, match="not installed") as error:
+        MarEcg.from_pretrained("marecg-small")
+    assert "marecg-model[small]" in str(error.value)
+
+
+def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(saved, tmp_path / "packaged")
+    monkeypatch.setattr(installed, "installed", lambda name: tmp_path / "packaged")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "marecg-small").mkdir()
+    (tmp_path / "marecg-small" / "notes.txt").touch()
+    assert folder_of("marecg-small") == tmp_path / "packaged"
+    shutil.copytree(saved, tmp_path / "marecg-small-codes")
+    assert folder_of("marecg-small-codes").resolve() == tmp_path / "marecg-small-codes"
