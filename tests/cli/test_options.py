@@ -1,16 +1,13 @@
-"""Every option reaches what the command asks: none is taken and forgotten."""
+"""Every option of `marecg` reaches what the command asks: none is taken and forgotten."""
 
 import inspect
-from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.reached import reached
 
 import ecg_ontology
-from ecg_ontology.loading import PACKAGED
 from marecg.config import CorpusConfig
 from marecg.evaluate.request import Request
 from marecg.read.array_layout import Layout
@@ -18,32 +15,10 @@ from marecg.recipes import by_name
 from marecg.synth import QUIRKS
 from marecg.use.embed_folder import Shard
 from marecg.use.tuning import Tuning
-from marecg_cli.ecgonto import app as ecgonto
 from marecg_cli.marecg import app as marecg
 
 ARRAYS = "--fs 250 --leads II,V1 --units adc --gain 200 --key ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
-
-
-class ReachedError(Exception):
-    """The function was called; with what."""
-
-
-def reached(monkeypatch: pytest.MonkeyPatch, app: Any, line: str, target: str) -> Mapping[str, Any]:
-    """What a function of the product is called with by a command; it does not run."""
-    module, _, name = target.rpartition(".")
-    signature = inspect.signature(getattr(import_module(module), name))
-
-    def note(*args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        raise ReachedError(bound.arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(target, note)
-        with pytest.raises(ReachedError) as found:
-            CliRunner().invoke(app, line.split(), catch_exceptions=False)
-    return found.value.args[0]  # type: ignore[no-any-return]
 
 
 MARECG: list[tuple[str, str, dict[str, Any]]] = [
@@ -260,56 +235,3 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> N
     )
     request = Request.named(baselines=("minirocket",), folds="1-5,6,7")
     assert found["ask"].keywords["request"] == request
-
-
-ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
-    (
-        "explain 164889003 --sigma 0.5 --rule most-specific",
-        "ecg_ontology.explain_codes",
-        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
-    ),
-    (
-        f"diff {PACKAGED} {PACKAGED} --sigma 0.5 --rule most-specific",
-        "ecg_ontology.compare",
-        {"sigma": 0.5, "rule": "most-specific"},
-    ),
-    (f"diff {PACKAGED} {PACKAGED} --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
-    ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
-    ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
-    (
-        "draw --out x.svg --target 164889003 --sigma 0.5 --rule most-specific",
-        "ecg_ontology.explain_codes",
-        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
-    ),
-]
-
-
-@pytest.mark.parametrize(
-    ("line", "target", "expected"), ECGONTO, ids=[line.partition(" ")[0] for line, *_ in ECGONTO]
-)
-def test_what_is_asked_of_ecgonto_is_what_is_done(
-    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(Path(__file__).parents[2])
-    found = reached(monkeypatch, ecgonto, line, target)
-    assert {name: found[name] for name in expected} == expected
-
-
-def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parents[2])
-    line = (
-        "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "
-        "--date 2026-01-31"
-    )
-    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revised_files")["decisions"]
-    assert decision == ecg_ontology.Decision(
-        decision="add",
-        table="icd10",
-        code="icd10:I48.0",
-        label="label",
-        node="AF",
-        predicate="skos:broadMatch",
-        comment="why",
-        reviewer="Me",
-        date="2026-01-31",
-    )

@@ -1,0 +1,63 @@
+"""Every option of `ecgonto` reaches what the command asks: none is taken and forgotten."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.reached import reached
+
+import ecg_ontology
+from ecg_ontology.loading import PACKAGED
+from marecg_cli.ecgonto import app as ecgonto
+
+ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "explain 164889003 --sigma 0.5 --rule most-specific",
+        "ecg_ontology.explain_codes",
+        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
+    ),
+    (
+        f"diff {PACKAGED} {PACKAGED} --sigma 0.5 --rule most-specific",
+        "ecg_ontology.compare",
+        {"sigma": 0.5, "rule": "most-specific"},
+    ),
+    (f"diff {PACKAGED} {PACKAGED} --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
+    ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
+    ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
+    (
+        "draw --out x.svg --target 164889003 --sigma 0.5 --rule most-specific",
+        "ecg_ontology.explain_codes",
+        {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "expected"), ECGONTO, ids=[line.partition(" ")[0] for line, *_ in ECGONTO]
+)
+def test_what_is_asked_of_ecgonto_is_what_is_done(
+    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    found = reached(monkeypatch, ecgonto, line, target)
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    line = (
+        "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "
+        "--date 2026-01-31"
+    )
+    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revised_files")["decisions"]
+    assert decision == ecg_ontology.Decision(
+        decision="add",
+        table="icd10",
+        code="icd10:I48.0",
+        label="label",
+        node="AF",
+        predicate="skos:broadMatch",
+        comment="why",
+        reviewer="Me",
+        date="2026-01-31",
+    )
