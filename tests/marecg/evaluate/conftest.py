@@ -1,4 +1,4 @@
-"""A PTB-XL folder of eighty synthetic records, a run folder with an encoder that has learnt nothing, and its report."""
+"""A PTB-XL folder of eighty synthetic records, runs whose encoder has learnt nothing, and a report on one."""
 
 import csv
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
 
-import filecmp
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,49 +8,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.marecg.use.parted import run, same_files
 
-from marecg.config import CorpusConfig
-from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.places import EMBEDDINGS
-from marecg.read.array_layout import Layout
-from marecg.recipes import Config
-from marecg.synth import write_corpus
 from marecg.use import embed_folder as module
 from marecg.use import processes
 from marecg.use.embed import embed
-from marecg.use.embed_files import embed_files
-from marecg.use.embed_folder import Shard, embed_folder
+from marecg.use.embed_folder import Shard
 from marecg.use.parts import ABOUT
-
-RECORDS, PART = 10, 3
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
-    """A model; ten records, one without its signal; the nine as a corpus; and the parts of the ten."""
-    folder = tmp_path_factory.mktemp("place")
-    torch.manual_seed(0)
-    MarEcg(micro.model).save_pretrained(folder / "model")
-    write_corpus(folder / "wfdb", RECORDS, 0)
-    sorted((folder / "wfdb").rglob("*.mat"))[4].unlink()
-    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
-    run(folder, folder / "quiet")
-    return folder
-
-
-def run(place: Path, out: object, *inputs: str, **options: Any) -> Any:
-    given = [place / each for each in inputs or ("wfdb",)]
-    return embed_folder(place / "model", given, str(out), **{"part_records": PART, **options})
-
-
-def same_files(one: Path, two: Path) -> None:
-    names = sorted(path.name for path in one.iterdir())
-    assert names == sorted(path.name for path in two.iterdir())
-    assert filecmp.cmpfiles(one, two, names, shallow=False)[0] == names
 
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
@@ -127,17 +94,6 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(
 make_part = module.make_part
 
 
-def test_a_part_of_other_embeddings_does_not_pass_for_one_of_these(
-    place: Path, micro: Config, tmp_path: Path
-) -> None:
-    MarEcg(micro.model).save_pretrained(tmp_path / "model")
-    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
-    shutil.copyfile(place / "quiet" / "part-00000.parquet", tmp_path / "out" / "part-00000.parquet")
-    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
-    kept = set(pq.read_table(tmp_path / "out")["weights_sha256"].to_pylist())
-    assert kept == {weights_sha256(MarEcg.from_pretrained(tmp_path / "model"))}
-
-
 def test_what_another_process_is_writing_stays_until_all_parts_are_there(place: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run(place, out, shard=Shard(1, 2))
@@ -152,93 +108,11 @@ def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place: Path
     assert {path.stat().st_mode & 0o007 for path in (place / "quiet").glob("part-*")} == {0}
 
 
-def test_an_array_in_other_units_and_a_corpus_of_other_settings_are_other_records(
-    place: Path, tmp_path: Path
-) -> None:
-    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 1, (2, 12, 4000)))
-    embed_folder(place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500))
-    with pytest.raises(UsageError, match="holds embeddings of other array layout"):
-        embed_folder(
-            place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500, units="uV")
-        )
-    other = tmp_path / "again" / "corpus"
-    prepare([place / "wfdb"], other, CorpusConfig(window=4000), jobs=1)
-    run(place, tmp_path / "parts", "corpus")
-    with pytest.raises(UsageError, match="holds embeddings of other records"):
-        embed_folder(place / "model", [other], tmp_path / "parts", part_records=PART)
-
-
 def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> None:
     seen: list[int] = []
     run(place, tmp_path / "out", jobs=2, watch=lambda done, wanted: seen.append(done))
     assert seen == [3, 6, 9, 10]
     same_files(tmp_path / "out", place / "quiet")
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"part_records": 4}, "holds embeddings of other records per part"),
-        ({"readout": "wide"}, "holds embeddings of other readout"),
-        ({"patches": True}, "holds embeddings of other patches"),
-        ({"inputs": ("corpus",)}, "holds embeddings of other number of records and records"),
-    ],
-)
-def test_other_embeddings_in_the_folder_are_refused(
-    place: Path, change: dict[str, Any], problem: str
-) -> None:
-    before = sorted(path.stat().st_mtime_ns for path in (place / "quiet").iterdir())
-    inputs = change.pop("inputs", ())
-    with pytest.raises(UsageError, match=problem):
-        run(place, place / "quiet", *inputs, **change)
-    assert sorted(path.stat().st_mtime_ns for path in (place / "quiet").iterdir()) == before
-
-
-def test_another_model_and_another_folder_are_refused(place: Path, micro: Config, tmp_path: Path) -> None:
-    MarEcg(micro.model).save_pretrained(tmp_path / "model")
-    with pytest.raises(UsageError, match="holds embeddings of other weights"):
-        embed_folder(tmp_path / "model", [place / "wfdb"], place / "quiet", part_records=PART)
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.tex").touch()
-    with pytest.raises(UsageError, match=r"is not empty \(chapter\.tex\) and holds no embeddings"):
-        run(place, tmp_path / "thesis")
-
-
-def test_a_model_that_is_replaced_meanwhile_is_refused(place: Path, micro: Config, tmp_path: Path) -> None:
-    MarEcg(micro.model).save_pretrained(tmp_path / "model")
-    with pytest.raises(CheckpointError, match="has other weights than when the command began"):
-        processes._loaded(str(tmp_path / "model"), "0" * 64)
-
-
-def test_records_of_one_name_and_no_records_are_refused(place: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="records of two inputs would be called wfdb/"):
-        run(place, tmp_path / "out", "wfdb", "corpus")
-    write_corpus(tmp_path / "broken", 2, 0)
-    for path in (tmp_path / "broken").rglob("*.mat"):
-        path.unlink()
-    with pytest.raises(InputError, match="not one record could be read"):
-        embed_folder(place / "model", [tmp_path / "broken"], tmp_path / "out")
-
-
-def test_a_corpus_of_which_nothing_was_kept_is_one_clear_error(place: Path, tmp_path: Path) -> None:
-    write_corpus(tmp_path / "broken", 2, 0)
-    for path in (tmp_path / "broken").rglob("*.mat"):
-        path.unlink()
-    prepare([tmp_path / "broken"], tmp_path / "corpus", jobs=1)
-    for out in (tmp_path / "out.npz", tmp_path / "out"):
-        with pytest.raises(InputError, match=r"corpus: holds no records\. report\.json says why"):
-            (embed_files if out.suffix else embed_folder)(place / "model", [tmp_path / "corpus"], out)
-        assert not out.exists()
-
-
-def test_embeddings_within_their_source_are_no_source(place: Path, tmp_path: Path) -> None:
-    layout = Layout(fs=500)
-    np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 0.3, (3, 12, 5000)))
-    for _ in range(2):
-        done = embed_folder(place / "model", [tmp_path], tmp_path / "parts", layout=layout)
-        assert (done.records, done.failed) == (3, {})
-    alone = embed_files(place / "model", [tmp_path], tmp_path / "e.parquet", layout=layout)
-    assert alone.failed == {}, "its own file while it grows"
 
 
 def test_who_makes_a_part_beside_another_may_come_second(
@@ -270,12 +144,6 @@ def test_a_part_of_another_program_is_made_again(place: Path, tmp_path: Path) ->
     same_files(out, place / "quiet")
 
 
-def test_an_output_that_is_no_folder_is_one_clear_error(place: Path, tmp_path: Path) -> None:
-    (tmp_path / "notes").touch()
-    with pytest.raises(InputError, match=r"notes: can't be listed: Not a directory\. Name a folder"):
-        run(place, tmp_path / "notes")
-
-
 def test_an_address_works_as_a_folder_does(place: Path) -> None:
     import fsspec
 
@@ -293,12 +161,6 @@ def test_an_address_works_as_a_folder_does(place: Path) -> None:
         run(place, "memory://bucket/embeddings", readout="wide")
     with pytest.raises(UsageError, match=r"s4://bucket: is no address \(Protocol not known: s4\)"):
         run(place, "s4://bucket")
-
-
-@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no shard"):
-        Shard.named(text)
 
 
 def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,136 @@
+"""`embed` takes any signal that has a meaning, and what has none is one clear error."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from marecg.config import LEADS
+from marecg.errors import CheckpointError, UsageError
+from marecg.model.card import Provenance
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
+from marecg.use.embed import embed
+from marecg.use.predict import predict
+
+SIGNALS = np.random.default_rng(0).normal(size=(2, 12, 3500)).astype(np.float32)
+
+
+def masked() -> np.ma.MaskedArray:
+    hidden = np.zeros(SIGNALS.shape, bool)
+    hidden[1, 3, 100:200] = True
+    return np.ma.masked_array(SIGNALS, hidden)
+
+
+def broken(value: float) -> NDArray[np.float64]:
+    signals = SIGNALS.astype(np.float64)
+    signals[1, 0, 0] = value
+    return signals
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"signals": masked()}, "signals hold masked values"),
+        ({"signals": list(masked())}, "signals hold masked values"),
+        ({"signals": torch.from_numpy(SIGNALS).requires_grad_()}, r"no array .* Give signals\.detach\(\)"),
+        ({"signals": torch.from_numpy(SIGNALS).bfloat16()}, r"no array .* Give signals\.detach\(\)"),
+        ({"signals": broken(3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
+        ({"signals": broken(-3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
+        ({"signals": broken(1e300)}, "NaN or infinite values in 1 of 2 records"),
+        ({"fs": "500"}, "'500' is no sampling rate"),
+        ({"fs": None}, "None is no sampling rate"),
+        ({"fs": float("nan")}, "nan Hz is no sampling rate"),
+        ({"batch_size": 0}, "batch_size is 0"),
+        ({"batch_size": 10**22}, "batch_size is 10000000000000000000000"),
+        ({"batch_size": 2.5}, "batch_size is 2.5"),
+        ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* are no sequence of names"),
+        ({"leads": None}, "leads None are no sequence of names"),
+        ({"leads": 12}, "leads 12 are no sequence of names"),
+    ],
+)
+def test_what_is_no_signal_is_one_clear_error(model: MarEcg, change: dict[str, Any], problem: str) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        embed(model, **({"signals": SIGNALS, "fs": 500, "leads": LEADS} | change))
+    assert "\n" not in str(error.value)
+
+
+def test_the_name_of_a_run_stands_for_its_model(model: MarEcg, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path / "run" / "model")
+    for run in (tmp_path / "run", str(tmp_path / "run" / "model")):
+        found = embed(run, SIGNALS, fs=500)
+        np.testing.assert_allclose(found.rhythm, embed(model, SIGNALS, fs=500).rhythm, atol=1e-6)
+
+
+def test_a_model_that_gives_nan_is_one_clear_error(micro: Config) -> None:
+    diverged = MarEcg(micro.model)
+    torch.nn.init.constant_(diverged.tokens.project.weight, 1e38)
+    with pytest.raises(CheckpointError, match="gives values that are not finite"):
+        embed(diverged, SIGNALS, fs=500)
+
+
+def test_a_model_that_saw_no_label_predicts_nothing(micro: Config) -> None:
+    model = MarEcg(micro.model)
+    model.prototypes.normal_()
+    about = {"recipe": "micro", "steps": 1, "records": 2, "sources": {}}
+    model.provenance = Provenance(**about, support={"AF": 1, "NSR": 0})
+    assert predict(model, SIGNALS, fs=500).shape == (2, 40)
+    model.provenance = Provenance(**about, support={"AF": 0, "NSR": 0})
+    with pytest.raises(UsageError, match="no record that the model was trained on had a concept"):
+        predict(model, SIGNALS, fs=500)
+
+
+@pytest.mark.parametrize(
+    ("shape", "leads", "problem"),
+    [
+        ((12, 3500), LEADS, r"signals\[None\]"),
+        ((1, 3500, 12), LEADS, r"the leads stand last.*swapaxes"),
+        ((1, 7, 3500), LEADS, r"\(1, 7, 3500\), and 12 leads"),
+        ((0, 12, 3500), LEADS, "no records"),
+        ((1, 1, 3500), ("X",), r"unknown \['X'\].*aVR"),
+        ((1, 2, 3500), ("I", "i"), "twice"),
+        ((1, 0, 3500), (), "none is named"),
+        ((1, 12, 49), LEADS, "less than one patch"),
+        ((1, 12, 0), LEADS, "less than one patch"),
+    ],
+)
+def test_a_wrong_shape_or_lead_is_one_clear_error(
+    model: MarEcg, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=f"(?is){problem}"):
+        embed(model, np.zeros(shape, np.float32), fs=500, leads=leads)
+
+
+@pytest.mark.parametrize("fs", [0, -500, float("nan"), 0.5, 5e6])
+def test_an_impossible_sampling_rate_is_refused(model: MarEcg, fs: float) -> None:
+    with pytest.raises(UsageError, match="no sampling rate"):
+        embed(model, np.zeros((1, 12, 3500), np.float32), fs=fs)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: MarEcg, value: float) -> None:
+    x = np.zeros((3, 12, 3500), np.float32)
+    x[1, 3, 5] = value
+    with pytest.raises(UsageError, match="NaN or infinite values in 1 of 3 records, first in 1"):
+        embed(model, x, fs=500)
+
+
+@pytest.mark.parametrize("signals", [[["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]]])
+def test_what_is_no_array_of_numbers_is_refused(model: MarEcg, signals: list[object]) -> None:
+    with pytest.raises(UsageError, match=r"signals (hold|are no array)"):
+        embed(model, signals, fs=500, leads=["I"])
+
+
+@pytest.mark.parametrize(("scale", "units"), [(1000, "microvolts"), (200, "microvolts"), (1e-3, "volts")])
+def test_other_units_than_millivolts_are_embedded_with_a_warning(
+    model: MarEcg, caplog: pytest.LogCaptureFixture, scale: float, units: str
+) -> None:
+    x = np.random.default_rng(0).normal(scale=0.3, size=(2, 12, 3500)).astype(np.float32)
+    embed(model, x, fs=500)
+    assert not caplog.records
+    adc = (x * scale).astype(np.int16) if scale > 1 else x * scale
+    assert np.isfinite(embed(model, adc, fs=500).rhythm).all()
+    assert [units in record.message for record in caplog.records] == [True]
