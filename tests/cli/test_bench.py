@@ -4,15 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cli.calls import run
 
 from marecg.bench.table import ROWS
-from marecg_cli.marecg import main
-
-
-def run(*argv: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(list(argv))
-    return int(end.value.code or 0)
 
 
 def test_a_cheap_row_is_measured_printed_and_written(

@@ -7,16 +7,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+from tests.cli.calls import invoke as run
 
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
-from marecg_cli.marecg import app, main
-
-
-def run(*argv: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
+from marecg_cli.marecg import main
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.calls import invoke as run
 from typer.testing import CliRunner
 
 from marecg.config import LEADS
 from marecg.errors import UsageError
 from marecg_cli.ecgonto import app as ecgonto
-from marecg_cli.marecg import app, main
+from marecg_cli.marecg import main
 
 
 @pytest.fixture
@@ -26,11 +27,6 @@ def source(tmp_path: Path) -> Path:
         lines = [f"{name} 12 500 5000", *(f"{name}.dat 16 1000/mV 16 0 0 0 0 {lead}" for lead in LEADS)]
         (folder / f"{name}.hea").write_text("\n".join([*lines, "#Dx: 164889003", ""]))
     return folder
-
-
-def run(*argv: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
 
 
 def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(

@@ -9,17 +9,12 @@ from pathlib import Path
 
 import h5py
 import pytest
-from typer.testing import CliRunner
+from tests.cli.calls import invoke as run
 
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.synth import write_corpus
-from marecg_cli.marecg import app, main
-
-
-def run(*argv: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
+from marecg_cli.marecg import main
 
 
 class Quiet(SimpleHTTPRequestHandler):

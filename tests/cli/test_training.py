@@ -5,16 +5,10 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.cli.calls import run
 
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
-from marecg_cli.marecg import main
-
-
-def run(*argv: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(list(argv))
-    return int(end.value.code or 0)
 
 
 def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.calls import run
 from tests.fuzz.kills import SETTINGS, start
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
@@ -19,7 +20,6 @@ import marecg.corpus.prepare  # what the killed process needs, loaded once
 import marecg.train.run
 import marecg.use.embed_folder  # noqa: F401
 from marecg.model.mar_ecg import MarEcg
-from marecg_cli.marecg import main
 
 pytest.importorskip("pydicom")
 AF = "164889003"
@@ -30,12 +30,6 @@ NAMES = [
     *(f"archive/{kind}/{number}" for kind in (*KINDS, "wfdb") for number in range(EACH)),
     *(f"archive/arrays/clinic/{row}" for row in range(ROWS)),
 ]
-
-
-def run(*argv: object) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(each) for each in argv])
-    return int(end.value.code or 0)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from tests.cli.calls import run
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 
@@ -31,7 +32,6 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.recipes import Config
 from marecg.use.embed_folder import embed_folder
-from marecg_cli.marecg import main
 
 pytest.importorskip("pydicom")
 ROWS = 2
@@ -95,12 +95,6 @@ def layout() -> Any:
     from marecg.read.array_layout import Layout
 
     return Layout(fs=500)
-
-
-def run(*argv: object) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(each) for each in argv])
-    return int(end.value.code or 0)
 
 
 def test_a_store_gives_the_corpus_and_embeddings_of_its_files(

@@ -1,4 +1,4 @@
-"""`marecg embed` and `marecg predict`, as a user runs them."""
+"""`marecg embed`, as a user runs it."""
 
 import json
 import re
@@ -7,38 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-import torch
 import wfdb
+from tests.cli.calls import run
 
-import ecg_ontology
-from marecg.config import ModelConfig
-from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.synth import write_corpus
 from marecg.use.embed import embed
-from marecg_cli.marecg import main
-
-
-def run(*argv: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(list(argv))
-    return int(end.value.code or 0)
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that knows concepts, one that knows none, and five records, one of them without its signal."""
-    folder = tmp_path_factory.mktemp("place")
-    torch.manual_seed(0)
-    model = MarEcg(
-        ModelConfig(stride=50, positions=94, width=16, depth=1, heads=2, mlp_ratio=2, concept_width=8)
-    )
-    model.save_pretrained(folder / "mute" / "model")
-    model.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
-    model.save_pretrained(folder / "run" / "model")
-    write_corpus(folder / "wfdb", 5, 0)
-    sorted((folder / "wfdb").rglob("*.mat"))[-1].unlink()
-    return folder
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(
@@ -206,105 +180,6 @@ def test_bad_requests_are_one_line_and_leave_nothing(
     assert not list(place.glob("*x.*"))
 
 
-@pytest.mark.parametrize(
-    ("command", "where"), [("embed", "nowhere"), ("predict", "nowhere"), ("predict", "empty")]
-)
-def test_a_model_that_is_not_there_is_one_clear_error(
-    place: Path, capsys: pytest.CaptureFixture[str], command: str, where: str
-) -> None:
-    (place / "empty").mkdir(exist_ok=True)
-    header = next((place / "wfdb").rglob("*.hea"))
-    out = ("--out", str(place / "y.npz")) if command == "embed" else ()
-    assert run(command, str(place / where), str(header), *out) == 3
-    assert str(place / where) in capsys.readouterr().err
-
-
-def test_a_run_and_the_model_in_it_are_the_same_to_every_command(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    said = []
-    for given in (place / "run", place / "run" / "model"):
-        assert run("predict", str(given), header, "--format", "json") == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-
-
-def test_a_prediction_takes_an_array_of_one_record_and_no_more(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
-    options = ["--fs", "250", "--leads", "II,V1"]
-    assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 5
-    assert run("predict", str(place / "run"), str(place / "wfdb")) == 2
-    assert "holds 5 records" in capsys.readouterr().err
-
-
-def test_a_prediction_names_concepts_with_their_neighbours(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "run"), header, "--top", "40", "--format", "json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sum(concept["probability"] for concept in found) == pytest.approx(1, abs=1e-5)
-    assert [c["probability"] for c in found] == sorted((c["probability"] for c in found), reverse=True)
-    onto = ecg_ontology.load()
-    for concept in found:
-        near = [neighbour["index"] for neighbour in concept["neighbours"]]
-        assert sorted(near) == np.flatnonzero(onto.adjacency[concept["index"]]).tolist()
-        shares = [neighbour["probability"] for neighbour in concept["neighbours"]]
-        assert shares == sorted(shares, reverse=True)
-    by_name = {concept["abbr"]: concept for concept in found}
-    assert set(by_name["AntMI"]) == {
-        "index", "abbr", "label", "probability", "neighbours", "support"
-    }  # fmt: skip
-    beside = {each["abbr"]: each for each in by_name["AntMI"]["neighbours"]}
-    assert beside["AMI"] == {
-        "index": onto.node("AMI").index,
-        "abbr": "AMI",
-        "label": "Acute myocardial infarction",
-        "relation": "subtype of",
-        "probability": by_name["AMI"]["probability"],
-    }
-    assert {name: each["relation"] for name, each in beside.items()} == {
-        "AMI": "subtype of", "OMI": "subtype of", "InfMI": "sibling", "Ischemic": "family"
-    }  # fmt: skip
-    towards = {each["abbr"]: each["relation"] for each in by_name["AMI"]["neighbours"]}
-    assert (towards["AntMI"], towards["Ischemic"]) == ("subtype", "family")
-
-
-def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_beside_it(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "run"), header, "--top", "40") == 0
-    shown = capsys.readouterr()
-    lines = shown.out.splitlines()
-    assert len(lines) == 40
-    (anterior,) = [line for line in lines if "Anterior MI (AntMI)" in line]
-    assert re.match(r" +\d+\.\d%  Anterior MI \(AntMI\) +(\w[\w ]* \d+\.\d%( · )?){4}$", anterior)
-    (rhythm,) = [line for line in lines if re.search("%  Rhythm ", line)]
-    assert rhythm.endswith(" · 7 more")
-    assert "no diagnosis" in shown.err
-
-
-def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = MarEcg.from_pretrained(place / "run")
-    model.provenance = Provenance(
-        recipe="micro", steps=1, records=9, sources={}, support={"AF": 0, "AFL": 3, "NSR": 6}
-    )
-    model.save_pretrained(place / "known" / "model")
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "known"), header, "--top", "40") == 0
-    lines = capsys.readouterr().out.splitlines()
-    marked = [line for line in lines if line.endswith("(no record of it in the training)")]
-    assert len(marked) == 1
-    assert "(AF) " in marked[0]
-
-
 def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_counted(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -315,37 +190,6 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
     told = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
     assert len(told) == 6
     assert told[5] == "not embedded: 2 more; --format json names all"
-
-
-def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(
-    place: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    x = np.random.default_rng(0).normal(scale=300, size=(12, 2500)).astype(np.float32)
-    np.save(place / "micro.npy", x)
-    assert run("predict", str(place / "run"), str(place / "micro.npy"), "--fs", "250") == 0
-    assert "microvolts" in caplog.text
-    x[3, 7] = np.nan
-    np.save(place / "hole.npy", x)
-    capsys.readouterr()
-    assert run("predict", str(place / "run"), str(place / "hole.npy"), "--fs", "250") == 3
-    assert capsys.readouterr().err.startswith(f"error: {place / 'hole.npy'}: signals hold NaN")
-
-
-def test_a_run_without_gscl_predicts_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("predict", str(place / "mute"), str(sorted((place / "wfdb").rglob("*.hea"))[0])) == 2
-    assert "without GSCL" in capsys.readouterr().err
-
-
-def test_an_export_prints_its_parity_and_another_ending_is_refused(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = str(place / "encoder.pt2")
-    assert run("export", str(place / "run"), "--to", "torch", "--out", out) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(f"{out}: ")
-    assert "(≤ 0.0001)" in shown
-    assert run("export", str(place / "run"), "--to", "torch", "--out", str(place / "encoder.onnx")) == 2
-    assert "Change the file's ending" in capsys.readouterr().err
 
 
 def test_a_folder_is_filled_by_shards_and_tells_what_failed(
