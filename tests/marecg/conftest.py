@@ -65,3 +65,10 @@ def source(tmp_path: Path) -> Path:
     make_record(root / "georgia", "E00004", scale="0/mV")
     (make_record(root / "georgia", "E00005").parent / "E00005.mat").unlink()
     return root
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty place in fsspec's memory."""
+    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
+    return f"memory://{tmp_path.name}"

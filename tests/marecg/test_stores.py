@@ -3,14 +3,10 @@
 The S3 test asks a server of moto in this process.
 """
 
-import fcntl
 import json
-import logging
 import os
 import shutil
-import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -156,39 +152,6 @@ def test_what_changes_in_a_store_changes_here(bucket: str, tmp_path: Path) -> No
     assert (copy / "kept.csv").stat().st_ino == before.st_ino, "it is not copied again"
 
 
-def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> None:
-    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
-    for text, when in ((b"old", 1_000_000_000), (b"new", 1_000_000_001)):
-        store.pipe_file(root, text)
-        store.store[root].created = datetime.fromtimestamp(when, UTC)
-        assert here(f"{memory}/a.csv").read_bytes() == text
-
-
-def test_one_process_copies_and_another_waits(memory: str) -> None:
-    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
-    store.pipe_file(root, b"1")
-    copy = here(f"{memory}/a.csv")
-    store.pipe_file(root, b"22")
-    home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
-    handle = os.open(home, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    other = threading.Thread(target=here, args=(f"{memory}/a.csv",))
-    try:
-        other.start()
-        other.join(0.3)
-        assert copy.read_bytes() == b"1"
-    finally:
-        os.close(handle)
-    other.join()
-    assert copy.read_bytes() == b"22"
-
-
-@pytest.fixture
-def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
-    return f"memory://{tmp_path.name}"
-
-
 def refusing(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception, *, after: int = 0) -> None:
     """Let a method of the store fail after some calls."""
     original, calls = getattr(MemoryFileSystem, method), []
@@ -258,38 +221,6 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
     assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == KEPT - ROWS
 
 
-def test_a_name_that_leads_out_of_the_cache_is_passed_over(
-    memory: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING)
-    store, root = fsspec.url_to_fs(f"{memory}/a")
-    for name in ("../../../../evil.csv", "good.csv", f"{'x' * 300}.csv"):
-        store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
-    copy = here(f"{memory}/a")
-    assert [path.name for path in copy.iterdir()] == ["good.csv"]
-    assert not list(tmp_path.rglob("evil*"))
-    assert caplog.text.count("is passed over") == 2
-
-
-def _file(store: Any, name: str) -> Any:
-    from fsspec.implementations.memory import MemoryFile
-
-    return MemoryFile(store, name, b"1")
-
-
-def test_where_a_path_is_wanted_an_address_is_refused(
-    memory: str,
-    corpus_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("train", "--data", corpus_folder, "--out", f"{memory}/run") == 2
-    assert "is an address, and out takes a path" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
 def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
     """As a container's user may."""
 
@@ -301,23 +232,3 @@ def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, arc
     monkeypatch.setattr(Path, "expanduser", nobody)
     assert read_one(archive / "georgia" / "E1").length == 5000
     assert cache().name == f"marecg-{os.getuid()}"
-
-
-def test_an_address_that_lacks_a_slash_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for argv in (("embed", "marecg-small", "."), ("prepare", ".")):
-        assert run(*argv, "--out", "s3:/bucket/parts/") == 2
-        assert "s3:/bucket/parts/: is no path of this machine, and no address" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_at_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("embed", "marecg-small", tmp_path, "--out", f"file://{tmp_path}/e.npz") == 2
-    assert "to an address a folder of parts" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_an_address_of_this_machine_is_a_path(tmp_path: Path) -> None:
-    assert here(f"file://{tmp_path}") == tmp_path
