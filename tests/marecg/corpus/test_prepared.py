@@ -12,7 +12,7 @@ from marecg.corpus.as_records import PreparedRows
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
-from marecg.errors import CorpusError
+from marecg.errors import CorpusError, RecordError
 from marecg.use.inputs import Inputs
 
 
@@ -131,3 +131,27 @@ def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(
     piped(folder / "corpus.json")
     with pytest.raises(CorpusError, match=r"corpus\.json: is no file"):
         Inputs([folder])
+
+
+def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder: Path) -> None:
+    """Record 0 is still there: a reader that does not look would go on until it came to record 1."""
+    corpus, ((_, first),) = Corpus.open(folder), PreparedRows(folder).named(0, 1)
+    corpus.signals([0])
+    first.read()
+    shard = folder / "shards" / "00000.npy"
+    os.truncate(shard, shard.stat().st_size - 50_000)
+    with pytest.raises(CorpusError, match=r"00000\.npy: was cut short since it was opened"):
+        corpus.signals([0])
+    with pytest.raises(RecordError, match="was cut short"):
+        first.read()
+    with pytest.raises(CorpusError, match=r"00000\.npy: is damaged \("):
+        Corpus.open(folder)
+    corpus.signals([2])
+
+
+def test_a_shard_that_another_takes_the_place_of_is_read_on(folder: Path) -> None:
+    corpus = Corpus.open(folder)
+    whole = corpus.signals([0, 1])
+    (folder / "new.npy").write_bytes(b"")
+    (folder / "new.npy").replace(folder / "shards" / "00000.npy")
+    np.testing.assert_array_equal(corpus.signals([0, 1]), whole)

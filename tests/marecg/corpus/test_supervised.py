@@ -126,6 +126,15 @@ def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
     assert len(list((corpus.folder / "supervision").iterdir())) == 2
 
 
+def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus: Corpus) -> None:
+    supervision = made(corpus)
+    (phase,) = corpus.folder.glob("supervision/*-phase.npy")
+    os.truncate(phase, phase.stat().st_size - 1)
+    with pytest.raises(CorpusError, match=f"{phase.name}: was cut short since it was opened"):
+        supervision.rows(torch.tensor([0]))
+    assert same(made(corpus), made(corpus))
+
+
 @pytest.mark.parametrize("which", ["????????????????.npy", "*-phase.npy"])
 def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus: Corpus, which: str) -> None:
     made(corpus)

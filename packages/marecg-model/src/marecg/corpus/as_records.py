@@ -13,8 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from marecg.corpus import index
-from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, open_shard, read_about
-from marecg.errors import Reason, RecordError
+from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, open_shard, read_about, refuse_cut
+from marecg.errors import CorpusError, Reason, RecordError
 from marecg.read.record import Candidate, Record, name_of
 
 _COLUMNS = ["id", "source", "root", "path", "shard", "row", "n_valid", "codes", "age", "sex", "patient"]
@@ -102,8 +102,9 @@ class _Reader:
         samples = kept.n_valid if seconds is None else min(kept.n_valid, round(seconds * kept.fs))
         try:
             shard = _opened(candidate.file, kept.shard_rows, kept.window)
-        except (OSError, EOFError, ValueError) as error:
-            raise RecordError(Reason.unreadable, f"can't be read ({error})", where=candidate.place) from error
+            refuse_cut(shard)
+        except CorpusError as error:
+            raise RecordError(Reason.unreadable, error.problem, where=candidate.place) from error
         return Record(
             id=kept.id,
             source=candidate.source,

@@ -161,7 +161,7 @@ class Plan:
             quarantined = read_json(self.quarantine_file(number))
             rows = index.read(self.rows_file(number), ["signal_hash"]).num_rows
             open_shard(self.signals_file(number), rows, self.config.window)
-        except (CorpusError, OSError, EOFError, ValueError):
+        except CorpusError:
             return False
         return bool(rows + len(quarantined) == len(self.shard(number)))
 
@@ -171,7 +171,7 @@ class Plan:
             Corpus.open(self.out)
             read_report(self.out)
         except InputError as error:
-            logger.warning("%s %s: it is prepared anew", self.out, error.problem)
+            logger.warning("%s %s: the corpus is prepared anew", error.where, error.problem)
             write_json(self.about, self.building / "plan.json")
             (self.out / "corpus.json").unlink()
             return False

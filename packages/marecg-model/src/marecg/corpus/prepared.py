@@ -178,11 +178,17 @@ class Corpus:
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
     def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
-        """Fetch a batch as it lies on disk, in µV: B record numbers → int16 [B, 12, window], copied once."""
+        """Fetch a batch as it lies on disk, in µV: B record numbers → int16 [B, 12, window], copied once.
+
+        Raises:
+            CorpusError: a file of it was cut short since it was opened.
+        """
         rows = np.asarray(rows, np.int64)
         d_BCL = np.empty((len(rows), len(LEADS), self.config.window), np.int16)
-        places = zip(self._shard[rows].tolist(), self._row[rows].tolist(), strict=True)
-        for d_CL, (shard, row) in zip(d_BCL, places, strict=True):
+        shards = self._shard[rows].tolist()
+        for shard in set(shards):
+            refuse_cut(self._shards[shard])
+        for d_CL, shard, row in zip(d_BCL, shards, self._row[rows].tolist(), strict=True):
             d_CL[:] = self._shards[shard][row]
         return d_BCL
 
@@ -251,13 +257,34 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
     """Map a shard's signals.
 
     Raises:
-        CorpusError, OSError, EOFError, ValueError: it is no file, or not whole.
+        CorpusError: it is no file, or not whole.
     """
     refuse_pipe(path, index.AGAIN, CorpusError)
-    shard: NDArray[np.int16] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what is no array
+    try:
+        shard: NDArray[np.int16] = np.asarray(numpy.open_memmap(path, mode="r"))
+    except (OSError, EOFError, ValueError) as error:
+        raise _damaged(path, getattr(error, "strerror", None) or str(error)) from error
     if shard.dtype != np.int16 or shard.shape != (rows, len(LEADS), window):
-        raise ValueError(f"{path.name} holds {shard.dtype} {shard.shape}")
+        raise _damaged(path, f"it holds {shard.dtype} {shard.shape}")
     return shard
+
+
+def refuse_cut(array: NDArray[Any]) -> None:
+    """See that the file behind an array is as long as when it was mapped: reading past its end is fatal.
+
+    What is cut off between this look and the reading still ends the process (SIGBUS).
+
+    Raises:
+        CorpusError: it is shorter.
+    """
+    mapped = array if isinstance(array, np.memmap) else array.base
+    if not isinstance(mapped, np.memmap):  # it is in memory
+        return
+    file: Any = mapped.base
+    if file.size() < len(file):
+        problem, remedy = "was cut short since it was opened", "Let nothing write there, and start again"
+        raise CorpusError(problem, where=mapped.filename, remedy=remedy)
 
 
 def _multi_hot(leaves: pa.ListArray, concepts: int) -> NDArray[np.uint8]:
@@ -267,5 +294,5 @@ def _multi_hot(leaves: pa.ListArray, concepts: int) -> NDArray[np.uint8]:
     return y_MN
 
 
-def _damaged(folder: Path, problem: str) -> CorpusError:
-    return CorpusError(f"is damaged ({problem})", where=folder, remedy="Remove it and prepare it again")
+def _damaged(where: Path, problem: str) -> CorpusError:
+    return CorpusError(f"is damaged ({problem})", where=where, remedy=index.AGAIN)

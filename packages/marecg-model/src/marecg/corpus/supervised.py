@@ -28,7 +28,7 @@ from torch import Tensor
 
 from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.config import ModelConfig
-from marecg.corpus.prepared import Corpus, read_about
+from marecg.corpus.prepared import Corpus, read_about, refuse_cut
 from marecg.corpus.supervision import SMALLEST_STD, SoftTargets, Supervision, labels
 from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
 from marecg.errors import CorpusError, OutputError
@@ -78,8 +78,9 @@ class CorpusSupervision:
         return len(self._y_MN)
 
     def rows(self, rows_B: Tensor) -> Supervision:
-        """The supervision of some records."""
+        """The supervision of some records. Raises `CorpusError` as `refuse_cut`."""
         rows = rows_B.numpy()
+        refuse_cut(self._phase_MT)
         y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
         target_BN = self._ontology.soft_targets(y_BN, sigma=self._soft.sigma, rule=self._soft.rule)
         return Supervision(
