@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from joblib import Parallel, delayed
@@ -13,11 +15,12 @@ from marecg.corpus.workers import workers
 from marecg.errors import CorpusError
 
 PARENT = """
-import os, time
+import os, tempfile, time
 from joblib import Parallel, delayed
 from marecg.corpus.workers import workers
 
 def task(n):
+    tempfile.mkdtemp(prefix="marecg-record-")
     print(os.getpid(), flush=True)
     time.sleep(60)
 
@@ -34,16 +37,23 @@ def alive(process: int) -> bool:
     return True
 
 
-def test_workers_end_when_the_process_they_work_for_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as parent:
+def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    ) as parent:
         assert parent.stdout
         children = {int(parent.stdout.readline()) for _ in range(2)}
         assert len(children) == 2
+        assert len(list(tmp_path.glob("marecg-*/marecg-record-*"))) == 2
         parent.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + 10
     while any(map(alive, children)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(map(alive, children))
+    assert not list(tmp_path.glob("marecg-*"))
 
 
 def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay() -> None:
@@ -70,3 +80,20 @@ def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the
         Parallel()(delayed(killed)() for _ in range(2))
     assert str(ended.value).startswith("corpus: a worker process was killed")
     assert "fewer --jobs" in ended.value.remedy
+
+
+def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record of a store is read from such a folder, and may be a patient's."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+    def killed() -> None:
+        Path(tempfile.mkdtemp(prefix="marecg-"), "record.dat").write_bytes(b"signal")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(CorpusError), workers(records=0, jobs=2, cluster=None):
+        Parallel()(delayed(killed)() for _ in range(2))
+    assert not list(tmp_path.glob("**/record.dat"))
+    assert not list(tmp_path.glob("marecg-*"))

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -52,8 +54,15 @@ def workers(
             "0 processes do nothing", where="--jobs", remedy="Give at least 1, or -1 for all cores"
         )
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
-    with parallel_config(
-        "loky", n_jobs=count, inner_max_num_threads=threads, initializer=begin, initargs=(os.getpid(),)
+    with (
+        tempfile.TemporaryDirectory(prefix="marecg-") as below,
+        parallel_config(
+            "loky",
+            n_jobs=count,
+            inner_max_num_threads=threads,
+            initializer=begin,
+            initargs=(os.getpid(), below),
+        ),
     ):
         _begun.set(count > 1)
         try:
@@ -83,17 +92,20 @@ def _cluster(address: str) -> Iterator[None]:
             get_active_backend()[0].client.close()
 
 
-def begin(parent: int) -> None:
+def begin(parent: int, below: str) -> None:
     """In a worker: spare the garbage collector what is loaded; end as soon as `parent` is gone.
 
     Loky collects once a second, which takes a tenth of a second over the objects of the libraries. A parent
-    that was killed leaves full pipes and no word.
+    that was killed leaves full pipes and no word. Temporary files go `below` a folder of the parent's, which
+    removes what a worker that was killed leaves there.
     """
     gc.freeze()
+    tempfile.tempdir = below
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
+        shutil.rmtree(below, ignore_errors=True)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True, name="end-with-parent").start()
