@@ -3,13 +3,13 @@
 Shapes: B batch, N concepts, K concept width (d_c).
 """
 
-from contextlib import nullcontext
-
-import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from marecg.nn.precision import in_float32
 
+
+@in_float32
 def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
     """⟨ĥ, p̂_c⟩ / τ: the logits of q, [B, N], in float32 under autocast too.
 
@@ -18,7 +18,4 @@ def concept_logits(h_BK: Tensor, prototypes_NK: Tensor, tau: float) -> Tensor:
         prototypes_NK: P, rows on the unit sphere.
         tau: τ > 0.
     """
-    device = h_BK.device.type
-    autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
-    with torch.autocast(device, enabled=False) if autocast else nullcontext():  # 1/τ blows bf16's rounding up
-        return normalize(h_BK.float(), dim=-1) @ prototypes_NK.float().T / tau
+    return normalize(h_BK, dim=-1) @ prototypes_NK.T / tau

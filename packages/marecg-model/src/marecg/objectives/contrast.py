@@ -7,7 +7,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cosine_similarity, cross_entropy, normalize
 
+from marecg.nn.precision import in_float32
 
+
+@in_float32
 def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
     """Each view finds its record's other view among all other views of the batch.
 
@@ -23,6 +26,7 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
     return cross_entropy(similarity.masked_fill(itself, -torch.inf), partner)
 
 
+@in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
     """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4).
 

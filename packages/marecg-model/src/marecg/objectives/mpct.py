@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 
 from marecg.config import chosen, paper
+from marecg.nn.precision import in_float32
 from marecg.nn.text import TextAlignment, pool_beats
 from marecg.objectives.concept_text import embedded
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
@@ -75,6 +76,7 @@ class Mpct(Objective):
         return mpct.beta_ica * named["ica"] + mpct.beta_bca * named["bca"] + mpct.beta_opa * named["opa"]
 
 
+@in_float32
 def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float) -> Tensor:
     """L_ICA: bidirectional InfoNCE between a record and the cross-attention summary of its text.
 
@@ -91,6 +93,7 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
     return _two_way_infonce(like_BB / tau, active_BV, described_B)
 
 
+@in_float32
 def beat_concept_loss(
     beats_BKD: Tensor, real_BK: Tensor, text_VD: Tensor, active_BV: Tensor, tau: float
 ) -> Tensor:
@@ -125,6 +128,7 @@ def beat_concept_loss(
     return _two_way_infonce((beats_to_text_AB + text_to_beats_AB) / 2 / tau, active_BV, both_B)
 
 
+@in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
     """L_OPA: KL from the uniform distribution over a record's active leaves to its soft assignment.
 

@@ -11,6 +11,7 @@ from torch.nn.functional import batch_norm
 
 from marecg.config import chosen
 from marecg.nn.heads import BatchNormMLP
+from marecg.nn.precision import in_float32
 from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
 from marecg.objectives.objective import Objective, Part, Parts
 from marecg.objectives.views import Views
@@ -49,6 +50,7 @@ class Barlow(Objective):
         return {"barlow": barlow_loss(first_BK, second_BK, self.settings.redundancy)}
 
 
+@in_float32
 def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
     """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1), C being the correlation over the batch.
 
@@ -56,9 +58,7 @@ def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tenso
         first_BK, second_BK: projections, in the same record order.
         redundancy: λ.
     """
-    first_BK, second_BK = (
-        batch_norm(one_BK.float(), None, None, training=True) for one_BK in (first_BK, second_BK)
-    )
+    first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
     correlation_KK = first_BK.T @ second_BK / len(first_BK)
     diagonal_K = correlation_KK.diagonal()
     invariance = (1 - diagonal_K).square().sum()

@@ -17,6 +17,7 @@ from marecg.config import LEADS, ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor
+from marecg.nn.precision import in_float32
 from marecg.objectives.narrow import NarrowConfig
 from marecg.objectives.objective import Objective, Part, Parts
 from marecg.objectives.views import Views
@@ -181,11 +182,12 @@ def cut(x_BCf: Tensor, patch: int) -> Tensor:
     return filled_BCf.reshape(*filled_BCf.shape[:2], -1, patch).transpose(1, 2)
 
 
+@in_float32
 def discrimination_loss(z_BK: Tensor) -> Tensor:
     """The log of the mean exp of the cosines between different records: least where they point all ways."""
     if len(z_BK) < 2:  # there is no other record
         return z_BK.sum() * 0
-    z_BK = normalize(z_BK.float(), dim=-1)
+    z_BK = normalize(z_BK, dim=-1)
     itself = torch.eye(len(z_BK), dtype=torch.bool, device=z_BK.device)
     cosines = (z_BK @ z_BK.T).masked_fill(itself, -torch.inf)
     return cosines.flatten().logsumexp(0) - torch.tensor(float(len(z_BK) * (len(z_BK) - 1))).log()

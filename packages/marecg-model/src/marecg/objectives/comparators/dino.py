@@ -12,6 +12,7 @@ from torch.nn.functional import linear, normalize
 
 from marecg.config import chosen
 from marecg.nn.attention import init_linear
+from marecg.nn.precision import in_float32
 from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
 from marecg.objectives.objective import Part, Parts
 from marecg.objectives.views import Views
@@ -51,7 +52,7 @@ class Dino(Momentum):
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`dino`; the centre moves with each micro-batch, alike on all ranks."""
         first, second = self.settings.looks(views)
-        slow = [self.slowly_projected(views, seen).float() for seen in (first, second)]
+        slow = [self.slowly_projected(views, seen) for seen in (first, second)]
         pairs = ((first, slow[1]), (second, slow[0]))
         terms = [
             dino_loss(
@@ -67,6 +68,7 @@ class Dino(Momentum):
         return {"dino": (terms[0] + terms[1]) / 2}
 
 
+@in_float32
 def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
     """Cross-entropy of the student's distribution against the teacher's, which takes no gradient.
 
@@ -97,4 +99,9 @@ class _Head(nn.Module):
 
     def forward(self, h_BD: Tensor) -> Tensor:
         """Logits over the prototypes, [B, K]."""
-        return linear(normalize(self.bottleneck(h_BD), dim=-1), normalize(self.prototypes, dim=-1))
+        return _cosines(self.bottleneck(h_BD), self.prototypes)
+
+
+@in_float32
+def _cosines(h_BD: Tensor, prototypes_KD: Tensor) -> Tensor:
+    return linear(normalize(h_BD, dim=-1), normalize(prototypes_KD, dim=-1))

@@ -18,6 +18,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP
 from marecg.nn.pooling import lead_mean
+from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Views
@@ -92,6 +93,7 @@ class Tstcc(Objective):
         )
 
 
+@in_float32
 def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
     """At each horizon a record's prediction finds its own future among the batch's.
 

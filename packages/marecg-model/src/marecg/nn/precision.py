@@ -1,0 +1,33 @@
+"""What autocast leaves in float32: a contrast, whose 1/τ blows bf16's rounding up."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
+from typing import Any, ParamSpec
+
+import torch
+from torch import Tensor
+
+P = ParamSpec("P")
+
+
+def in_float32(compute: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """Have a function of tensors compute in float32 under autocast too, whatever precision it is given."""
+
+    @wraps(compute)
+    def computed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
+        given: list[Any] = [_at_least_float32(each) for each in args]
+        named: dict[str, Any] = {name: _at_least_float32(each) for name, each in kwargs.items()}
+        tensors = (each for each in (*given, *named.values()) if isinstance(each, Tensor))
+        device = next(tensors).device.type
+        autocast = torch.amp.is_autocast_available(device)  # not where tensors have no values
+        with torch.autocast(device, enabled=False) if autocast else nullcontext():
+            return compute(*given, **named)
+
+    return computed
+
+
+def _at_least_float32(value: object) -> object:
+    if isinstance(value, Tensor) and value.dtype in (torch.bfloat16, torch.float16):
+        return value.float()
+    return value

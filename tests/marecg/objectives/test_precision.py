@@ -1,0 +1,84 @@
+"""Contrasts under autocast: they are those of float32, whatever precision their inputs come in."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from marecg.config import ModelConfig
+from marecg.nn.concepts import concept_logits
+from marecg.objectives.comparators.barlow import barlow_loss
+from marecg.objectives.comparators.clocs import clocs_loss
+from marecg.objectives.comparators.crt import discrimination_loss
+from marecg.objectives.comparators.dino import DinoConfig, _Head, dino_loss
+from marecg.objectives.comparators.moco import moco_loss
+from marecg.objectives.comparators.tstcc import temporal_loss
+from marecg.objectives.contrast import info_nce, nt_xent
+from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
+
+TAU = 0.07
+ACTIVE_BV = torch.eye(6).bool()
+CONTRASTS: dict[str, tuple[Callable[..., Tensor], list[tuple[int, ...]]]] = {
+    "gscl": (lambda h, p: concept_logits(h, p, TAU), [(6, 32), (40, 32)]),
+    "view": (lambda one, two: nt_xent(one, two, TAU), [(6, 32), (6, 32)]),
+    "info_nce": (lambda one, two: info_nce(one, two, TAU), [(6, 32), (6, 32)]),
+    "ica": (lambda h, text: instance_concept_loss(h, text, ACTIVE_BV, TAU), [(6, 32), (6, 32)]),
+    "bca": (
+        lambda beats, text: beat_concept_loss(beats, torch.ones(6, 3).bool(), text, ACTIVE_BV, TAU),
+        [(6, 3, 32), (6, 32)],
+    ),
+    "opa": (lambda h, p: ontology_prototype_loss(h, p, torch.eye(6), TAU), [(6, 32), (6, 32)]),
+    "clocs": (lambda one, two: clocs_loss(one, two, TAU), [(6, 32), (6, 32)]),
+    "moco": (lambda one, two: moco_loss(one, two, TAU), [(6, 32), (6, 32)]),
+    "tstcc": (temporal_loss, [(6, 3, 32), (6, 3, 32)]),
+    "dino": (lambda one, two: dino_loss(one, two, TAU, TAU / 2), [(6, 32), (6, 32)]),
+    "barlow": (lambda one, two: barlow_loss(one, two, 0.01), [(6, 32), (6, 32)]),
+    "crt": (discrimination_loss, [(6, 32)]),
+}
+
+
+def drawn(shapes: list[tuple[int, ...]], dtype: torch.dtype) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(shape, generator=generator).to(dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("name", CONTRASTS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_contrast_under_autocast_is_that_of_float32_to_the_bit(name: str, dtype: torch.dtype) -> None:
+    contrast, shapes = CONTRASTS[name]
+    inputs = drawn(shapes, dtype)
+    expected = contrast(*(each.float() for each in inputs))
+    with torch.autocast("cpu", torch.bfloat16):
+        found = contrast(*inputs)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("name", CONTRASTS)
+def test_its_gradient_reaches_what_came_in_half_precision(name: str) -> None:
+    contrast, shapes = CONTRASTS[name]
+    first, *others = drawn(shapes, torch.bfloat16)
+    first.requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        contrast(first, *others).sum().backward()  # type: ignore[no-untyped-call]
+    assert first.grad is not None
+    assert first.grad.any()
+    assert first.grad.isfinite().all()
+
+
+def test_dino_s_logits_are_the_cosines_of_float32() -> None:
+    torch.manual_seed(0)
+    head = _Head(ModelConfig().width, DinoConfig())
+    h_BD = torch.randn(4, ModelConfig().width)
+    with torch.autocast("cpu", torch.bfloat16):
+        found, half = head(h_BD), head.bottleneck(h_BD)
+    expected = normalize(half.float(), dim=-1) @ normalize(head.prototypes, dim=-1).T
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, expected)
+
+
+def test_what_is_no_tensor_goes_through_as_it_is() -> None:
+    one, two = drawn([(6, 32), (6, 32)], torch.float32)
+    assert torch.equal(nt_xent(one, two, tau=TAU), nt_xent(first_BK=one, second_BK=two, tau=TAU))
