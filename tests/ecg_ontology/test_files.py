@@ -69,3 +69,28 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"other\.json: cannot be written"):  # noqa: SIM117
         with replacing(tmp_path / "out"), replacing(tmp_path / "other.json"):
             full()
+
+
+@pytest.mark.parametrize("stopped", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()])
+@pytest.mark.parametrize(("renames", "holds"), [(0, "old"), (1, "old"), (2, "new")])
+def test_a_folder_is_the_old_one_or_the_new_one_wherever_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: BaseException, renames: int, holds: str
+) -> None:
+    """A signal is heard right after a rename as well as before it."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "old").touch()
+    rename, done = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        if renames:
+            done.append(rename(self, target))
+        if len(done) == renames:
+            monkeypatch.undo()
+            raise stopped
+        return target
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises((OutputError, KeyboardInterrupt)), replacing(tmp_path / "folder") as temporary:  # noqa: PT012
+        temporary.mkdir()
+        (temporary / "new").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder", holds]

@@ -89,13 +89,12 @@ def _replace_folder(target: Path, by: Path) -> None:
     if target.is_symlink():
         raise OutputError("is a link to a folder", where=target, remedy="Name the folder itself")
     old = by.with_name(f"{by.name}-old")
-    target.replace(old)
     try:
+        target.replace(old)
         by.replace(target)
-    except OSError:
-        old.replace(target)
-        raise
-    shutil.rmtree(old)
+    finally:  # what failed, or a signal, may have come between; as `by`, the old one is removed
+        if old.exists():
+            old.replace(by if target.exists() else target)
 
 
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
