@@ -3,9 +3,11 @@
 import errno
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -174,6 +176,42 @@ def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
         signal.signal(ending, before)
     assert code == 128 + ending
     assert line == ("interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}")
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_moment_later(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+) -> None:
+    """What is raised there Python only prints, and goes on."""
+    went_on: list[Path] = []
+
+    class TakenAway:
+        def __del__(self) -> None:
+            signal.raise_signal(ending)
+
+    def half(_: Any, path: Path) -> None:
+        path.write_bytes(b"half")
+        TakenAway()
+        went_on.append(path)
+        sleep(30)
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    untouched = signal.default_int_handler if ending == signal.SIGINT else signal.SIG_DFL
+    before, hook = signal.signal(ending, untouched), sys.unraisablehook
+    try:
+        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
+        assert (signal.getsignal(ending), signal.getsignal(signal.SIGALRM)) == (untouched, signal.SIG_DFL)
+        assert sys.unraisablehook is hook
+    finally:
+        signal.signal(ending, before)
+    assert went_on
+    assert code == 128 + ending
+    assert line == ("interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

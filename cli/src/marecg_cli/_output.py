@@ -145,26 +145,42 @@ class _Stopped(BaseException):
     """A signal, by its number, that ends the command as Ctrl-C does."""
 
 
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+_MOMENT = 0.01
+"""Seconds after which a signal is raised again where it was lost."""
+
+
 @contextmanager
 def _tidying_up() -> Iterator[None]:
     """Let the signals that end a program do so by way of what removes half-written and temporary files.
 
     One that is ignored, as behind nohup, or has another's handler stays as it is. Whatever else is raised
-    after one was heard is what a library made of it: pydantic turns it into an error of serialization.
+    after one was heard is what a library made of it: pydantic turns it into an error of serialization. And
+    where nothing can be raised, while an object is taken away, an alarm raises it a moment later.
     """
     here = threading.current_thread() is threading.main_thread()
-    untouched: dict[int, Any] = {signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    untouched: dict[int, Any] = dict.fromkeys((*_ENDINGS, signal.SIGALRM), signal.SIG_DFL)
     untouched[signal.SIGINT] = signal.default_int_handler
     before = {each: was for each, was in untouched.items() if here and signal.getsignal(each) is was}
     heard: list[int] = []
+    reported = sys.unraisablehook
 
     def end(number: int, frame: object) -> NoReturn:
         heard.append(number)
-        signal.signal(number, before[number])  # a second one is not waited for
-        raise KeyboardInterrupt if number == signal.SIGINT else _Stopped(number)
+        if number != signal.SIGALRM:
+            signal.signal(number, before[number])  # a second one is not waited for
+        raise KeyboardInterrupt if heard[0] == signal.SIGINT else _Stopped(heard[0])
+
+    def lost(unraisable: Any) -> None:
+        if heard and unraisable.exc_type in (KeyboardInterrupt, _Stopped):
+            signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+        else:
+            reported(unraisable)
 
     for each in before:
         signal.signal(each, end)
+    if signal.SIGALRM in before:
+        sys.unraisablehook = lost
     try:
         yield
     except BaseException as error:
@@ -173,6 +189,9 @@ def _tidying_up() -> Iterator[None]:
             raise _Stopped(heard[0]) from error
         raise
     finally:
+        if signal.SIGALRM in before:
+            sys.unraisablehook = reported
+            signal.setitimer(signal.ITIMER_REAL, 0)
         for each, was in before.items():
             signal.signal(each, was)
 
