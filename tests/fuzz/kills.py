@@ -94,12 +94,15 @@ def start(argv: Sequence[str], said: str = os.devnull) -> int:
         said: the file that takes what it says.
     """
     sys.stdout.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it waits until it is caught below
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return pid
     code = 1
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job has it ignored
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
