@@ -46,3 +46,10 @@ def test_without_gradients_it_says_the_same(at_hand: int, monkeypatch: pytest.Mo
     with torch.no_grad():
         parts = encoder(z)
     torch.testing.assert_close(parts, encoder(z).detach())
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_of_no_records_it_says_nothing(gradients: bool) -> None:
+    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+    with torch.set_grad_enabled(gradients):
+        assert encoder(torch.zeros(0, 5, 4, 8)).shape == (0, 5, 4, 8)

@@ -90,6 +90,7 @@ def test_a_model_that_saw_no_label_predicts_nothing(micro: Config) -> None:
         ((1, 3500, 12), LEADS, r"the leads stand last.*swapaxes"),
         ((1, 7, 3500), LEADS, r"\(1, 7, 3500\), and 12 leads"),
         ((0, 12, 3500), LEADS, "no records"),
+        ((0,), LEADS, "no records"),  # an empty list
         ((1, 1, 3500), ("X",), r"unknown \['X'\].*aVR"),
         ((1, 2, 3500), ("I", "i"), "twice"),
         ((1, 0, 3500), (), "none is named"),

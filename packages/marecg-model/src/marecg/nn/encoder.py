@@ -49,7 +49,7 @@ class Encoder(nn.Module):
         """Contextualise the tokens: H, with the shape of Z."""
         if z_BTCD.device.type == "cpu" and not (torch.is_grad_enabled() or torch.compiler.is_compiling()):
             # Records don't meet here, and no gradient needs the others' activations.
-            records = max(1, AT_HAND // z_BTCD[0].nbytes)
+            records = max(1, AT_HAND // max(1, z_BTCD[:1].nbytes))
             return torch.cat([self._contextualised(some_BTCD) for some_BTCD in torch.split(z_BTCD, records)])
         return self._contextualised(z_BTCD)
 

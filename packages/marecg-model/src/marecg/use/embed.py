@@ -220,6 +220,8 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
     leads = len(places)
     if x.dtype.kind not in "iuf":
         raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")
+    if x.shape[:1] == (0,):
+        raise UsageError("signals hold no records", remedy="Give at least one")
     if x.ndim != 3 or x.shape[1] != leads:
         remedy = "Give an array [records, leads, samples]"
         if x.ndim == 3 and x.shape[2] == leads:
@@ -227,8 +229,6 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         elif x.ndim == 2 and x.shape[0] == leads:
             remedy = "For one record give signals[None]"
         raise UsageError(f"signals have shape {x.shape}, and {leads} leads are named", remedy=remedy)
-    if len(x) == 0:
-        raise UsageError("signals hold no records", remedy="Give at least one")
     with np.errstate(over="ignore"):
         x_BKL = x.astype(np.float32, copy=False)
     largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
