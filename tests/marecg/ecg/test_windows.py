@@ -1,6 +1,7 @@
 """From a recording to a batch of windows."""
 
 import numpy as np
+import torch
 
 from marecg.config import LEADS, ModelConfig
 from marecg.ecg.windows import looks, recording, stacked
@@ -30,7 +31,19 @@ def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> No
     cut = looks(whole, config)
     before = np.full((len(cut), 12, config.context), np.nan, np.float32)
     del before  # its memory is the next to be handed out
-    x_BCL, n_valid_B, _ = stacked(cut, config)
+    x_BCL, n_valid_B, _ = (each.numpy() for each in stacked(cut, config))
     for x_CL, n_valid in zip(x_BCL, n_valid_B, strict=True):
         assert (x_CL[:, :n_valid] == 1).all()
         assert (x_CL[:, n_valid:] == 0).all()
+
+
+def test_windows_are_stacked_on_the_model_s_device() -> None:
+    config = ModelConfig()
+    cut = looks(recording(np.ones((2, 5000), np.float32), 500, ["I", "II"], config), config)
+    there = stacked(cut, config, "meta")
+    assert {each.device.type for each in there} == {"meta"}
+    assert [(each.shape, each.dtype) for each in there] == [
+        ((len(cut), 12, config.context), torch.float32),
+        ((len(cut),), torch.int64),
+        ((len(cut), 12), torch.bool),
+    ]

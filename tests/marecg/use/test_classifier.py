@@ -176,9 +176,9 @@ def test_all_of_a_long_recording_is_trained_on_and_judged_by_the_mean_over_it(
 ) -> None:
     held, seen = cut(model, signals[:2]), set()
 
-    def noted(chosen: Sequence[Window], config: ModelConfig) -> Any:
+    def noted(chosen: Sequence[Window], config: ModelConfig, device: torch.device) -> Any:
         seen.update(window.start for window in chosen)
-        return stacked(chosen, config)
+        return stacked(chosen, config, device)
 
     monkeypatch.setattr(tuning, "stacked", noted)
     how = Tuning(epochs=8, patience=9)
@@ -189,9 +189,7 @@ def test_all_of_a_long_recording_is_trained_on_and_judged_by_the_mean_over_it(
     assert seen == {window.start for window in each[0]}
     assert len(seen) == 2
     with torch.no_grad():
-        expected = [
-            found.net(*map(torch.from_numpy, stacked(shown, model.config))).double().mean(0) for shown in each
-        ]
+        expected = [found.net(*stacked(shown, model.config)).double().mean(0) for shown in each]
     for size in (1, 3, 8):
         logits_MK = tuning.logits(found.net, held.__getitem__, [0, 1], size)
         np.testing.assert_allclose(logits_MK, torch.stack(expected).numpy(), rtol=1e-4, atol=1e-6)

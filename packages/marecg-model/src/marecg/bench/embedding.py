@@ -110,8 +110,7 @@ def _signals(records: int, config: ModelConfig) -> np.ndarray[tuple[int, ...], n
 def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: ModelConfig) -> Batch:
     """Everything that `embed` shows the encoder of some records."""
     recordings = (recording(x_CL, config.fs, LEADS, config) for x_CL in x_BCL)
-    x, n_valid, absent = stacked([window for whole in recordings for window in looks(whole, config)], config)
-    return torch.from_numpy(x), torch.from_numpy(n_valid), torch.from_numpy(absent)
+    return stacked([window for whole in recordings for window in looks(whole, config)], config)
 
 
 FORWARD = "bare forward pass of the same windows"

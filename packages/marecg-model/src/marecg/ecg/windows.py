@@ -9,7 +9,9 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
 
 from marecg.config import LEADS, ModelConfig
 from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resample
@@ -116,14 +118,23 @@ def _shifted(whole: Recording, window: Window, by: int, config: ModelConfig) -> 
 
 
 def stacked(
-    cut: Sequence[Window], config: ModelConfig
-) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_]]:
-    """B windows as the encoder takes them, zero-padded: x [B, C, L], n_valid [B], absent leads [B, C]."""
+    cut: Sequence[Window], config: ModelConfig, device: torch.device | str = "cpu"
+) -> tuple[Tensor, Tensor, Tensor]:
+    """B windows as a model on that device takes them, zero-padded.
+
+    Returns:
+        x float32 [B, C, L], n_valid int64 [B], absent leads bool [B, C].
+    """
     x_BCL = np.empty((len(cut), len(LEADS), config.context), np.float32)
     n_valid = [window.x_CL.shape[1] for window in cut]
     for x_CL, window, valid in zip(x_BCL, cut, n_valid, strict=True):
         x_CL[:, :valid], x_CL[:, valid:] = window.x_CL, 0
-    return x_BCL, np.array(n_valid, np.int64), np.stack([window.absent_C for window in cut])
+    absent_BC = np.stack([window.absent_C for window in cut])
+    return (
+        torch.from_numpy(x_BCL).to(device),
+        torch.tensor(n_valid, device=device),
+        torch.from_numpy(absent_BC).to(device),
+    )
 
 
 def join(

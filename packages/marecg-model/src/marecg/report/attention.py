@@ -33,7 +33,7 @@ def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -
     config, device = model.config, model.prototypes.device
     cut = windows(recording(x_KL, fs, leads, config), config)
     with torch.no_grad():
-        weights_BTC = model.attention(*(torch.from_numpy(each).to(device) for each in stacked(cut, config)))
+        weights_BTC = model.attention(*stacked(cut, config, device))
     starts = [window.start for window in cut]
     mean_TC = overlapped(starts, list(weights_BTC.float().cpu().numpy()), config)
     share_TC: NDArray[np.float32] = mean_TC / mean_TC.sum()

@@ -173,7 +173,7 @@ def encode(
     parts: list[WindowFeatures] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
-            features = model(*(torch.from_numpy(each).to(device) for each in stacked(batch, config)))
+            features = model(*stacked(batch, config, device))
         wide_BW = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
         if not (np.isfinite(wide_BW).all() and np.isfinite(patch_BTD).all()):

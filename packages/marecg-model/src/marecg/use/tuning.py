@@ -140,7 +140,7 @@ def tune(
             cut = [windows(fetch(int(rows_M[place])), model.config) for place in picked]
             chosen = [each[int(draw.integers(len(each)))] for each in cut]
             optimizer.zero_grad()
-            logits_BK = net(*(torch.from_numpy(part).to(device) for part in stacked(chosen, model.config)))
+            logits_BK = net(*stacked(chosen, model.config, device))
             loss(logits_BK, target_M[torch.from_numpy(picked)].to(device)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
@@ -165,12 +165,7 @@ def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int
     total_MK = np.zeros((len(rows_M), net.head.out_features))
     count_M = np.zeros(len(rows_M))
     for batch in _batched(cut, batch_size):
-        found_BK = net(
-            *(
-                torch.from_numpy(part).to(device)
-                for part in stacked([window for _, window in batch], net.model.config)
-            )
-        )
+        found_BK = net(*stacked([window for _, window in batch], net.model.config, device))
         places = [place for place, _ in batch]
         np.add.at(total_MK, places, found_BK.double().cpu().numpy())
         np.add.at(count_M, places, 1)
