@@ -47,11 +47,27 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
     """Put a recording in mV into the encoder's lead order and sampling rate.
 
     Raises:
-        UsageError: the leads, the rate or the shape can't be, a sample is NaN, infinite or too large to
-            compute with, or there are fewer samples than make a patch.
+        UsageError: as `arranged`, or a sample is NaN, infinite or too large to compute with.
+    """
+    given_KL = np.asarray(x_KL, np.float32)
+    largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
+    if not np.isfinite(largest):  # NaN stays NaN
+        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
+    if largest > COMPUTABLE_MV:
+        remedy = "Give millivolts; mend or leave out artefacts"
+        raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
+    return arranged(given_KL, fs, leads, config)
+
+
+def arranged(
+    given_KL: NDArray[np.float32], fs: float, leads: Sequence[str], config: ModelConfig
+) -> Recording:
+    """A recording as `recording` gives it, whose samples somebody has looked at already.
+
+    Raises:
+        UsageError: the leads, the rate or the shape can't be, or there are fewer samples than make a patch.
     """
     places = lead_places(leads)
-    given_KL = np.asarray(x_KL, np.float32)
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
         raise UsageError(
             f"{f'{fs:g} Hz' if isinstance(fs, Real) else repr(fs)} is no sampling rate of an ECG",
@@ -62,12 +78,6 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
             f"a record has shape {given_KL.shape}, and {len(places)} leads are named",
             remedy="Give [leads, samples]",
         )
-    largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
-    if not np.isfinite(largest):  # NaN stays NaN
-        raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
-    if largest > COMPUTABLE_MV:
-        remedy = "Give millivolts; mend or leave out artefacts"
-        raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
     if given_KL.shape[1] * config.fs < config.patch * fs:
         raise UsageError(
             f"lasts {given_KL.shape[1] / fs:g} s, less than one patch",

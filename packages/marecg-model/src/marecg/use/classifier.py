@@ -21,7 +21,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from ecg_ontology import refuse_others, replacing
 from marecg.config import LEADS
 from marecg.ecg.signal import lead_places
-from marecg.ecg.windows import Recording, recording
+from marecg.ecg.windows import Recording, arranged
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.embed import best_device, loaded, records
@@ -211,7 +211,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
         x_BKL = records(X, lead_places(self.leads))
-        return [recording(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
+        return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
 
 
 def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], bool]:

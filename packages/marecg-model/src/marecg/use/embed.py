@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from marecg.config import LEADS
 from marecg.drawing.page import table
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
-from marecg.ecg.windows import Recording, WindowFeatures, join, looks, recording, stacked
+from marecg.ecg.windows import Recording, WindowFeatures, arranged, join, looks, stacked
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
@@ -146,7 +146,7 @@ def embed(
     doubt = amplitude_doubt(np.concatenate(some[..., :: len(some)], axis=1)) if x_BKL.size else None
     if doubt:
         logger.warning("signals: %s", doubt)
-    recordings = (recording(x_KL, fs, leads, model.config) for x_KL in x_BKL)
+    recordings = (arranged(x_KL, fs, leads, model.config) for x_KL in x_BKL)
     rhythms, patches, wides = zip(*encode(model, recordings, batch_size), strict=True)
     if readout == "wide":
         return WideEmbeddings(np.stack(rhythms), np.stack(patches), np.stack(wides))
