@@ -6,7 +6,7 @@ whole of a run, a recipe, is in `marecg.recipes`.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticUndefined
@@ -19,6 +19,9 @@ LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V
 
 Augmentation = Literal["unconstrained", "rhythm-safe", "denoised"]
 """The augmentation sets of Table component-ablation."""
+
+Decay = Annotated[float, Field(ge=0, lt=1)]
+"""A factor by which what was seen before counts less at every step."""
 
 WINDOW = 4700
 """L in samples, the context and the trailing T_pred patches."""
@@ -76,7 +79,9 @@ class CorpusConfig(Settings):
     rpeaks_lead: Literal["I", "best"] = chosen(
         "I", "as in the paper; best: I, II or all leads together, where the beats stand out most"
     )
-    ptbxl_folds: tuple[int, ...] = chosen((), "all of PTB-XL; 1 to 8 leave out what it is probed on")
+    ptbxl_folds: tuple[Annotated[int, Field(ge=1, le=10)], ...] = chosen(
+        (), "all of PTB-XL; 1 to 8 leave out what it is probed on"
+    )
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
 
@@ -188,7 +193,9 @@ class SamplingConfig(Settings):
     """Which records are drawn how often, and whose codes are read."""
 
     balance: float = chosen(0.0, "exponent of leaf frequency: 0 draws all alike, 1 every leaf alike", ge=0)
-    shares: dict[str, float] = chosen({}, "share of the draws by source, such as of synthetic records")
+    shares: dict[str, Annotated[float, Field(ge=0)]] = chosen(
+        {}, "share of the draws by source, such as of synthetic records"
+    )
     without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
     codes_permuted: int | None = chosen(
         None,
@@ -214,7 +221,7 @@ class TrainConfig(Settings):
     lr: float = paper(1e-4, "§subsec:implementation: the peak", gt=0)
     final_lr: float = paper(1e-6, "§subsec:implementation", ge=0)
     warmup_epochs: float = paper(10, "§subsec:implementation: linear", ge=0)
-    betas: tuple[float, float] = paper((0.9, 0.999), "§subsec:implementation")
+    betas: tuple[Decay, Decay] = paper((0.9, 0.999), "§subsec:implementation")
     weight_decay: float = paper(0.05, "§subsec:implementation", ge=0)
     average: float = chosen(
         0.0, "momentum of the weights' average that is exported; 0 exports the last", ge=0, lt=1
@@ -223,7 +230,9 @@ class TrainConfig(Settings):
     seed: int = chosen(0, "every draw follows from it", ge=0)
     checkpoint_every: int = chosen(500, "optimiser steps between checkpoints", gt=0)
     monitor_every: int = chosen(100, "optimiser steps between looks at collapse", gt=0)
-    devices: int | Literal["auto"] = chosen("auto", "every GPU of the node, or one CPU process")
+    devices: Annotated[int, Field(gt=0)] | Literal["auto"] = chosen(
+        "auto", "every GPU of the node, or one CPU process"
+    )
     nodes: int = chosen(1, "machines that take part, under torchrun or SLURM", gt=0)
     precision: Literal["auto", "32-true", "bf16-mixed"] = chosen("auto", "bf16 where a GPU has it")
     compile: bool = chosen(False, "torch.compile of the encoder: no gain on CPU")
