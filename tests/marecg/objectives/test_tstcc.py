@@ -1,6 +1,8 @@
 """TS-TCC over whole looks; its losses alone are in test_comparators.py."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -33,3 +35,29 @@ def test_the_temporal_losses_of_both_directions_add_up(
     assert losses["temporal"] == 8
     contextual = float(losses["contextual"].detach())
     assert float(objective.total(losses).detach()) == pytest.approx(8 + 0.7 * contextual, rel=1e-6)
+
+
+@pytest.mark.parametrize(("room", "moments"), [(4, {1, 2, 3}), (1, {1})])
+def test_the_moment_is_any_that_has_a_past_and_leaves_the_whole_future(
+    micro: Config, room: int, moments: set[int]
+) -> None:
+    """`room`: patches beside those of the future."""
+    model = MarEcg(micro.model)
+    objective = TstccConfig().build(Parts(model.config, model, ecg_ontology.load(), None))
+    h_BTCD = torch.randn(2, objective.horizons + room, 12, micro.model.width)
+    drawn = set()
+
+    def part(first: int, last: int) -> torch.Tensor:
+        drawn.add(last)
+        assert first == 0
+        return h_BTCD[:, first:last]
+
+    look = SimpleNamespace(
+        h_BTCD=h_BTCD, real_BT=torch.ones(h_BTCD.shape[:2]), part=part, pooled=lambda h, _: h.mean((1, 2))
+    )
+    looks: Any = SimpleNamespace(
+        clean=lambda _: look, all_ranks=lambda z: z, generator=torch.Generator().manual_seed(0)
+    )
+    for _ in range(30):
+        objective.losses(looks)
+    assert drawn == moments

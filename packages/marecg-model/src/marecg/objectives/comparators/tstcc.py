@@ -72,7 +72,7 @@ class Tstcc(Objective):
         weak, strong = views.clean("rhythm-safe"), views.clean("unconstrained")
         latest = weak.h_BTCD.shape[1] - self.horizons
         draw = torch.rand((), generator=views.generator, device=views.generator.device)
-        now = 1 + int(draw * (latest - 1)) if latest > 1 else 1
+        now = 1 + int(draw * (latest - 1))
         contexts = [seen.pooled(seen.part(0, now), seen.real_BT[:, :now]) for seen in (weak, strong)]
         futures = [lead_mean(seen.h_BTCD)[:, now : now + self.horizons] for seen in (strong, weak)]
         temporal = []
