@@ -35,6 +35,11 @@ def table_of_the_same_name(path):
     (path / "nodes.csv").write_text("city,people", encoding="utf-8")
 
 
+def table_without_nodes(path):
+    path.mkdir()
+    (path / "distances.csv").write_text("Bonn,Leeds", encoding="utf-8")
+
+
 def link_to_a_folder(path):
     own_table(path.with_name("mine"))
     path.symlink_to("mine")
@@ -67,6 +72,7 @@ def text(path):
     [
         ("mydata.csv", own_table, "holds patients.csv, which would be lost"),
         ("mydata.csv", table_of_the_same_name, "holds other tables"),
+        ("mydata.csv", table_without_nodes, "holds other tables"),
         ("mydata.csv", link_to_a_folder, "holds patients.csv"),
         ("mydata.csv", text, "is a file"),
         *((name, text, "lost") for name in FORMS if name != "ccg.csv"),

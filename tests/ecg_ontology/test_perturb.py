@@ -49,6 +49,13 @@ def test_concepts_keep_their_indices_and_texts_and_codes_their_leaves(control: O
         assert control.route(code).status == REAL.route(code).status
 
 
+def test_a_control_s_concepts_and_codes_stand_in_no_file() -> None:
+    """What a finding names is a place that somebody could look into."""
+    made = flat(ecg_ontology.load("ontology")).draft
+    assert {row.place for row in (*made.concepts, *made.mappings)} == {""}
+    assert {row.node_label for row in made.mappings} == {""}
+
+
 def test_a_shuffled_graph_is_the_same_graph_over_other_leaves() -> None:
     wrong = shuffled(REAL, 0)
     assert not np.array_equal(wrong.distances, REAL.distances)

@@ -27,6 +27,10 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(
         "quarantined: 1 flat-lead, 1 gain, 1 no-signal-file; "
         "the paper kept 80% by thresholds that it does not give"
     )
+    assert rows["records, ptb"].why == (
+        "514 of the 516 published records are not here; "
+        "the paper kept 81% by thresholds that it does not give"
+    ), "nothing was quarantined, and nothing is said of it"
     assert (rows["records, ningbo"].found, rows["records, total"].found) == (0, 5)
     assert rows["records with 1 code"].found == 5
 

@@ -136,7 +136,10 @@ def test_in_latex_the_shares_stand_under_their_task_and_every_line_has_all_colum
 
 
 def test_the_csv_has_one_line_per_number():
-    rows = list(csv.DictReader(io.StringIO(long_csv(published()))))
+    text = long_csv(published())
+    assert text.count("\n") == 301
+    assert "\r" not in text, "lines end as those of every other output"
+    rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 300
     assert rows[0] == {
         "source": "published",

@@ -56,6 +56,20 @@ def test_two_dots_make_a_range(text: str, low: float, high: float, log: bool) ->
 
 
 @pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("train.max_steps=10..1000:log", "IntDistribution(high=1000, log=True, low=10, step=1)"),
+        ("model.depth=1..4", "IntDistribution(high=4, log=False, low=1, step=1)"),
+        ("train.lr=1e-4..1e-2:log", "FloatDistribution(high=0.01, log=True, low=0.0001, step=None)"),
+        ("gscl.sigma=0.1..2", "FloatDistribution(high=2.0, log=False, low=0.1, step=None)"),
+    ],
+)
+def test_a_range_is_drawn_from_in_its_own_numbers_and_on_its_own_scale(text: str, drawn: str) -> None:
+    pytest.importorskip("optuna")
+    assert str(axis(text).distribution()) == drawn
+
+
+@pytest.mark.parametrize(
     "text", ["gscl.sigma", "gscl.sigma=", "train.lr=2..1", "train.lr=0..1:log", "name=a..b"]
 )
 def test_what_is_no_axis_is_one_error(text: str) -> None:

@@ -88,6 +88,12 @@ def test_a_ptb_record_has_fifteen_leads_at_1000_hz(folder: Path) -> None:
     assert record.sig_name[12:] == ["vx", "vy", "vz"]
 
 
+def test_a_clipped_record_rests_at_both_of_its_ends_and_swings_between(folder: Path) -> None:
+    x_CL = read_record(header(folder, "clipped"), folder).x_CL
+    assert (x_CL.min(), x_CL.max()) == (pytest.approx(-0.3), pytest.approx(0.3))
+    assert (np.abs(x_CL) < 0.2).mean() > 0.5
+
+
 def test_a_duplicate_is_bit_identical_under_its_second_name(folder: Path) -> None:
     twin = folder / "Q_duplicate_twin.mat"
     assert twin.read_bytes() == (folder / "Q_duplicate.mat").read_bytes()

@@ -1,0 +1,24 @@
+"""The effective rank that a report gives: of all records, or of an even selection where they are many."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from marecg.evaluate import evaluation
+from marecg.evaluate.methods.encoder import ENCODER
+from marecg.evaluate.methods.method import Features
+from marecg.train.monitors import effective_rank
+
+
+@pytest.mark.parametrize(("records", "chosen"), [(3, [1, 2, 3]), (10, [1, 4, 7, 10])])
+def test_of_many_records_a_few_from_first_to_last_are_ranked(
+    records: int, chosen: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "RANKED", 4)
+    h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
+    task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
+    found = evaluation._rank({ENCODER: Features(h_RD, {})}, task)
+    assert found == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
