@@ -3,10 +3,13 @@
 import csv
 import json
 import re
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.extending.examples import example
+from torch import Tensor
 
 from marecg.corpus.prepare import prepare
 from marecg.demo import DIAGNOSES
@@ -68,6 +71,31 @@ def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(
     capsys.readouterr()
     page = write_report(run)
     assert "length: share of the context that the record fills" in page.read_text(encoding="utf-8")
+
+
+def test_an_augmentation_of_ones_own_is_what_the_second_look_shows(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "noisy.py"
+    path.write_text(example("noisy.py"), encoding="utf-8")
+    run = tmp_path / "run"
+    recipe = by_name(f"{path}:recipe")
+    assert recipe.step_flops() > override(recipe, ["same=null"]).step_flops()
+    seen: list[Tensor] = []
+
+    def spy(x_BCL: Tensor, *rest: Any) -> Tensor:
+        seen.append(noisy(x_BCL, *rest))
+        return seen[-1]
+
+    module = sys.modules[type(recipe.objectives["same"]).__module__]
+    noisy = module.noisy
+    monkeypatch.setattr(module, "noisy", spy)
+    assert code("train", "--recipe", f"{path}:recipe", "--data", str(corpus), "--out", str(run), *SMALL) == 0
+    assert len(seen) == 2, "once a step"
+    with (run / "metrics.csv").open(newline="") as file:
+        assert all(0 < float(row["same"]) < 2 for row in csv.DictReader(file))
+    with (run / "monitors.csv").open(newline="") as file:
+        assert all(float(row["grad_same"]) > 0 for row in csv.DictReader(file))
 
 
 def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:

@@ -4,8 +4,11 @@ import math
 
 import pytest
 import torch
+from tests.marecg.train.networks import network, run, small
 
-from marecg.train.monitors import effective_rank, entropy
+from marecg.corpus.batches import Batch
+from marecg.overrides import override
+from marecg.train.monitors import effective_rank, entropy, monitor
 
 
 def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> None:
@@ -20,3 +23,14 @@ def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> N
 def test_an_undecided_q_has_entropy_log_n_and_a_certain_one_none() -> None:
     assert entropy(torch.zeros(3, 40)) == pytest.approx(math.log(40))
     assert entropy(torch.eye(4) * 1000) == pytest.approx(0)
+
+
+def test_the_gradient_of_a_loss_is_that_into_every_pass_that_it_reads(batch: Batch) -> None:
+    config = override(small("tiny-c3"), ["clean.supervised=true", "clean.augmentation=rhythm-safe"])
+    outcome = run(network(config), batch)
+    found = monitor(outcome)
+    assert found["grad_gscl"] > 0, "the clean pass is the one that is supervised"
+    masked, clean = outcome.views.masked.h_BTCD, outcome.views.clean("rhythm-safe").h_BTCD
+    both = torch.autograd.grad(outcome.named["view"], (masked, clean), retain_graph=True)
+    assert min(float(each.norm()) for each in both) > 0
+    assert found["grad_view"] == pytest.approx(float(torch.cat([each.flatten() for each in both]).norm()))

@@ -8,11 +8,14 @@ Shapes: B batch, C leads, L samples, F frequencies.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.nn.functional import grid_sample
 
+Augment = Callable[[Tensor, Tensor, float, torch.Generator], Tensor]
+"""x_BCL in mV, n_valid_B, samples per second and what draws → the same shape, zero behind n_valid."""
 PASSED = (0.5, 40.0)
 """Hz: what monitoring ECGs keep (Kligfield et al. 2007, doi:10.1161/CIRCULATIONAHA.106.180200)."""
 
@@ -56,7 +59,11 @@ def denoised(x_BCL: Tensor, n_valid_B: Tensor, fs: float, generator: torch.Gener
     return passed_BCL * real_B1L
 
 
-AUGMENTATIONS = {"rhythm-safe": rhythm_safe, "unconstrained": unconstrained, "denoised": denoised}
+AUGMENTATIONS: dict[str, Augment] = {
+    "rhythm-safe": rhythm_safe,
+    "unconstrained": unconstrained,
+    "denoised": denoised,
+}
 """The augmentation sets of Table component-ablation, and the filter, by name."""
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from marecg.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.corpus.batches import Batch
 from marecg.corpus.supervision import Supervision
-from marecg.ecg.augment import AUGMENTATIONS
+from marecg.ecg.augment import AUGMENTATIONS, Augment
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask
@@ -42,6 +42,7 @@ class Pass:
         real_BS: where a patch holds no padding; `real_BT` is its part inside the context.
         masked_BTC: the index set M, nothing where the pass is clean.
         h_BTCD: H of the context.
+        encoded: every H that gradients reach: that of the context, and of `part`s.
         supervision: what is known of the records, as this pass shows them.
     """
 
@@ -53,6 +54,7 @@ class Pass:
         self.x_BSCP, self.real_BS, _ = signal
         self.masked_BTC = masked_BTC
         self.h_BTCD = h_BTCD
+        self.encoded = [h_BTCD]
         self.supervision = supervision
         self.reached: set[str] = set()
 
@@ -87,7 +89,9 @@ class Pass:
         """H of the patches `start` to `stop`, encoded as a record of their own, [B, stop − start, C, D]."""
         x_BSCP, real_BS, scale = self._signal
         part = Signal(x_BSCP[:, start:stop], real_BS[:, start:stop], scale)
-        return _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
+        h_BTCD = _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
+        self.encoded.append(h_BTCD)
+        return h_BTCD
 
     @torch.no_grad()
     def by(self, tokens: nn.Module, encoder: nn.Module) -> Tensor:
@@ -129,7 +133,7 @@ class Views:
         self.generator = generator
         self.all_ranks = all_ranks
         self.logits_BN: Tensor | None = None
-        self._clean: dict[tuple[Augmentation | None, int], Pass] = {}
+        self._clean: dict[tuple[Augmentation | Augment | None, int], Pass] = {}
 
     @cached_property
     def masked(self) -> Pass:
@@ -149,8 +153,8 @@ class Views:
         """The pass that codes and physiology supervise: the masked one, unless `clean.supervised`."""
         return self.clean(self.cleaning.augmentation) if self.cleaning.supervised else self.masked
 
-    def clean(self, augmentation: Augmentation | None = None, number: int = 0) -> Pass:
-        """A pass with nothing masked, over the records as they are or augmented.
+    def clean(self, augmentation: Augmentation | Augment | None = None, number: int = 0) -> Pass:
+        """A pass with nothing masked, over the records as they are or augmented, by one of ours or yours.
 
         It is made once per augmentation and number: another number is another draw of crop and augmentation.
         """
@@ -173,15 +177,23 @@ class Views:
     @property
     def reached(self) -> set[str]:
         """The parts of the model that some objective has read so far."""
-        passes = [*self._clean.values(), *([self.masked] if "masked" in self.__dict__ else [])]
-        return {part for one in passes for part in one.reached}
+        return {part for one in self._passes for part in one.reached}
+
+    @property
+    def encoded(self) -> list[Tensor]:
+        """Every H of every pass so far that gradients reach."""
+        return [h_BTCD for one in self._passes for h_BTCD in one.encoded]
 
     @cached_property
     def signal(self) -> Signal:
         """The records as they are, in patches; not yet encoded."""
         return self._patches(self.batch.x_BCL, self.batch.n_valid_B)
 
-    def _cleanly(self, augmentation: Augmentation | None) -> Pass:
+    @property
+    def _passes(self) -> list[Pass]:
+        return [*self._clean.values(), *([self.masked] if "masked" in self.__dict__ else [])]
+
+    def _cleanly(self, augmentation: Augmentation | Augment | None) -> Pass:
         shape, batch = self.model.config, self.batch
         x_BCL, n_valid_B, supervision = batch.x_BCL, batch.n_valid_B, batch.supervision
         signal = self.signal
@@ -193,7 +205,8 @@ class Views:
             n_valid_B = (n_valid_B - start_B * shape.stride).clamp(max=shape.context)
             supervision = supervision.later(start_B, shape)
         if augmentation is not None:
-            x_BCL = AUGMENTATIONS[augmentation](x_BCL, n_valid_B, shape.fs, self.generator)
+            augment = augmentation if callable(augmentation) else AUGMENTATIONS[augmentation]
+            x_BCL = augment(x_BCL, n_valid_B, shape.fs, self.generator)
         if self.cleaning.crop or augmentation is not None:
             signal = self._patches(x_BCL, n_valid_B)
         shape_BTC = (len(x_BCL), shape.context_patches, len(LEADS))

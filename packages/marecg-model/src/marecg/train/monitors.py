@@ -21,7 +21,8 @@ def monitor(outcome: Outcome) -> dict[str, float]:
 
     Returns:
         `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss
-        `grad_…`, the norm of the gradient that it alone sends into H, before any weight.
+        `grad_…`, the norm of the gradient that it alone sends into H, before any weight: into those of all
+        passes together, because not every loss reads the masked one.
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()
@@ -29,8 +30,8 @@ def monitor(outcome: Outcome) -> dict[str, float]:
     if views.logits_BN is not None:
         found["entropy"] = entropy(views.logits_BN.detach().float())
     for name, loss in outcome.named.items():
-        (gradient,) = torch.autograd.grad(loss, views.first.h_BTCD, retain_graph=True, allow_unused=True)
-        found[f"grad_{name}"] = 0.0 if gradient is None else float(gradient.norm())
+        gradients = torch.autograd.grad(loss, views.encoded, retain_graph=True, allow_unused=True)
+        found[f"grad_{name}"] = math.hypot(*(float(each.norm()) for each in gradients if each is not None))
     return found
 
 
