@@ -74,6 +74,35 @@ def test_icd_10_is_mapped_by_the_users_sssom_with_or_without_dots(tmp_path):
     assert set(found.about["sha256"]) == {"table", "mapping"}
 
 
+def test_local_texts_are_mapped_by_a_plain_table(tmp_path):
+    rows = (f"Rhythmus: VHF;{AF}", f"Befund: VHF;{SINUS}", f"Befund: VHF;{AF}", "Linkstyp;", f"心房颤动;{AF}")
+    mapping = write(tmp_path / "local.csv", "\ufeffcode;snomed\n" + "\n".join(rows) + "\n")
+    texts = ("Rhythmus: VHF", "Befund: VHF", "Linkstyp", "心房颤动", "rhythmus: vhf")
+    table = write(tmp_path / "t.csv", "id;code\n" + "\n".join(f"{i};{text}" for i, text in enumerate(texts)))
+    found = read_code_table(table, mapping=mapping).codes
+    assert [found[str(i)] for i in range(4)] == [(AF,), (SINUS, AF), ("Linkstyp",), (AF,)]
+    assert set(found["4"]) == {AF, SINUS}, "none is spelt so: what is the same but for case"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("code,sctid\nVHF,1\n", "no column snomed. Name its columns code and snomed"),
+        ("code,snomed\nVHF,AF\n", r"line 2: 'AF' is no SNOMED CT identifier"),
+    ],
+)
+def test_a_plain_table_that_is_no_mapping_is_refused(tmp_path, text, words):
+    mapping = write(tmp_path / "local.csv", text)
+    with pytest.raises(InputError, match=words):
+        read_code_table(write(tmp_path / "t.csv", "id,code\na,VHF\n"), mapping=mapping)
+
+
+def test_a_table_of_another_encoding_says_how_to_save_it(tmp_path):
+    (tmp_path / "t.csv").write_bytes("id;code\nGröße;VHF\n".encode("cp1252"))
+    with pytest.raises(InputError, match=r"is no UTF-8 text\. Save it as UTF-8"):
+        read_code_table(tmp_path / "t.csv")
+
+
 def test_omop_is_read_through_the_users_concept_table(tmp_path):
     concept = write(
         tmp_path / "CONCEPT.csv",

@@ -20,7 +20,10 @@ Codes = Annotated[
 ]
 Mapping = Annotated[
     Path | None,
-    typer.Option(**PLACE, help="A .sssom.tsv of yours from these codes to SNOMED CT, as for ICD-10."),
+    typer.Option(
+        **PLACE,
+        help="From codes or texts to SNOMED CT: a .csv with the columns code and snomed, or .sssom.tsv.",
+    ),
 ]
 Concepts = Annotated[
     Path | None,

@@ -2,6 +2,8 @@
 
 import json
 from pathlib import Path
+from typing import Literal
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,7 @@ from marecg.read.array_layout import Layout
 from marecg.recipes import Config
 from marecg.train.run import train
 
+Form = Literal["NFC", "NFD"]
 AF, SINUS, NOTHING = "164889003", "426783006", "38341003"
 
 
@@ -79,6 +82,15 @@ def test_a_row_alone_names_the_record_of_a_single_file(clinic: Path, tmp_path: P
 def test_a_record_goes_by_its_path_or_its_name(clinic: Path, tmp_path: Path, name: str) -> None:
     prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"{name},{AF},"))
     assert rows_of(tmp_path / "out")["w"]["codes"] == [AF]
+
+
+@pytest.mark.parametrize(("on_disk", "said"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path: Path, on_disk: Form, said: Form) -> None:
+    (tmp_path / "clinic").mkdir()
+    np.save(tmp_path / "clinic" / f"{normalize(on_disk, 'Größe')}.npy", make_ecg(seed=0).astype(np.float32))
+    codes = table(tmp_path, f"{normalize(said, 'Größe')},{AF},p1")
+    report = prepare([tmp_path / "clinic"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
+    assert report.as_json()["codes"]["records_with_codes"] == 1
 
 
 def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic: Path, tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """A user's table of codes, one row per record and code, or one per record with a list of them.
 
-Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what the user brings: a mapping in
-SSSOM, or OMOP's CONCEPT table.
+Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what the user brings: a mapping, in
+SSSOM or as a plain table, or OMOP's CONCEPT table.
 """
 
 import csv
 import hashlib
 import math
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ VOCABULARIES: tuple[str, ...] = get_args(CodeVocabulary)
 ID_COLUMN = "id"
 CODE_COLUMNS = ("code", "codes")
 """What the column of codes is called where nobody says."""
+MAPPING_COLUMNS = ("code", "snomed")
 _SNOMED_OF_OMOP = {"SNOMED"}
 _LONGEST = 1 << 20
 """Characters of a cell; the csv module's own limit is lower."""
@@ -66,7 +68,8 @@ def read_code_table(
         code_column: one code a row, or in Parquet a list of them; without it `code` or `codes`.
         patient_column: names the patient; without it no patient is known from the table.
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
-        mapping: a `.sssom.tsv` from these codes to SNOMED CT.
+        mapping: from these codes, or any texts, to SNOMED CT: a `.csv` with the columns `code` and `snomed`,
+            or a `.sssom.tsv`.
         concepts: OMOP's CONCEPT table, for concept ids.
 
     Raises:
@@ -117,10 +120,13 @@ def read_code_table(
 
 
 def _text(cell: object) -> str:
-    """A cell as text; of pandas' column of whole numbers with gaps, the whole number."""
+    """A cell as text; of pandas' column of whole numbers with gaps, the whole number.
+
+    A Mac spells ü in two characters and a spreadsheet in one: here it is one.
+    """
     if isinstance(cell, float):
         return "" if math.isnan(cell) else str(int(cell)) if cell.is_integer() else str(cell)
-    return "" if cell is None else str(cell).strip()
+    return "" if cell is None else unicodedata.normalize("NFC", str(cell).strip())
 
 
 # --- what a code of another vocabulary means
@@ -133,19 +139,36 @@ def _translation(
     names = _concepts(Path(concepts)) if concepts is not None else {}
     known = frozenset(names.values())
     pairs: dict[str, tuple[str, ...]] = {}
-    for subject, target in code_pairs(Path(mapping)) if mapping is not None else ():
-        key = _bare(subject)
-        pairs[key] = (*pairs.get(key, ()), target)
+    for subject, target in _pairs(Path(mapping)) if mapping is not None else ():
+        for key in {subject, _bare(subject)}:
+            pairs[key] = (*pairs.get(key, ()), target)
 
     def translate(code: str) -> tuple[str, ...]:
         code = names.get(code, code)
-        mapped = pairs.get(_bare(code))
+        mapped = pairs.get(code) or pairs.get(_bare(code))  # texts may differ in no more than a point
         if mapped is not None:
             return mapped
         whole = vocabulary == "snomed" or ":" in code or code in known
         return (code if whole else f"{vocabulary}:{code}",)
 
     return translate
+
+
+def _pairs(path: Path) -> Iterator[tuple[str, str]]:
+    """The rows of a mapping: (code or text, SNOMED CT identifier); one without an identifier says nothing."""
+    if path.suffix.lower() != ".csv":
+        yield from code_pairs(path)
+        return
+    if missing := [name for name in MAPPING_COLUMNS if name not in _column_names(path)]:
+        problem = f"is no mapping: it has no column {', '.join(missing)}"
+        raise InputError(problem, where=path, remedy="Name its columns code and snomed")
+    for place, (code, target) in _rows(path, list(MAPPING_COLUMNS)):
+        identifier = _text(target)
+        if identifier and not identifier.isdecimal():
+            problem = f"{identifier!r} is no SNOMED CT identifier"
+            raise InputError(problem, where=f"{path}, {place}", remedy="Write the number alone, or nothing")
+        if identifier:
+            yield _text(code), identifier
 
 
 def _bare(code: str) -> str:
@@ -205,7 +228,10 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
             for cells in reader:
                 if cells:
                     yield reader.line_num, cells
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"
+        raise InputError("is no UTF-8 text", where=path, remedy=remedy) from error
+    except (OSError, csv.Error) as error:
         raise InputError(f"can't be read as a table of codes ({error})", where=path) from error
 
 

@@ -5,8 +5,9 @@ by its file's name with or without ending, or, in a file of many, by any of thes
 one file of many is all there is, by the row alone.
 """
 
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -85,7 +86,7 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
 
 def _paths(candidate: Candidate) -> set[str]:
     """A record's path, with and without its root."""
-    return {candidate.path, f"{candidate.root_name}/{candidate.path}"}
+    return _spelt({candidate.path, f"{candidate.root_name}/{candidate.path}"})
 
 
 def _names(candidate: Candidate, alone: bool) -> set[str]:
@@ -95,4 +96,9 @@ def _names(candidate: Candidate, alone: bool) -> set[str]:
     name = PurePosixPath(file).name
     found = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
     found.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
-    return found | {str(candidate.row)} if row and alone else found
+    return _spelt(found | {str(candidate.row)} if row and alone else found)
+
+
+def _spelt(names: Iterable[str]) -> set[str]:
+    """The names as the table has them: ü is one character, however the disk spells it."""
+    return {unicodedata.normalize("NFC", name) for name in names}
