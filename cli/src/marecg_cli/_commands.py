@@ -6,7 +6,6 @@ file knows names only.
 
 import inspect
 import platform
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
@@ -15,15 +14,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ecg_ontology import UsageError
+from ecg_ontology import UsageError, refuse_address
 from marecg_cli._given import Address
 from marecg_cli._output import be_as_loud_as
 
 Stages = Mapping[str, Sequence[str]]
 """What commands are for, in the order of a user's way, and the names of those that are for it."""
 T = TypeVar("T")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+::?/[^/]")
-"""What `Path` makes of an address such as s3://bucket/folder."""
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and failures only.")]
 Verbose = Annotated[
     int,
@@ -185,18 +182,12 @@ def _at_hand(name: str, value: Any) -> Any:
 
         return here(value)
     for path in value if isinstance(value, list) else [value]:
-        if isinstance(path, Path) and _ADDRESS.match(str(path)) and not _begins_here(str(path)):
-            remedy = "Name a file or folder of this machine"
-            raise UsageError(f"{path} is an address, and {name.rstrip('_')} takes a path", remedy=remedy)
-    if name == "out" and isinstance(value, str) and _ADDRESS.match(value) and not _begins_here(value):
+        if isinstance(path, Path):
+            refuse_address(path, f"is an address, and {name.rstrip('_')} takes a path")
+    if name == "out" and isinstance(value, str):  # it takes both
         remedy = "Write it with two slashes, as s3://bucket/folder"
-        raise UsageError("is no path of this machine, and no address", where=value, remedy=remedy)
+        refuse_address(value, "is no path of this machine, and no address", remedy)
     return value
-
-
-def _begins_here(path: str) -> bool:
-    """Whether the first part of a path is there."""
-    return Path(Path(path).parts[0]).exists()
 
 
 def _tell_version(distribution: str) -> None:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from ecg_ontology.explain import Explanation, explain_codes, explanation_text
     from ecg_ontology.exports import export
-    from ecg_ontology.files import refuse_others, refuse_pipe, replacing
+    from ecg_ontology.files import refuse_address, refuse_others, refuse_pipe, replacing
     from ecg_ontology.graph import ConceptGraph
     from ecg_ontology.languages import label_in, language_notes, languages_of
     from ecg_ontology.loading import errata, load, validate
@@ -92,7 +92,7 @@ _HOMES = {
     "errors": ("EcgError", "InputError", "OutputError", "SourceError", "UnknownConceptError", "UsageError"),
     "explain": ("Explanation", "explain_codes", "explanation_text"),
     "exports": ("export",),
-    "files": ("refuse_others", "refuse_pipe", "replacing"),
+    "files": ("refuse_address", "refuse_others", "refuse_pipe", "replacing"),
     "graph": ("ConceptGraph",),
     "languages": ("label_in", "language_notes", "languages_of"),
     "search": ("Field", "Hit", "Match", "find_concept", "search_concepts", "suggestions"),
@@ -186,6 +186,7 @@ __all__ = [
     "read_corpus",
     "read_decisions",
     "read_new_codes",
+    "refuse_address",
     "refuse_others",
     "refuse_pipe",
     "replacing",

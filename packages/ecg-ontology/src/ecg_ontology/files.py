@@ -1,12 +1,16 @@
 """Files appear whole or not at all, and one that can't be read says so in one line."""
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ecg_ontology.errors import InputError, OutputError, SourceError, UsageError
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
+"""What `Path` makes of an address such as s3://bucket/folder."""
 
 
 @contextmanager
@@ -18,6 +22,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
 
     Raises:
         OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
+        UsageError: it is an address.
 
     Example:
         >>> import tempfile
@@ -30,6 +35,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
     target = Path(target)
     if not target.name:
         raise OutputError("is no name", where=target, remedy="Name a new file or folder")
+    refuse_address(target)
     temporary = target.with_name(f".{target.stem[:50]}-{os.urandom(4).hex()}{target.suffix}")
     try:
         if _is_device(target):
@@ -127,6 +133,33 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
     if others or out.is_file():
         problem = f"holds {others[0]}, which would be lost" if others else "is a file"
         raise UsageError(problem, where=out, remedy="Name a new folder")
+
+
+def refuse_address(
+    path: str | Path,
+    problem: str = "is an address, and a path is wanted",
+    remedy: str = "Name a file or folder of this machine",
+) -> None:
+    """See that a path was not meant as an address, of which folders called s3: and so on would be made.
+
+    Args:
+        path: what is to be written, or read.
+        problem: what is wrong with an address there.
+        remedy: what to do about it.
+
+    Raises:
+        UsageError: it begins as an address with one slash does, and nothing here is called so.
+
+    Example:
+        >>> try:
+        ...     refuse_address(Path("s3://bucket/graph.ttl"))
+        ... except UsageError as error:
+        ...     print(error)
+        s3://bucket/graph.ttl: is an address, and a path is wanted. Name a file or folder of this machine.
+    """
+    if _ADDRESS.match(str(path)) and not Path(Path(path).parts[0]).exists():
+        given = str(path).replace(":/", "://") if isinstance(path, Path) else path  # it drops a slash
+        raise UsageError(problem, where=given, remedy=remedy)
 
 
 def refuse_pipe(

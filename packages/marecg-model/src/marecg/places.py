@@ -15,7 +15,7 @@ from typing import IO, Any
 from ecg_ontology import replacing
 from marecg.errors import InputError, OutputError, UsageError
 
-_URL = re.compile(r"[a-z][a-z0-9+.-]*(::|://)")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 EMBEDDINGS = "_embeddings.json"
 """Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
 LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8}\.\w+")

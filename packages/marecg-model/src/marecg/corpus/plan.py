@@ -24,7 +24,7 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_pipe, replacing
+from ecg_ontology import Ontology, refuse_address, refuse_pipe, replacing
 from marecg.config import LEADS, CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import Report
@@ -226,7 +226,9 @@ def locked(folder: Path, doing: str = "prepared") -> Iterator[None]:
     Raises:
         CorpusError: another process holds it.
         OutputError: it can't be made.
+        UsageError: it is an address.
     """
+    refuse_address(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
