@@ -113,6 +113,8 @@ def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_r
     assert loaded.config == MarEcg.from_pretrained(saved).config
     assert "ours" in installed.names()
     assert "gone" not in installed.names()
+    with pytest.raises(CheckpointError, match=r"an installed model \((.*, )?ours[,)]"):
+        MarEcg.from_pretrained("our")
     assert names_model("ours")
     assert not names_model("gone")
 

@@ -188,11 +188,12 @@ def _local(given: str | Path) -> Path | None:
         raise CheckpointError(
             "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
         )
+    known = ", ".join(installed.names()) or f"such as {installed.DEFAULT}"
     raise CheckpointError(
         "is not a folder",
         where=given,
-        remedy="Name a run, its folder 'model', an installed model such as marecg-small, or the id "
-        "owner/name of a model on the Hugging Face hub",
+        remedy=f"Name a run, its folder 'model', an installed model ({known}), or the id owner/name of a "
+        "model on the Hugging Face hub",
     )
 
 
