@@ -16,11 +16,11 @@ from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.registry import task_named
 
 
 def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_root, tmp_path):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     labels = np.zeros((80, task.y_MK.shape[1]))
     labels[task.row_M] = task.y_MK
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=labels)
@@ -30,7 +30,7 @@ def test_another_models_features_go_through_the_same_protocol(run_folder, ptbxl_
 
 
 def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(ptbxl_root, tmp_path):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     noise = np.random.default_rng(0).normal(size=(80, 3))
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
     files = {"ECG-FM": tmp_path / "other.npz"}

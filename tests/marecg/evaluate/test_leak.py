@@ -15,7 +15,7 @@ from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
 from marecg.evaluate.leak import leak
-from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN
 
 
@@ -28,7 +28,7 @@ def trained(run: Path, identity: list[str | None], patient: list[str | None], ha
 
 
 def test_a_run_that_does_not_say_what_it_was_trained_on_is_no_clean_run(ptbxl_root, tmp_path):
-    assert leak(tmp_path, open_task("ptbxl-super", ptbxl_root)) is None
+    assert leak(tmp_path, task_named("ptbxl-super").open(ptbxl_root)) is None
 
 
 def test_training_records_of_the_task_do_not_leak_and_judged_ones_do(ptbxl_root, tmp_path):
@@ -36,12 +36,12 @@ def test_training_records_of_the_task_do_not_leak_and_judged_ones_do(ptbxl_root,
     run = trained(
         tmp_path, ["ptbxl/00001", "ptbxl/00033", "ptbxl/00035", "georgia/E00001"], [None] * 4, ["-"] * 4
     )
-    found = leak(run, open_task("ptbxl-super", ptbxl_root))
+    found = leak(run, task_named("ptbxl-super").open(ptbxl_root))
     assert (found.records, found.same_record) == (1, ("33",))
 
 
 def test_each_record_is_named_once_under_the_first_sign(ptbxl_root, tmp_path):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     hashes = [
         signal_hash(to_microvolts(window(task.recordings.read(ecg_id - 1), 4700)[0])) for ecg_id in (36, 37)
     ]
@@ -59,12 +59,12 @@ def test_the_patient_of_a_copy_that_names_none_is_that_of_the_record(ptbxl_root,
     same = [line.replace("81,81,", "81,33,") if line.startswith("81,") else line for line in table]
     (root / "ptbxl_database.csv").write_text("\n".join(same) + "\n")
     run = trained(tmp_path, [identity("HR00081", "ptb-xl")], [None], ["-"])
-    found = leak(run, open_task("ptbxl-super", root))
+    found = leak(run, task_named("ptbxl-super").open(root))
     assert (found.same_record, found.same_patient) == ((), ("33",))
 
 
 def test_a_run_that_began_from_given_weights_carries_their_mark_too(ptbxl_root, corpus_folder, tmp_path):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     (tmp_path / "before").mkdir()
     trained(tmp_path / "before", ["ptbxl/00033"], [None], ["-"])
     trained_on.write(Corpus.open(corpus_folder), tmp_path / "run", tmp_path / "before")
@@ -77,7 +77,7 @@ def test_a_run_that_began_from_given_weights_carries_their_mark_too(ptbxl_root, 
 def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(
     ptbxl_root, corpus_folder, tmp_path
 ):
-    task, corpus = open_task("ptbxl-super", ptbxl_root), Corpus.open(corpus_folder)
+    task, corpus = task_named("ptbxl-super").open(ptbxl_root), Corpus.open(corpus_folder)
     trained_on.write(corpus, tmp_path / "alone")
     assert leak(tmp_path / "alone", task).records == 0
     trained_on.write(corpus, tmp_path / "run", tmp_path / "a-model-that-was-sent")
@@ -89,7 +89,7 @@ def test_after_weights_without_a_list_a_leak_is_found_and_none_is_not_known(
 
 
 def test_windows_of_every_length_that_was_trained_on_are_compared(ptbxl_root, corpus_folder, tmp_path):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     hashes = [signal_hash(to_microvolts(window(task.recordings.read(35), 4000)[0]))]
     (tmp_path / "before").mkdir()
     trained(tmp_path / "before", [None], [None], hashes)
@@ -103,7 +103,7 @@ def test_windows_of_every_length_that_was_trained_on_are_compared(ptbxl_root, co
 
 def test_a_corpus_of_other_records_leaks_nothing(ptbxl_root, tmp_path):
     run = trained(tmp_path, [None, "georgia/E00001"], ["mine/33", None], ["0" * 32, "1" * 32])
-    assert leak(run, open_task("ptbxl-super", ptbxl_root)).records == 0
+    assert leak(run, task_named("ptbxl-super").open(ptbxl_root)).records == 0
 
 
 @pytest.mark.realdata
@@ -116,7 +116,7 @@ def test_every_real_record_that_a_corpus_shares_is_found_by_name_and_by_signal(
     prepare(sources, tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)
     corpus = Corpus.open(tmp_path / "corpus")
     trained_on.write(corpus, tmp_path)
-    asked = open_task(task, realdata / folder)
+    asked = task_named(task).open(realdata / folder)
     judged = {asked.recordings.ids[row] for row in asked.row_M[asked.split_M != TRAIN]}
     here = {
         str(int(digits)) if (digits := name.removeprefix("HR")).isdigit() else name for name in corpus.ids

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import networkx as nx
 
 OBO = "http://purl.obolibrary.org/obo/"
-_SYNONYM = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def read_obo(path: Path) -> Draft:

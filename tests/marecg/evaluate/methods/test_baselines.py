@@ -15,7 +15,7 @@ from marecg.evaluate.methods.slow_signals import slow_signals
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.registry import task_named
 
 
 def waves(records: int, seed: int) -> Part:
@@ -95,11 +95,11 @@ def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
 def test_without_aeon_minirocket_says_what_to_install(ptbxl_root, monkeypatch):
     monkeypatch.setitem(sys.modules, "aeon.transformations.collection.convolution_based", None)
     with pytest.raises(UsageError, match="pip install"):
-        minirocket(open_task("ptbxl-super", ptbxl_root))
+        minirocket(task_named("ptbxl-super").open(ptbxl_root))
 
 
 def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_features(ptbxl_root):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     method = minirocket(task)
     signals = [task.recordings.read(row) for row in task.row_M[:4]]
     threads = torch.get_num_threads()
@@ -116,8 +116,8 @@ def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
     code = f"""
 import numba, numpy as np, pathlib, torch
 from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.tasks.registry import open_task
-task = open_task("ptbxl-super", pathlib.Path({str(ptbxl_root)!r}))
+from marecg.evaluate.tasks.registry import task_named
+task = task_named("ptbxl-super").open(pathlib.Path({str(ptbxl_root)!r}))
 method = minirocket(task)
 method.compute([np.zeros((12, 5000), np.float32)])
 print(numba.threading_layer(), torch.get_num_threads())

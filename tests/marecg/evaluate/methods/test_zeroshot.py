@@ -12,7 +12,7 @@ from marecg.evaluate.methods.encoder import random_encoder
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
-from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.zeroshot import TABLE
 
 ONTO = ecg_ontology.load()
@@ -36,7 +36,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def test_records_near_a_prototype_score_for_its_class(model, ptbxl_root):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     rhythm = np.zeros((4, 8))
     rhythm[:2, 0] = rhythm[2:, 1] = 5.0
     trial = zero_shot(model, rhythm, task, ONTO)
@@ -45,7 +45,7 @@ def test_records_near_a_prototype_score_for_its_class(model, ptbxl_root):
 
 
 def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
-    task = open_task("ptbxl-super", ptbxl_root)
+    task = task_named("ptbxl-super").open(ptbxl_root)
     rhythm = np.random.default_rng(0).normal(size=(3, 8))
     logits = model.concept_logits(torch.from_numpy(rhythm).float()).detach().double().numpy()
     q = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -62,7 +62,7 @@ def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():
 
 def test_a_model_without_prototypes_is_refused(ptbxl_root):
     with pytest.raises(UsageError, match="without GSCL"):
-        zero_shot(random_encoder(CONFIG), np.zeros((1, 8)), open_task("ptbxl-super", ptbxl_root), ONTO)
+        zero_shot(random_encoder(CONFIG), np.zeros((1, 8)), task_named("ptbxl-super").open(ptbxl_root), ONTO)
 
 
 def test_every_concept_of_the_table_is_a_leaf_of_the_graph():
@@ -105,6 +105,6 @@ def test_a_statement_of_form_or_rhythm_is_mapped_to_the_leaves_that_the_routing_
     ],
 )
 def test_the_table_has_every_class_of_every_task(name, unmapped, realdata):
-    task = open_task(name, realdata / "ptbxl")
+    task = task_named(name).open(realdata / "ptbxl")
     assert {row["class"] for row in rows() if row["task"] == name} == set(task.classes)
     assert {name for name in task.classes if not task.concepts[name]} == unmapped

@@ -7,7 +7,7 @@ import pytest
 from marecg.errors import CorpusError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.merl_splits import read_split_tables
-from marecg.evaluate.tasks.registry import open_task
+from marecg.evaluate.tasks.registry import task_named
 
 
 def write(folder: Path, part: str, header: str, *rows: str) -> None:
@@ -39,34 +39,34 @@ def test_by_position_the_columns_of_the_test_table_change_places(splits):
 
 
 def test_a_task_takes_labels_and_split_from_the_tables_and_names_what_is_missing(splits, ptbxl_root):
-    task = open_task("ptbxl-super", ptbxl_root, splits)
+    task = task_named("ptbxl-super").open(ptbxl_root, splits)
     assert [task.recordings.ids[row] for row in task.row_M] == ["5", "2", "4", "34", "40", "37"]
     assert task.missing == ("99",)
     assert task.folds == "the tables ptbxl_super_class_*.csv, labels by name"
-    assert task.recordings.sha256 == open_task("ptbxl-super", ptbxl_root).recordings.sha256
+    assert task.recordings.sha256 == task_named("ptbxl-super").open(ptbxl_root).recordings.sha256
 
 
 def test_tables_with_different_classes_are_refused(splits, ptbxl_root):
     write(splits / "ptbxl/super_class", "val", "ecg_id,MI,NORM,HYP", "34,0,0,1")
     with pytest.raises(CorpusError, match="CD, HYP"):
-        open_task("ptbxl-super", ptbxl_root, splits)
+        task_named("ptbxl-super").open(ptbxl_root, splits)
 
 
 @pytest.mark.parametrize("damage", ["", "no,such,column\n1,2,3\n", "ecg_id,MI,NORM,CD\n1,0\n"])
 def test_a_damaged_table_is_named(damage, splits, ptbxl_root):
     (splits / "ptbxl/super_class/ptbxl_super_class_test.csv").write_text(damage)
     with pytest.raises(CorpusError, match=r"ptbxl_super_class_test\.csv"):
-        open_task("ptbxl-super", ptbxl_root, splits)
+        task_named("ptbxl-super").open(ptbxl_root, splits)
 
 
 def test_a_folder_without_tables_is_refused(ptbxl_root, tmp_path):
     with pytest.raises(CorpusError, match="Give the folder of MERL's split tables"):
-        open_task("ptbxl-super", ptbxl_root, tmp_path)
+        task_named("ptbxl-super").open(ptbxl_root, tmp_path)
 
 
 def test_a_corpus_has_no_split_tables(tmp_path):
     with pytest.raises(UsageError, match="Leave out --splits"):
-        open_task("corpus", tmp_path, tmp_path)
+        task_named("corpus").open(tmp_path, tmp_path)
 
 
 @pytest.mark.realdata
@@ -105,7 +105,7 @@ def test_read_by_position_a_perfect_classifier_scores_93_37_on_the_sub_task(real
 @pytest.mark.parametrize("name", ["ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm"])
 def test_built_from_the_database_or_read_from_the_tables_a_task_is_the_same(name, realdata):
     def said(splits: Path | None) -> dict[str, tuple[str, frozenset[str]]]:
-        task = open_task(name, realdata / "ptbxl", splits)
+        task = task_named(name).open(realdata / "ptbxl", splits)
         return {
             task.recordings.ids[row]: (split, frozenset(np.array(task.classes)[y_K == 1].tolist()))
             for row, split, y_K in zip(task.row_M, task.split_M.tolist(), task.y_MK, strict=True)
@@ -117,7 +117,7 @@ def test_built_from_the_database_or_read_from_the_tables_a_task_is_the_same(name
 @pytest.mark.realdata
 def test_cpsc2018_labels_from_the_headers_are_those_of_the_tables(realdata):
     root = realdata / "cinc2021/cpsc_2018"
-    task = open_task("cpsc2018", root)
+    task = task_named("cpsc2018").open(root)
     listed = {}
     for part in ("train", "val", "test"):
         with (realdata / f"meta/splits_merl/icbeb/icbeb_{part}.csv").open(newline="") as file:
@@ -127,9 +127,9 @@ def test_cpsc2018_labels_from_the_headers_are_those_of_the_tables(realdata):
         theirs = listed[task.recordings.ids[row]]
         assert y_K.tolist() == [int(theirs[name]) for name in task.classes]
     assert task.recordings.read(0).shape[0] == 12
-    assert len(open_task("cpsc2018", root, realdata / "meta/splits_merl").row_M) == 91
+    assert len(task_named("cpsc2018").open(root, realdata / "meta/splits_merl").row_M) == 91
 
 
 def test_a_folder_without_cpsc_records_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="CPSC2018"):
-        open_task("cpsc2018", tmp_path)
+        task_named("cpsc2018").open(tmp_path)

@@ -35,8 +35,6 @@ TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""
 RANKED = 5000
 """Of so many records at most the rank is computed."""
-Arrays = dict[str, NDArray[np.float32]]
-"""By the name of a row, the features [M, F] of the task's records."""
 
 
 def evaluate(

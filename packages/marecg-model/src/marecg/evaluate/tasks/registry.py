@@ -9,7 +9,6 @@ from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
-from marecg.evaluate.tasks.task import Task
 from marecg.extensions import named
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
@@ -60,8 +59,3 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
             raise UsageError(f"the task {task.name} has no data", remedy=remedy)
         found[name] = given[task.name] if task.name in given else given[task.data]
     return found
-
-
-def open_task(name: str, root: Path, splits: Path | None = None, *, by_position: bool = False) -> Task:
-    """Build the task of that name on the data under `root`. Raises as `TaskDefinition.open` does."""
-    return task_named(name).open(root, splits, by_position=by_position)
