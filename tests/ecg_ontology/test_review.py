@@ -96,6 +96,10 @@ def test_a_sheet_without_a_decision_changes_nothing(apply, folder, sources):
         ({"decision": "change", "comment": "two\nlines"}, "line break"),
         ({"decision": "add"}, "routed to AF already"),
         ({"decision": "remove", "node": "AFL"}, "no row of the table base routes 164889003 to AFL"),
+        (
+            {"decision": "add", "node": "AFL", "label": "sinus rhythm"},
+            "is 'atrial fibrillation' in the table",
+        ),
         ({"decision": "add", "node": "Heart"}, "no concept has the abbreviation 'Heart'"),
         ({"decision": "add", "table": "../x", "node": "AFL"}, "no table can be called"),
     ],

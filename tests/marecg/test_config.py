@@ -51,7 +51,9 @@ def test_set_changes_the_value_it_names(assignment: str, path: str, value: objec
     ("assignment", "problem"),
     [
         ("train.max_step=200", "Did you mean train.max_steps"),
-        ("nothing.at.all=1", "no value named"),
+        ("train.nothing_at_all=1", "no value named"),
+        ("gsl.sigma=1", r"Did you mean gscl\.sigma"),
+        ("lead_consistency.weight=1", "an objective of yours is known to the recipe in its file"),
         ("train.max_steps", "has no '='"),
         ("train.max_steps=many", "train.max_steps"),
         ("train.lr=-1", "train.lr"),

@@ -200,3 +200,18 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(UsageError, match=r"'broken' of marecg\.readers can't be loaded"):
         readers.readers()
     readers._installed.cache_clear()
+
+
+def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(
+    tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray], caplog: pytest.LogCaptureFixture
+) -> None:
+    write_record(tmp_path, "a", ecg())
+    (tmp_path / "a.mat").write_bytes(b"the signals of that header")
+    for name in ("one.npz", "two.NPY"):
+        (tmp_path / name).write_bytes(b"")
+    (found,) = find([tmp_path])
+    assert found.file.name == "a.hea"
+    assert "array files passed over: 2, such as" in caplog.text
+    caplog.clear()
+    assert len(find([tmp_path], layout=Layout(500))) == 3
+    assert not caplog.text

@@ -94,7 +94,8 @@ class RoutingFile:
         A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
 
         Raises:
-            InputError: it is about a mapping that is not there, or that is there already.
+            InputError: it is about a mapping that is not there, or that is there already, or calls a code
+                something else than the table does.
         """
         subject = decision.code if ":" in decision.code else f"{SNOMED}:{decision.code}"
         target = self._object(decision)
@@ -104,6 +105,13 @@ class RoutingFile:
         if decision.decision == "add":
             if row is not None:
                 raise InputError(f"{decision.code} is routed to {where} already", where=decision.place)
+            known = of_code[0]["subject_label"] if of_code else decision.label
+            if decision.label.casefold() != known.casefold():
+                raise InputError(
+                    f"{decision.code} is {known!r} in the table {self.table}, and not {decision.label!r}",
+                    where=decision.place,
+                    remedy="Check the code, or give it the label that it has",
+                )
             of_code += self._new(decision, subject, of_code)
         elif row is None:
             raise InputError(

@@ -119,18 +119,26 @@ def _read(assignment: str, known: set[str]) -> Change:
 def _refuse_unknown(key: str, known: set[str], where: str) -> None:
     """Refuse a key that is no value's name, nor that of a group of them."""
     groups = {name.rpartition(".")[0] for name in known} - {""}
-    if key not in known | groups:
+    if key in known | groups:
+        return
+    group, dot, rest = key.partition(".")
+    if dot and group not in groups:  # the right value of a misspelt group, not any group's value of that name
+        near = [f"{each}.{rest}" for each in difflib.get_close_matches(group, sorted(groups), n=1)]
+    else:
         near = difflib.get_close_matches(key, sorted(known), n=1)
-        raise ConfigError(
-            f"there is no value named {key!r}",
-            where=where,
-            remedy=f"Did you mean {near[0]}?" if near else _listed(known),
-        )
+    raise ConfigError(
+        f"there is no value named {key!r}",
+        where=where,
+        remedy=f"Did you mean {near[0]}?" if near else _listed(known),
+    )
 
 
 def _listed(known: set[str]) -> str:
     few = all("." not in name for name in known)
-    return f"Choose from {', '.join(sorted(known))}" if few else "marecg recipes NAME lists them all"
+    if few:
+        return f"Choose from {', '.join(sorted(known))}"
+    own = "an objective of yours is known to the recipe in its file, or once its package is installed"
+    return f"marecg recipes NAME lists them all; {own}"
 
 
 def parsed(text: str) -> Any:

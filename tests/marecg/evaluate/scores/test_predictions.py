@@ -89,6 +89,14 @@ def test_damaged_predictions_are_named(tmp_path):
         load(tmp_path / "p.npz")
 
 
+def test_of_a_task_that_was_not_probed_it_is_said_which_ones_were(tmp_path):
+    save(tmp_path / "run/probe/fast-strict.npz", made())
+    with pytest.raises(InputError, match=r"run: has no probe slow-strict\. Name the task.* of fast-strict"):
+        load(tmp_path / "run/probe/slow-strict.npz")
+    with pytest.raises(InputError, match=r"has no probe slow-strict\. Probe it first"):
+        load(tmp_path / "other/probe/slow-strict.npz")
+
+
 def test_classes_with_few_positives_or_few_negatives_are_named_and_those_without_any_are_not():
     y = np.zeros((30, 4), np.uint8)
     y[:9, 0] = y[:10, 1] = y[:28, 2] = 1

@@ -2,6 +2,7 @@
 
 import fnmatch
 import hashlib
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from marecg.errors import CorpusError, UsageError
 from marecg.places import EMBEDDINGS
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
+from marecg.read.containers import openers
 from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.readers import HEADERS, format_of, readers
@@ -21,6 +23,7 @@ from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.stores import brought
 from marecg.read.wfdb_header import MOST_BYTES
 
+logger = logging.getLogger(__name__)
 CORPUS = ("corpus.json", "building/plan.json")
 """Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
 
@@ -53,8 +56,12 @@ def find(
     """
     found: dict[tuple[str, int], Candidate] = {}
     place = _places()
+    passed_over: list[Path] = []
     for root in roots:
-        inside = _in_file(root, layout) if root.is_file() else _in_folder(root, layout, readers(ptbxl_rate))
+        if root.is_file():
+            inside = _in_file(root, layout)
+        else:
+            inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
         for candidate in inside if address(root) is None else brought(inside):
             if _wanted(candidate, only, folds):
                 found.setdefault((place(candidate.file), candidate.row), candidate)
@@ -66,12 +73,16 @@ def find(
             where=", ".join(map(str, roots)),
             remedy=f"{_REMEDY}; arrays in folders need --fs",
         )
+    if passed_over:
+        logger.warning(
+            "array files passed over: %d, such as %s; --fs takes them in", len(passed_over), passed_over[0]
+        )
     return sorted(with_root_names(found.values()), key=lambda each: each.order)
 
 
 def sources_below(root: Path) -> Counter[str]:
     """How many records of each source a folder holds. Raises `CorpusError` where it can't be listed."""
-    return Counter(candidate.source for candidate in _in_folder(root, None, readers()))
+    return Counter(candidate.source for candidate in _in_folder(root, None, readers(), []))
 
 
 _REMEDY = "Give a folder of WFDB records, PTB-XL, clinical files, or an array file"
@@ -157,8 +168,13 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
     return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 
 
-def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> Iterator[Candidate]:
-    """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered."""
+def _in_folder(
+    root: Path, layout: Layout | None, known: Sequence[Reader], passed_over: list[Path]
+) -> Iterator[Candidate]:
+    """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered.
+
+    Array files that no layout is given for are added to `passed_over`.
+    """
     if not root.is_dir():
         raise CorpusError("is not a folder" if root.exists() else "is not there", where=root, remedy=_REMEDY)
     claimed: set[str] = set()
@@ -181,9 +197,18 @@ def _in_folder(root: Path, layout: Layout | None, known: Sequence[Reader]) -> It
         free = [each for each in files if os.path.join(name, each) not in claimed]  # noqa: PTH118 — as `claimed`
         yield from HEADERS.records(root, (folder / each for each in free if is_header(each)))
         yield from _clinical(root, (folder / each for each in free))
-        if arrays is not None:
-            for file in filter(is_array, (folder / each for each in free)):
-                yield from arrays.in_folder(root, file)
+        if arrays is None:
+            passed_over += (folder / each for each in _arrays_among(free, files))
+            continue
+        for file in filter(is_array, (folder / each for each in free)):
+            yield from arrays.in_folder(root, file)
+
+
+def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
+    """The names that `is_array` would call arrays, without a look at the disk for each."""
+    endings, beside = tuple(openers()), {each.lower() for each in files}
+    arrays = (each for each in names if each.lower().endswith(endings))
+    return [each for each in arrays if f"{each.rpartition('.')[0].lower()}.hea" not in beside]
 
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:

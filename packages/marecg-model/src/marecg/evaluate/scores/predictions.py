@@ -74,7 +74,7 @@ def load(path: Path) -> Predictions:
     """Read what `save` wrote.
 
     Raises:
-        InputError: the file is missing or damaged.
+        InputError: the file is missing or damaged; where it is missing, which others there are.
     """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
@@ -86,6 +86,10 @@ def load(path: Path) -> Predictions:
                 logits={(method, float(share)): kept[f"{method} @ {share}"] for method, _, share in cells},
                 reference=str(kept["reference"]),
             )
+    except FileNotFoundError as error:
+        there = ", ".join(sorted(each.stem for each in path.parent.glob("*.npz")))
+        remedy = f"Name the task, and the protocol, of {there}" if there else "Probe it first"
+        raise InputError(f"has no probe {path.stem}", where=path.parent.parent, remedy=remedy) from error
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy="Probe the run again") from error
 
