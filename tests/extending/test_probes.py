@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 from tests.extending.examples import example
@@ -24,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = random_encoder(shape, seed=3)
     model.prototypes.copy_(torch.randn(40, 8, generator=torch.Generator().manual_seed(0)))
     model.save_pretrained(folder / "run" / "model")
-    for name in ("fast_hearts.py", "small_draws.py", "lead_ranges.py"):
+    for name in ("fast_hearts.py", "own_labels.py", "small_draws.py", "lead_ranges.py"):
         (folder / name).write_text(example(name), encoding="utf-8")
     return folder
 
@@ -44,6 +45,20 @@ def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(
     assert (report["task"], report["classes"]) == ("fast-hearts", ["fast"])
     assert "zero-shot" in {cell["method"] for cell in report["cells"]}
     assert (place / "run/probe/fast-hearts-strict.json").exists()
+
+
+def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = pq.read_table(place / "prepared" / "index.parquet").to_pylist()
+    lines = [f"{row['path']},{int('426177001' in row['codes'])}" for row in rows]
+    (place / "labels.csv").write_text("\n".join(["path,label", *lines, "gone.hea,1", ""]), encoding="utf-8")
+    task = f"{place / 'own_labels.py'}:OWN_LABELS"
+    assert probed(place, "--task", task, "--root", str(place / "prepared")) == 0
+    said = capsys.readouterr()
+    report = json.loads(said.out)
+    assert (report["task"], report["classes"]) == ("own-labels", ["label"])
+    assert "listed but not on disk (1): gone.hea" in said.err
 
 
 def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(
