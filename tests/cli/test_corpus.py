@@ -52,8 +52,9 @@ def test_stats_prints_tables(source: Path, tmp_path: Path) -> None:
     run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
     code, out, _ = run("stats", tmp_path / "corpus")
     assert code == 0
+    lines = out.splitlines()
     for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
-        assert title in out
+        assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
 
 
 def test_a_damaged_record_is_named_and_ends_with_1(source: Path, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
     for name, values in rows.items():
         cells = (f"{value:,}" if isinstance(value, int) else str(value) for value in values)
         table.add_row(*map(printable, (name, *cells)))
-    console().print(title, table, sep="\n")
+    console().print(title, table)
 
 
 def _tell(what: str, lines: Sequence[str], rest: str) -> None:

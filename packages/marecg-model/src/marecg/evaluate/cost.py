@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from marecg.evaluate.budget import records_of
 from marecg.model.card import Provenance
 from marecg.recipe import Config
@@ -42,7 +40,7 @@ def cost_of(run: Path) -> Cost | None:
         )
         noted = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["provenance"]
         told = Provenance.model_validate(noted)
-    except (OSError, ValueError, KeyError, TypeError, ValidationError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     devices = int((told.devices or "1").partition(" ")[0])
     records = told.steps * config.train.batch_size * config.train.accumulate * devices

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ecg_ontology import refuse_others, replacing
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
@@ -104,7 +102,7 @@ def _config(run: Path) -> tuple[Config, dict[str, str]]:
         return config, config.captions | dict(told.get("captions", {}))
     except FileNotFoundError as error:
         raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
-    except (OSError, ValidationError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = " ".join(str(error).split())[:200]
         raise CheckpointError(
             f"can't be used ({problem})", where=path, remedy="Train the run again"
