@@ -3,12 +3,16 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.cli.calls import run
+from tests.cli.reached import reached
 
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.synth import write_corpus
+from marecg_cli.marecg import app as marecg
 
 
 def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,3 +157,14 @@ def test_shipped_texts_that_differ_from_fresh_ones_end_with_1(
     monkeypatch.setattr("marecg.objectives.concept_text.check", lambda ontology: difference)
     assert run("texts", "--check") == code
     assert f"embeddings: {difference:.1e}" in capsys.readouterr().out
+
+
+def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "corpus.json").touch()
+    monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
+    for words, place in (("", tmp_path / "concept_text.safetensors"), (" --out x", Path("x"))):
+        line = f"texts --ontology {tmp_path}{words}"
+        found = reached(monkeypatch, marecg, line, "marecg.objectives.concept_text.write")
+        assert (found["ontology"], found["path"]) == ("its graph", place)

@@ -48,6 +48,17 @@ def test_the_lock_cannot_be_switched_off(folder, file, old, new, rule):
     assert rule in ids(folder)
 
 
+@pytest.mark.parametrize("key", ["version", "sha256", "official", "seal"])
+def test_a_lock_that_says_a_thing_twice_is_none(folder, key):
+    """As two that were merged do."""
+    lock = folder / "enumeration.lock"
+    text = lock.read_text(encoding="utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"{key}\t"))
+    lock.write_text(f"{text}{line}\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="no enumeration lock: it names no version and sha256, or two"):
+        ecg_ontology.load(folder)
+
+
 @pytest.mark.parametrize(("name", "rule"), [("enumeration.lock", "CCG-W204"), ("challenge.tsv", "CCG-E206")])
 def test_a_missing_companion_is_noticed(folder, name, rule):
     (folder / name).unlink()

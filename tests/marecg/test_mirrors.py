@@ -46,10 +46,10 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(
 ) -> None:
     caplog.set_level(logging.WARNING)
     store, root = fsspec.url_to_fs(f"{memory}/a")
-    for name in ("../../../../evil.csv", "good.csv", f"{'x' * 300}.csv"):
+    for name in ("../../../../evil.csv", "good.csv", 255 * "x", 128 * "é"):  # é: two bytes
         store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
     copy = here(f"{memory}/a")
-    assert [path.name for path in copy.iterdir()] == ["good.csv"]
+    assert sorted(path.name for path in copy.iterdir()) == ["good.csv", 255 * "x"]
     assert not list(tmp_path.rglob("evil*"))
     assert caplog.text.count("is passed over") == 2
 

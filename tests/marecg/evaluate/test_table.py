@@ -179,6 +179,7 @@ def test_with_intervals_every_task_has_its_lines_and_every_share_its_column():
     assert "| PTB-XL super | measured | run-1: encoder | 70.00 ± 1.50 [65.0, 75.0] | 80.00 [" in text
     assert "| CPSC2018 | measured | run-1: encoder | – | 60.00 [50.0, 70.0] |" in text
     assert r"\midrule" + "\nCPSC2018 & measured" in latex([Row("measured", "r", "encoder", values)], True)
+    assert "| PTB-XL super | published | SimCLR | 63.41 |" in words(markdown(published(), intervals=True))
 
 
 def test_a_leak_is_marked_where_it_is_and_explained_below():

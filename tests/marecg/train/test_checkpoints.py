@@ -16,6 +16,7 @@ from tests.marecg.train.runs import files, rows
 
 from marecg.errors import CheckpointError, OutputError
 from marecg.recipes import Config
+from marecg.train.checkpoints import newest
 from marecg.train.run import train
 
 
@@ -95,6 +96,18 @@ def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
         damage(path, how)
     with pytest.raises(CheckpointError, match="2 checkpoints, and none is whole"):
         train(micro, corpus_folder, run)
+
+
+@pytest.mark.parametrize("lacking", ["state_dict", "optimizer_states", "loops", "global_step"])
+def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(
+    lacking: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    whole = dict.fromkeys(("state_dict", "optimizer_states", "loops", "global_step"), 4)
+    for step, held in ((2, whole), (4, {name: it for name, it in whole.items() if name != lacking})):
+        torch.save(held, tmp_path / f"checkpoints/step-{step:08}.ckpt")
+    assert newest(tmp_path) == tmp_path / "checkpoints/step-00000002.ckpt"
+    assert f"step-00000004.ckpt: has no {lacking}; an older one is tried" in caplog.text
 
 
 def test_the_hashes_are_those_that_sha256sum_checks(unbroken: Path) -> None:

@@ -18,6 +18,9 @@ from marecg.train.run import _network, train
 
 
 def test_a_run_folder_holds_what_the_contract_names(unbroken: Path, micro: Config) -> None:
+    tables = {"metrics.csv", "monitors.csv", "trained_on.parquet"}
+    folders = {"checkpoints", "checkpoints.sha256", "model"}
+    assert {path.name for path in unbroken.iterdir()} == {"config.json", "ontology.json"} | tables | folders
     assert Config.model_validate(
         json.loads((unbroken / "config.json").read_text())["config"]
     ) == micro.of_ontology(ecg_ontology.load())

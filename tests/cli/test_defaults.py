@@ -1,0 +1,63 @@
+"""Whoever calls from Python and says nothing in particular gets what a bare command gives."""
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+from tests.cli.reached import reached
+
+from ecg_ontology.loading import PACKAGED
+from marecg.evaluate.finetune import finetune
+from marecg.evaluate.request import Request
+from marecg_cli.ecgonto import app as ecgonto
+from marecg_cli.marecg import app as marecg
+
+MADE = {"watch", "config", "request"}
+"""None to a function; a command makes them out of its options, or shows by them how far it is."""
+
+BARE = [
+    ("synth --out x", "marecg.synth.write_corpus"),
+    ("prepare a --out x", "marecg.corpus.prepare.prepare"),
+    ("audit x --against a", "marecg.corpus.audit.audit"),
+    ("train --data c --out x", "marecg.train.run.train"),
+    ("data get georgia --out x", "marecg.read.download.get"),
+    ("neighbours e r", "marecg.use.neighbours.neighbours"),
+    ("report record run a --out x.html", "marecg.report.record_page.write_record"),
+    ("card run", "marecg.evaluate.carded.put_on_card"),
+    ("table a", "marecg.evaluate.table.measured"),
+    ("ablate tiny tiny-c2 --data c --out x --root r", "marecg.evaluate.ablate.ablate"),
+    ("embed m r --out x/", "marecg.use.embed_folder.embed_folder"),
+    ("embed m r --out x.npz", "marecg.use.embed_files.embed_files"),
+    ("explain 164889003", "ecg_ontology.explain_codes"),
+    (f"diff {PACKAGED} {PACKAGED}", "ecg_ontology.compare"),
+    ("validate", "ecg_ontology.validate"),
+]
+
+
+def plain(value: Any) -> Any:
+    """A list is as good as a tuple, and nothing in it as good as None."""
+    return (tuple(value) if isinstance(value, list) else value) or None
+
+
+def defaults_of(function: Callable[..., object]) -> dict[str, Any]:
+    """What a function is called with by whoever says nothing."""
+    parameters = inspect.signature(function).parameters.items()
+    told = {key: each.default for key, each in parameters if each.default is not each.empty}
+    return {key: plain(value) for key, value in told.items() if key not in MADE and not callable(value)}
+
+
+@pytest.mark.parametrize(("line", "target"), BARE, ids=[line.partition(" ")[0] for line, _ in BARE])
+def test_a_bare_command_asks_for_what_its_function_does_by_itself(
+    line: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _, name = target.rpartition(".")
+    defaults = defaults_of(getattr(import_module(module), name))
+    found = reached(monkeypatch, ecgonto if target.startswith("ecg_ontology.") else marecg, line, target)
+    assert {key: plain(found[key]) for key in defaults} == defaults
+
+
+def test_fine_tuning_asks_as_a_probe_does() -> None:
+    asked = defaults_of(finetune)
+    assert (asked["fractions"], asked["seeds"]) == (Request().fractions, Request().seeds)
