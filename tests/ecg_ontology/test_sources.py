@@ -112,7 +112,7 @@ def test_two_enumerations_differ_in_the_lines_that_differ(onto, tmp_path, copy):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        (AF, AF + "\n    oops", "is not RDF in turtle"),
+        (AF, AF + "\n    oops", "is not RDF in turtle: line "),
         (AF, AF.replace("5", "6"), "index 6 is carried by AF, AFL"),
         ("ccg:subtypeOf :AMI ;", "ccg:subtypeOf :Heart ;", "is no concept here"),
         ("ccg:family :Rhythm ;", "", "should have one family and has none"),

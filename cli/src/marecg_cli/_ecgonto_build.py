@@ -42,6 +42,12 @@ def export(
     result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), where)))
 
 
+def place_to_name(sources: Path) -> str:
+    """The option that says where the bundle of these sources goes; '' for the package's own."""
+    own = sources.resolve() == OWN_SOURCES.resolve() and BUNDLE.parent.is_dir()
+    return "" if own else f"--out {sources.resolve().name}.json"
+
+
 def build(
     sources: Annotated[Path, typer.Argument(help="The folder of sources.")] = OWN_SOURCES,
     out: Annotated[
@@ -55,14 +61,11 @@ def build(
 
     Example: ecgonto build --check
     """
-    if out is None:
-        if sources.resolve() != OWN_SOURCES.resolve() or not BUNDLE.parent.is_dir():
-            raise ecg_ontology.UsageError(
-                "no place is named for the bundle",
-                where=sources,
-                remedy=f"Name it: --out {sources.resolve().name}.json",
-            )
-        out = BUNDLE
+    if out is None and (place := place_to_name(sources)):
+        raise ecg_ontology.UsageError(
+            "no place is named for the bundle", where=sources, remedy=f"Name it: {place}"
+        )
+    out = out or BUNDLE
     files = ecg_ontology.built_files(sources, out)
     outdated = ecg_ontology.stale_files(files)
     if not check:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from marecg_cli._ecgonto_build import place_to_name
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import Format, message, result, result_json
 
@@ -123,4 +124,5 @@ def _write(sources: Path, decisions: "Sequence[Decision]") -> None:
     ecg_ontology.write_files(files)
     for path in files:
         result(str(path))
-    message(f"{ecg_ontology.decision_counts(decisions)}; now run: ecgonto build {sources}")
+    build = f"ecgonto build {sources} {place_to_name(sources)}".rstrip()
+    message(f"{ecg_ontology.decision_counts(decisions)}; now run: {build}")

@@ -65,6 +65,10 @@ def read_errata(path: Path) -> tuple[Erratum, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
+_BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
+"""What rdflib says of Turtle that is none."""
+
+
 def parse(path: Path) -> rdflib.Graph:
     """Return the triples of a file.
 
@@ -86,6 +90,8 @@ def parse(path: Path) -> rdflib.Graph:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
     except Exception as error:
         reason = " ".join(str(error).split())
+        if found := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
+            reason = "line {}: {}".format(*found.groups())
         raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
     finally:
         rdf_log.setLevel(logging.NOTSET)

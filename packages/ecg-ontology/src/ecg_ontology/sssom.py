@@ -139,7 +139,8 @@ def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
         raise SourceError("has two columns of one name", where=path)
     for cells, place in rows:
         if len(cells) != len(header):
-            raise SourceError("the row has not as many fields as the header", where=place)
+            problem = f"the row has not as many fields as the header: {len(cells)} and {len(header)}"
+            raise SourceError(problem, where=place, remedy="Part the fields by one tab each, empty ones too")
     return head, [(dict(zip(header, cells, strict=True)), place) for cells, place in rows[1:]]
 
 
