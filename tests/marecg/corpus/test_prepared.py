@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from marecg.config import CorpusConfig
 from marecg.corpus.as_records import PreparedRows
 from marecg.corpus.prepare import prepare
-from marecg.corpus.prepared import Corpus
+from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
 from marecg.errors import CorpusError, RecordError
 from marecg.use.inputs import Inputs
@@ -105,6 +106,21 @@ def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, 
     with pytest.raises(CorpusError, match="corpus") as caught:
         Corpus.open(folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [("float32", (2, 12, 9)), ("uint16", (2, 12, 9))]
+    + [("int16", shape) for shape in ((3, 12, 9), (2, 11, 9), (2, 12, 8))],
+)
+def test_a_shard_of_other_numbers_or_another_shape_is_damaged(
+    tmp_path: Path, kind: str, shape: tuple[int, int, int]
+) -> None:
+    np.save(tmp_path / "00000.npy", np.zeros((2, 12, 9), np.int16))
+    assert open_shard(tmp_path / "00000.npy", 2, 9).shape == (2, 12, 9)
+    np.save(tmp_path / "00000.npy", np.zeros(shape, kind))
+    with pytest.raises(CorpusError, match=re.escape(f"it holds {kind} {shape}")):
+        open_shard(tmp_path / "00000.npy", 2, 9)
 
 
 def piped(path: Path) -> None:
