@@ -47,3 +47,11 @@ def test_the_packaged_ontology_is_consistent_and_a_leaf_on_the_ring_is_not(onto)
     ring = DraftRelation(kind=Kind.ring, subject=onto.node("LowV").iri, object=onto.node("Rhythm").iri)
     broken.draft = broken.draft.model_copy(update={"relations": (*broken.draft.relations, ring)})
     assert [finding.id for finding in owl.consistency(broken)] == ["CCG-E501"]
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="no Java on the path: the reasoner cannot run")
+def test_what_the_reasoner_cannot_read_is_not_consistent(onto, tmp_path, monkeypatch):
+    (tmp_path / "a b").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "a b"))
+    with pytest.raises(UsageError, match="a b: the reasoner cannot read"):
+        owl.consistency(onto)

@@ -11,7 +11,9 @@ Example:
 
 import io
 import shutil
+import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stderr
 from typing import Any
 
 from ecg_ontology.checks.rule import Breach, Chapter
@@ -69,12 +71,19 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
 def contradiction(onto: Ontology) -> Iterator[Breach]:
     """The reasoner finds a contradiction."""
     owlready2 = _owlready2()
-    heart = world(onto)
+    heart, said = world(onto), io.StringIO()
     try:
-        owlready2.sync_reasoner(heart, debug=0)
+        with redirect_stderr(said):
+            owlready2.sync_reasoner(heart, debug=2)
     except owlready2.OwlReadyInconsistentOntologyError:
         yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
         return
+    if f"<{SCHEMA}Leaf>" not in said.getvalue():  # HermiT ends with 0 although it could not open its file
+        raise UsageError(
+            "the reasoner cannot read what is given to it here",
+            where=tempfile.gettempdir(),
+            remedy="Set TMPDIR to a folder without blanks and accents in its name",
+        )
     for name in heart.inconsistent_classes():
         yield Breach(str(name), f"{name} can have no member")
 
@@ -86,7 +95,8 @@ def consistency(onto: Ontology) -> tuple[Finding, ...]:
         () when it is consistent.
 
     Raises:
-        UsageError: owlready2 is not installed, or there is no Java to run the reasoner.
+        UsageError: owlready2 is not installed, there is no Java to run the reasoner, or it can't read the
+            folder for temporary files.
     """
     if shutil.which("java") is None:
         raise UsageError(
