@@ -1,7 +1,7 @@
 """Concepts and codes are found by their words, however these are typed."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ecg_ontology
@@ -81,6 +81,7 @@ def test_a_name_that_means_several_or_none_says_what_was_perhaps_meant(onto):
 
 
 @given(st.text())
+@example("𝕬ℝ")
 def test_folding_twice_is_folding_once(text):
     assert fold(fold(text)) == fold(text)
 

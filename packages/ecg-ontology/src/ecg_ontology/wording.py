@@ -22,7 +22,8 @@ def fold(text: str) -> str:
         >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
         'ischamie ischemia st t lae'
     """
-    letters = unicodedata.normalize("NFKD", text.casefold().translate(_LIGATURES))
+    one_form = unicodedata.normalize("NFKD", text)  # first: a letter of a formula has no small one of its own
+    letters = unicodedata.normalize("NFKD", one_form.casefold().translate(_LIGATURES))
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return " ".join(
         _DIGRAPH.sub("e", word) if len(word) >= _LONG else word for word in _NO_WORD.sub(" ", plain).split()
