@@ -1,6 +1,7 @@
 """What a command line asks of the product."""
 
 import inspect
+import shlex
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -26,5 +27,5 @@ def reached(monkeypatch: pytest.MonkeyPatch, app: Any, line: str, target: str) -
     with monkeypatch.context() as patch:
         patch.setattr(target, note)
         with pytest.raises(ReachedError) as found:
-            CliRunner().invoke(app, line.split(), catch_exceptions=False)
+            CliRunner().invoke(app, shlex.split(line), catch_exceptions=False)
     return found.value.args[0]  # type: ignore[no-any-return]

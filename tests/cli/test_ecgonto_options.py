@@ -17,11 +17,11 @@ ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
         {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
     ),
     (
-        f"diff {PACKAGED} {PACKAGED} --sigma 0.5 --rule most-specific",
+        f"diff '{PACKAGED}' '{PACKAGED}' --sigma 0.5 --rule most-specific",
         "ecg_ontology.compare",
         {"sigma": 0.5, "rule": "most-specific"},
     ),
-    (f"diff {PACKAGED} {PACKAGED} --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
+    (f"diff '{PACKAGED}' '{PACKAGED}' --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
     ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
     ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
     (

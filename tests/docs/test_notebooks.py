@@ -51,6 +51,6 @@ def test_a_notebook_runs(notebook: Path, place: Path) -> None:
 
 def test_one_runs_in_jupyter(place: Path) -> None:
     notebook = nbformat.read(FOLDER / "own-graph.ipynb", as_version=4)
-    done = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(place)}}).execute()
+    done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(place)}}).execute()
     assert done.cells[-1].outputs[0].data["text/plain"] == "True"
     assert (place / "lung.svg").exists()

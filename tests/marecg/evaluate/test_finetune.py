@@ -39,9 +39,9 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
 def test_the_command_prints_its_rows(
     run_folder: Path, ptbxl_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"finetune {run_folder} --task ptbxl-super --root {ptbxl_root} --fraction 1 --epochs 1"
+    words = ("finetune", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
     with pytest.raises(SystemExit) as end:
-        main([*words.split(), "--layers", "last:1"])
+        main([*map(str, words), "--fraction", "1", "--epochs", "1", "--layers", "last:1"])
     assert end.value.code == 0
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 

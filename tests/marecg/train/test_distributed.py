@@ -22,6 +22,8 @@ from marecg.recipes import Config
 from marecg.train.run import train
 train(Config.model_validate_json(sys.argv[1]), *sys.argv[2:4], start=(sys.argv[4:] or [None])[0])
 """
+AT_MOST = 900
+"""Seconds: a busy machine takes minutes to import torch in two processes and their launcher."""
 IMPATIENT = """
 import sys
 from datetime import timedelta
@@ -94,7 +96,7 @@ def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
             for node in range(2)
         ]
     for rank in ranks:
-        output, _ = rank.communicate(timeout=240)
+        output, _ = rank.communicate(timeout=AT_MOST)
         assert rank.returncode == 0, output
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
     assert (tmp_path / "two" / "model" / "model.safetensors").exists()
@@ -117,7 +119,7 @@ def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gr
             f"--rdzv-endpoint=127.0.0.1:{free_port()}",
         ]
         rank = launch(override(config, layout), corpus_folder, tmp_path / name, script, *flags)
-        output, _ = rank.communicate(timeout=240)
+        output, _ = rank.communicate(timeout=AT_MOST)
         assert rank.returncode == 0, output
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
 
@@ -138,7 +140,7 @@ def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(
     flags = ["--nproc-per-node=2", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{free_port()}"]
     two = override(config, ["train.batch_size=2", "train.devices=2"])
     rank = launch(two, corpus_folder, tmp_path / "two", script, *flags)
-    output, _ = rank.communicate(timeout=240)
+    output, _ = rank.communicate(timeout=AT_MOST)
     assert rank.returncode == 0, output
     for loss in config.captions:
         assert losses(tmp_path / "two", loss) == pytest.approx(losses(tmp_path / "one", loss), rel=2e-3), loss
@@ -183,13 +185,13 @@ def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_
             assert all(rank.poll() is None for rank in ranks), ranks[0].communicate()[1]
             time.sleep(0.2)
         ranks[1].send_signal(number)
-        _, said = ranks[0].communicate(timeout=120)
+        _, said = ranks[0].communicate(timeout=AT_MOST)
         assert ranks[0].returncode == 1
         if number == signal.SIGSTOP:
             assert "another process gave no sign for 30 s, or is gone" in said
         else:
             step = int(sorted((tmp_path / "run/checkpoints").iterdir())[-1].stem.removeprefix("step-"))
-            _, said_too = ranks[1].communicate(timeout=120)
+            _, said_too = ranks[1].communicate(timeout=AT_MOST)
             for each in (said, said_too):
                 assert f"stopped at step {step}; the same command goes on" in each
             assert not (tmp_path / "run/model").exists()
