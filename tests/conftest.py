@@ -1,15 +1,20 @@
 """What every test may use: the real ECGs, where they are, and calm hypothesis settings."""
 
 import logging
+import math
 import os
+import random
 import shutil
 import signal
 import subprocess
+import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 # Two workers share two cores: a second thread in each would only wait for the other's.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,6 +24,10 @@ from hypothesis import settings
 
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("project")
+
+# What somebody's terminal is like would show in what is printed.
+for _name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+    os.environ.pop(_name, None)
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +46,33 @@ def _as_loud_as_ever() -> None:
     """A command that was told to be quiet would silence the loggers of every test after it."""
     for name in ("marecg_cli", "marecg", "ecg_ontology"):
         logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def _seed(name: str) -> None:
+    seed = zlib.crc32(name.encode())
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed)
+    if "torch" in sys.modules:  # what has not imported it shall not wait for it
+        sys.modules["torch"].manual_seed(seed)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> None:
+    """What a fixture draws is the same whatever ran before it in this process."""
+    _seed(f"{request.node.nodeid}/{fixturedef.argname}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """And what a test draws."""
+    _seed(item.nodeid)
+
+
+@pytest.fixture(autouse=True)
+def _as_quick_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log gets a line of progress after some seconds, which most tests take on a busy machine only."""
+    monkeypatch.setattr("marecg_cli._progress.PAUSE", math.inf)
 
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
@@ -105,7 +141,7 @@ def browse(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
             try:
-                printed, told = process.communicate(timeout=60)
+                printed, told = process.communicate(timeout=300)
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)

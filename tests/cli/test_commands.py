@@ -136,7 +136,7 @@ def test_an_out_that_is_missing_or_given_twice_is_one_line(
 def test_an_argument_in_place_of_out_still_works_and_no_help_page_shows_it(
     tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for where in (f"{tmp_path}/a.json", f"--out {tmp_path}/b.json"):
+    for where in (f"'{tmp_path}/a.json'", f"--out '{tmp_path}/b.json'"):
         assert said(capsys, f"ecgonto export {where}")[0] == 0
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
     usage = said(capsys, "ecgonto export -h")[1].splitlines()[0]
@@ -144,7 +144,10 @@ def test_an_argument_in_place_of_out_still_works_and_no_help_page_shows_it(
     assert the_one(None, None, "--out", "default") == "default"
 
 
-def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long() -> None:
+def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("marecg_cli._progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
     tell = Tenths("records", lines.append, lambda: now)
@@ -159,7 +162,10 @@ def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long() ->
     assert lines[-1].startswith("records: 1,000, ")
 
 
-def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was() -> None:
+def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("marecg_cli._progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
     tell = Tenths("steps", lines.append, lambda: now)
