@@ -69,6 +69,25 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     _seed(item.nodeid)
 
 
+LEFT_BEHIND = (
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+    *("PYTHONHASHSEED", "MALLOC_TRIM_THRESHOLD_"),
+)
+"""What a Dask cluster of this machine sets, for every process that is begun after it."""
+
+
+@pytest.fixture(autouse=True)
+def _as_many_threads_as_ever() -> Iterator[None]:
+    """No test gives those after it other threads, or another hash of a word."""
+    before = {name: os.environ.get(name) for name in LEFT_BEHIND}
+    yield
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
 @pytest.fixture(autouse=True)
 def _as_quick_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log gets a line of progress after some seconds, which most tests take on a busy machine only."""

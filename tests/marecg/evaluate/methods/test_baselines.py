@@ -122,7 +122,7 @@ method = minirocket(task)
 method.compute([np.zeros((12, 5000), np.float32)])
 print(numba.threading_layer(), torch.get_num_threads())
 """
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, **threads},
