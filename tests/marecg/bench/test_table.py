@@ -31,6 +31,7 @@ STATED = {
     "d-tree": "≥ 5",
     "probe": "≥ 5",
     "probe-choice": "≥ 1",
+    "probe-features": "≥ 1.1",
     "probe-minirocket": "≤ 1.6",
     "embed-full": "≥ 0.95",
     "embed-small": "≥ 0.95",

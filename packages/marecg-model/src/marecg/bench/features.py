@@ -1,0 +1,48 @@
+"""The features that a probe computes, by a process per thread beside one process that has all threads."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+from marecg.bench.corpora import prepared, workspace
+from marecg.bench.ratio import Effort, Reach, Row, speedups
+from marecg.evaluate.methods.encoder import encoder, random_control
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.handcrafted import handcrafted
+from marecg.evaluate.methods.method import Method
+from marecg.evaluate.request import Request
+from marecg.evaluate.tasks.registry import task_named
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import by_name
+
+RECORDS, FEWEST = 512, 128
+"""The fewest of which leaves have their support."""
+REPEATS = 2
+"""Turns: each computes everything twice."""
+
+
+def beside_one_process(effort: Effort) -> list[float]:
+    """Records per second with the size of `small`; the processes' start is counted, and nothing was kept."""
+    corpus = prepared(max(FEWEST, effort.of(RECORDS))).folder
+    recordings = Request().open(task_named("corpus"), corpus).recordings
+    model, numbers = MarEcg(by_name("small").model).eval(), count()
+    methods = [encoder(model), random_control(model, "wide"), handcrafted()]
+
+    def features(methods: Sequence[Method]) -> None:
+        extract(recordings, methods, workspace() / f"features-{next(numbers)}")
+
+    alone = [replace(method, apart=False) for method in methods]
+    fewer = replace(effort, repeats=min(effort.repeats, REPEATS))
+    return speedups(lambda: features(methods), lambda: features(alone), fewer)
+
+
+ROWS = (
+    Row(
+        "probe-features",
+        "a probe's features, a process per thread, records/s",
+        "one process that has the threads",
+        Reach("≥", 1.1),
+        "",
+        beside_one_process,
+    ),
+)
