@@ -3,18 +3,15 @@
 import errno
 import resource
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import pytest
+from tests.cli.calls import end
 
-from ecg_ontology import EcgError
 from marecg.corpus import prepare as module
-from marecg.corpus.export import WRITERS
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
@@ -31,16 +28,6 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def corpus(records: Path) -> Path:
     prepare([records], records.parent / "corpus", jobs=1)
     return records.parent / "corpus"
-
-
-def end(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str]:
-    """The exit code of a command that prints no result, and the one line that it says."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(each) for each in argv])
-    captured = capsys.readouterr()
-    assert captured.out.strip() == ""
-    [line] = captured.err.splitlines()
-    return int(ended.value.code or 0), line
 
 
 @contextmanager
@@ -149,125 +136,6 @@ def test_a_full_disk_behind_a_redirection_is_no_traceback(
     captured = capsys.readouterr()
     said = "error: the output cannot be written (No space left on device)\n" if stream == "stdout" else ""
     assert captured.out + captured.err == said
-
-
-@pytest.mark.parametrize("made", [RuntimeError("Error serializing"), EcgError("damaged"), SystemExit(1)])
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
-    made: BaseException,
-) -> None:
-    def half(_: Any, path: Path) -> None:
-        with suppress(BaseException):
-            signal.raise_signal(ending)
-        raise made
-
-    monkeypatch.setitem(WRITERS, ".h5", half)
-    untouched = signal.default_int_handler if ending == signal.SIGINT else signal.SIG_DFL
-    before = signal.signal(ending, untouched)
-    try:
-        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
-        assert signal.getsignal(ending) is untouched
-    finally:
-        signal.signal(ending, before)
-    assert code == 128 + ending
-    assert line == ("interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}")
-
-
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_moment_later(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
-) -> None:
-    """What is raised there Python only prints, and goes on."""
-    went_on: list[Path] = []
-
-    class TakenAway:
-        def __del__(self) -> None:
-            signal.raise_signal(ending)
-
-    def half(_: Any, path: Path) -> None:
-        path.write_bytes(b"half")
-        TakenAway()
-        went_on.append(path)
-        sleep(30)
-
-    monkeypatch.setitem(WRITERS, ".h5", half)
-    untouched = signal.default_int_handler if ending == signal.SIGINT else signal.SIG_DFL
-    before, hook = signal.signal(ending, untouched), sys.unraisablehook
-    try:
-        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
-        assert (signal.getsignal(ending), signal.getsignal(signal.SIGALRM)) == (untouched, signal.SIG_DFL)
-        assert sys.unraisablehook is hook
-    finally:
-        signal.signal(ending, before)
-    assert went_on
-    assert code == 128 + ending
-    assert line == ("interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    def late(_: str) -> None:
-        with suppress(BaseException):
-            signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr("marecg_cli._training.result", late)
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main(["recipes"])
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert ended.value.code == 0
-
-
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
-) -> None:
-    def half(_: Any, path: Path) -> None:
-        path.write_bytes(b"half")
-        signal.raise_signal(ending)
-
-    monkeypatch.setitem(WRITERS, ".h5", half)
-    before = signal.signal(ending, signal.SIG_DFL)
-    try:
-        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
-        assert signal.getsignal(ending) is signal.SIG_DFL
-    finally:
-        signal.signal(ending, before)
-    assert (code, line) == (128 + ending, f"stopped by {ending.name}")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_signal_that_is_ignored_stays_so(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def hung_up(_: Any, path: Path) -> None:
-        path.write_bytes(b"whole")
-        signal.raise_signal(signal.SIGHUP)
-
-    monkeypatch.setitem(WRITERS, ".h5", hung_up)
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
-    try:
-        with pytest.raises(SystemExit) as ended:
-            main(["data", "export", str(corpus), "--out", str(tmp_path / "out.h5")])
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert ended.value.code == 0
-    assert (tmp_path / "out.h5").read_bytes() == b"whole"
 
 
 @pytest.mark.parametrize(

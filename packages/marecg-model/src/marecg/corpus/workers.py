@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 from joblib import cpu_count, parallel_config
@@ -55,7 +55,7 @@ def workers(
         )
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
     with (
-        tempfile.TemporaryDirectory(prefix="marecg-") as below,
+        tempfile.TemporaryDirectory(prefix="marecg-") if count != 1 else nullcontext("") as below,
         parallel_config(
             "loky",
             n_jobs=count,

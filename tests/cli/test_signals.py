@@ -1,0 +1,138 @@
+"""A signal ends a command, wherever it finds it: one line, its exit code, and nothing half-written."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from tests.cli.calls import end, run
+
+from ecg_ontology import EcgError
+from marecg.corpus.export import WRITERS
+from marecg.corpus.prepare import prepare
+from marecg.synth import write_corpus
+
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("signals")
+    write_corpus(folder / "records", 2, 0)
+    prepare([folder / "records"], folder / "corpus", jobs=1)
+    return folder / "corpus"
+
+
+@contextmanager
+def as_python_begins(ending: signal.Signals) -> Iterator[None]:
+    """Nobody hears the signal before a command does, nor after it."""
+    untouched = signal.default_int_handler if ending == signal.SIGINT else signal.SIG_DFL
+    before, hook = signal.signal(ending, untouched), sys.unraisablehook
+    try:
+        yield
+        assert signal.getsignal(ending) is untouched
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+        assert sys.unraisablehook is hook
+    finally:
+        signal.signal(ending, before)
+
+
+def told(ending: signal.Signals) -> tuple[int, str]:
+    """Exit code and line of a command that it ended."""
+    return 128 + ending, "interrupted" if ending == signal.SIGINT else f"stopped by {ending.name}"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+) -> None:
+    def half(_: Any, path: Path) -> None:
+        path.write_bytes(b"half")
+        signal.raise_signal(ending)
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    with as_python_begins(ending):
+        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("made", [RuntimeError("Error serializing"), EcgError("damaged"), SystemExit(1)])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+    made: BaseException,
+) -> None:
+    def half(_: Any, path: Path) -> None:
+        with suppress(BaseException):
+            signal.raise_signal(ending)
+        raise made
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    with as_python_begins(ending):
+        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_moment_later(
+    corpus: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: signal.Signals,
+) -> None:
+    """What is raised there Python only prints, and goes on."""
+    went_on: list[Path] = []
+
+    class TakenAway:
+        def __del__(self) -> None:
+            signal.raise_signal(ending)
+
+    def half(_: Any, path: Path) -> None:
+        path.write_bytes(b"half")
+        TakenAway()
+        went_on.append(path)
+        sleep(30)
+
+    monkeypatch.setitem(WRITERS, ".h5", half)
+    with as_python_begins(ending):
+        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+    assert went_on
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(_: str) -> None:
+        with suppress(BaseException):
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("marecg_cli._training.result", late)
+    with as_python_begins(signal.SIGTERM):
+        assert run("recipes") == 0
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hung_up(_: Any, path: Path) -> None:
+        path.write_bytes(b"whole")
+        signal.raise_signal(signal.SIGHUP)
+
+    monkeypatch.setitem(WRITERS, ".h5", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
+    try:
+        assert run("data", "export", corpus, "--out", tmp_path / "out.h5") == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (tmp_path / "out.h5").read_bytes() == b"whole"
