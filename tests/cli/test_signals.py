@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
@@ -16,6 +16,7 @@ from marecg.corpus.export import WRITERS
 from marecg.corpus.prepare import prepare
 from marecg.synth import write_corpus
 
+Writer = Callable[[Any, Path], None]
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
@@ -25,6 +26,19 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder / "records", 2, 0)
     prepare([folder / "records"], folder / "corpus", jobs=1)
     return folder / "corpus"
+
+
+@pytest.fixture
+def ended(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Writer], tuple[int, str]]:
+    """Exit code and line of an export that is written so."""
+
+    def export(write: Writer) -> tuple[int, str]:
+        monkeypatch.setitem(WRITERS, ".h5", write)
+        return end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
+
+    return export
 
 
 @contextmanager
@@ -48,49 +62,34 @@ def told(ending: signal.Signals) -> tuple[int, str]:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
+    ended: Callable[[Writer], tuple[int, str]], tmp_path: Path, ending: signal.Signals
 ) -> None:
     def half(_: Any, path: Path) -> None:
         path.write_bytes(b"half")
         signal.raise_signal(ending)
 
-    monkeypatch.setitem(WRITERS, ".h5", half)
     with as_python_begins(ending):
-        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+        assert ended(half) == told(ending)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("made", [RuntimeError("Error serializing"), EcgError("damaged"), SystemExit(1)])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
-    made: BaseException,
+    ended: Callable[[Writer], tuple[int, str]], ending: signal.Signals, made: BaseException
 ) -> None:
     def half(_: Any, path: Path) -> None:
         with suppress(BaseException):
             signal.raise_signal(ending)
         raise made
 
-    monkeypatch.setitem(WRITERS, ".h5", half)
     with as_python_begins(ending):
-        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+        assert ended(half) == told(ending)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_moment_later(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: signal.Signals,
+    ended: Callable[[Writer], tuple[int, str]], tmp_path: Path, ending: signal.Signals
 ) -> None:
     """What is raised there Python only prints, and goes on."""
     went_on: list[Path] = []
@@ -105,9 +104,8 @@ def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_mome
         went_on.append(path)
         sleep(30)
 
-    monkeypatch.setitem(WRITERS, ".h5", half)
     with as_python_begins(ending):
-        assert end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5") == told(ending)
+        assert ended(half) == told(ending)
     assert went_on
     assert list(tmp_path.iterdir()) == []
 

@@ -32,7 +32,7 @@ WORTH_A_PROCESS = 256
 to begin."""
 
 
-class Block(NamedTuple):
+class Computed(NamedTuple):
     """What became of a batch.
 
     Attributes:
@@ -79,12 +79,12 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> 
         spans = _cut(range(len(recordings.ids)), SPAN)
         with workers(0, count, None, threads // count, where=recordings.name):
             parallel = Parallel(return_as="generator", batch_size=1)
-            made = parallel(delayed(_blocks)(recordings, apart, span) for span in spans)
-            blocks = (block for _, some in zip(watch(spans, what), made, strict=True) for block in some)
-            found |= _gathered(recordings, apart, blocks)
+            made = parallel(delayed(_in_batches)(recordings, apart, span) for span in spans)
+            done = (batch for _, some in zip(watch(spans, what), made, strict=True) for batch in some)
+            found |= _gathered(recordings, apart, done)
     if here:
         batches = watch(_cut(range(len(recordings.ids)), BATCH), what)
-        found |= _gathered(recordings, here, (_block(recordings, here, batch) for batch in batches))
+        found |= _gathered(recordings, here, (_computed(recordings, here, batch) for batch in batches))
     return found
 
 
@@ -92,12 +92,12 @@ def _cut(rows: range, length: int) -> list[range]:
     return [rows[first : first + length] for first in range(0, len(rows), length)]
 
 
-def _blocks(recordings: Recordings, methods: list[Method], rows: range) -> list[Block]:
+def _in_batches(recordings: Recordings, methods: list[Method], rows: range) -> list[Computed]:
     """What another process makes of a task."""
-    return [_block(recordings, methods, batch) for batch in _cut(rows, BATCH)]
+    return [_computed(recordings, methods, batch) for batch in _cut(rows, BATCH)]
 
 
-def _block(recordings: Recordings, methods: list[Method], rows: range) -> Block:
+def _computed(recordings: Recordings, methods: list[Method], rows: range) -> Computed:
     signals: Signals = []
     usable, unreadable = [], {}
     for row in rows:
@@ -107,7 +107,7 @@ def _block(recordings: Recordings, methods: list[Method], rows: range) -> Block:
         except RecordError as error:
             unreadable[recordings.ids[row]] = error.reason
     made = [_checked(method, method.compute(signals), len(signals)) for method in methods if signals]
-    return Block(usable, unreadable, made)
+    return Computed(usable, unreadable, made)
 
 
 def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[np.floating]:
@@ -118,16 +118,16 @@ def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[
 
 
 def _gathered(
-    recordings: Recordings, methods: list[Method], blocks: Iterable[Block]
+    recordings: Recordings, methods: list[Method], batches: Iterable[Computed]
 ) -> dict[Method, Features]:
     usable: list[int] = []
     unreadable: dict[str, str] = {}
     made: list[list[NDArray[np.floating]]] = []
-    for block in blocks:
-        usable += block.usable
-        unreadable |= block.unreadable
-        if block.usable:
-            made.append(block.made)
+    for batch in batches:
+        usable += batch.usable
+        unreadable |= batch.unreadable
+        if batch.usable:
+            made.append(batch.made)
     found = {}
     for number, method in enumerate(methods):
         width = made[0][number].shape[1] if made else 0
