@@ -1,7 +1,7 @@
 # Two commands are all the set-up: `make demo` and `make test`. Each prepares .venv by itself.
 PYTHON ?= python3.11
 BIN := .venv/bin
-SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml packages/marecg-small/pyproject.toml cli/pyproject.toml
+SOURCES := constraints.txt pyproject.toml packages/ecg-ontology/pyproject.toml packages/marecg-model/pyproject.toml packages/marecg-small/pyproject.toml packages/marecg/pyproject.toml cli/pyproject.toml
 
 .PHONY: install demo test lint wheels bench docs pretrained clean
 
@@ -13,7 +13,7 @@ install: .venv/.installed
 	$(BIN)/pip install --quiet --upgrade -c constraints.txt pip
 	$(BIN)/pip install --quiet "$$(grep '^torch==' constraints.txt)"
 	$(BIN)/pip install --quiet -c constraints.txt --group dev \
-		-e "packages/ecg-ontology[all]" -e packages/marecg-small -e "packages/marecg-model[all]" -e "cli"
+		-e "packages/ecg-ontology[all]" -e packages/marecg-small -e "packages/marecg-model[all]" -e cli -e packages/marecg
 	touch $@
 
 demo: install
@@ -28,7 +28,7 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The three wheels, in an empty environment without the source tree.
+# The wheels, in an empty environment without the source tree.
 wheels: install
 	.ci/wheels
 

@@ -59,15 +59,39 @@ def test_the_lock_file_of_a_release_has_a_hash_for_every_package() -> None:
 
 def test_the_walk_finds_the_commands_of_the_pages_and_no_others() -> None:
     walk = runpy.run_path(str(ROOT / ".ci" / "walk"))
-    assert walk["command"]("$ marecg stats corpus    # what was kept") == "marecg stats corpus"
+    assert walk["command"]("$ marecg stats corpus    # what is in it") == "marecg stats corpus"
     assert walk["command"]("import marecg") == ""
-    found = [
+    lines = [
         walk["command"](line)
         for page in walk["PAGES"]
         for language, text in walk["BLOCK"].findall((ROOT / page).read_text(encoding="utf-8"))
         if language in ("", "console")
         for line in text.splitlines()
     ]
-    known = ("marecg ", "ecgonto ", "make ", "pip install")
-    assert all(any(line.startswith(start) for line in found) for start in known)
-    assert "marecg predict /data/georgia/g1/E00001" in found
+    assert all(any(line.startswith(start) for line in lines) for start in walk["COMMANDS"])
+    assert "pip install marecg" in lines
+    assert "marecg predict /data/georgia/g1/E00001" in lines
+
+
+def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned() -> None:
+    install = runpy.run_path(str(ROOT / ".ci" / "walk"))["install"]
+    words = ["install", "torch", "--index-url", "https://x"]
+    assert install(words, Path("wheels"))[-1].startswith("torch==")
+    assert install(["install", "marecg"], Path("wheels"))[:5] == [
+        "install",
+        "marecg",
+        "--quiet",
+        "--find-links",
+        "wheels",
+    ]
+
+
+def test_the_one_package_brings_the_commands_the_model_and_the_weights() -> None:
+    project = tomllib.loads((ROOT / "packages/marecg/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[\[=]", each)[0] for each in project["dependencies"]}
+    assert names == {"marecg-cli", "marecg-model", "marecg-small"}
+
+
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split()) <= 700

@@ -31,9 +31,18 @@ def names(micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
     return {"signals": signals, "labels": np.arange(RECORDS) % 2}
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/index.md", "packages/marecg-model/README.md", "docs/use.md"]
-)
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "packages/marecg-small/README.md"])
+def test_the_examples_of_a_first_page_run_as_they_stand(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names: dict[str, Any] = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL):
+        exec(code, names)  # noqa: S102 (our own page)
+        for printed in re.findall(r"^print\(.*  # (.*)$", code, re.MULTILINE):
+            assert printed in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["packages/marecg-model/README.md", "docs/use.md"])
 def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -> None:
     codes = [code for code in examples(page) if "onnx" not in code]
     assert codes

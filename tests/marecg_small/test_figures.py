@@ -51,7 +51,7 @@ PAGE = [table for table in tables(ROOT / "docs" / "pretrained.md") if "encoder, 
 
 
 def test_the_readme_and_the_page_have_the_tables_that_are_compared() -> None:
-    assert (len(README), len(PAGE)) == (2, 3), (
+    assert (len(README), len(PAGE)) == (1, 3), (
         "folds 7 and 8, the official folds, and those with PTB-XL's codes"
     )
 
@@ -65,10 +65,9 @@ def test_the_page_says_of_the_official_folds_what_the_card_says(table: int, fold
     assert shared == {name: known[name] for name in shared}
 
 
-@pytest.mark.parametrize("table", [0, 1])
-def test_the_readme_says_what_the_page_says(table: int) -> None:
-    page = PAGE[table]
-    told = {ON_THE_CARD.get(name, name): row for name, row in README[table].items()}
+def test_the_readme_says_what_the_page_says_of_the_official_folds() -> None:
+    page = PAGE[1]
+    told = {ON_THE_CARD.get(name, name): row for name, row in README[0].items()}
     known = {name.removesuffix(", one draw"): row for name, row in page.items()}
     assert told == {name: known[name] for name in told}
 
@@ -76,4 +75,4 @@ def test_the_readme_says_what_the_page_says(table: int) -> None:
 def test_the_readme_says_what_the_encoder_with_codes_reaches_without_a_probe() -> None:
     reached = dict(zip(TASKS, card("with_ptbxl_codes")["zero-shot"], strict=True))
     sentence = f"its concepts reach {reached['super'][0]} on super and {reached['rhythm'][0]} on rhythm"
-    assert sentence in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert sentence in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
