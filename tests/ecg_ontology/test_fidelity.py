@@ -162,7 +162,7 @@ def test_a_second_ontology_in_a_file_is_refused(write):
 def test_other_browsers_find_names_individuals_and_a_scheme(write):
     graph = rdflib.Graph().parse(data=rdf_text(read_source(write(LUNG)), ".owl"), format="xml")
     copd, airway, scheme = (
-        rdflib.URIRef(f"https://example.org/lung{end}") for end in ("#COPD", "#Airway", "")
+        rdflib.URIRef(f"https://example.org/lung{end}") for end in ("#COPD", "#Airway", "/scheme")
     )
     skos = rdflib.SKOS
     assert (copd, rdflib.RDFS.label, rdflib.Literal("Chronic obstruction", lang="en")) in graph

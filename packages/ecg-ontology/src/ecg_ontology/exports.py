@@ -22,7 +22,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.safetensors``          distances, adjacency, a_hat; abbr and sha256 as metadata (extra ``safetensors``)
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
-    ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
+    ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples; ``.jsonld`` with its context
     ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
     ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.dot``                  the graph for Graphviz
@@ -135,6 +135,7 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".ttl": _rdf,
     ".owl": _rdf,
     ".nt": _rdf,
+    ".jsonld": _rdf,
     ".dot": _dot,
 }
 

@@ -3,6 +3,7 @@
 A file of the same name may be anybody's work. It is looked into before it is replaced.
 """
 
+import json
 import re
 import zipfile
 from collections.abc import Callable
@@ -123,6 +124,15 @@ def _is_dot(path: Path) -> bool:
         return file.read(11) == b"graph ccg {"
 
 
+def _json_ld_iri(path: Path) -> str:
+    """The name of the ontology in a JSON-LD file; "" where it states none."""
+    try:
+        nodes = json.loads(read_text(path))["@graph"]
+        return next(str(node["@id"]) for node in nodes if "owl:Ontology" in str(node.get("@type")))
+    except (EcgError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
+        return ""
+
+
 _SAME_KIND: dict[str, Callable[[Path], bool]] = {
     ".npz": _is_npz,
     ".safetensors": _is_safetensors,
@@ -133,4 +143,5 @@ _IRIS: dict[str, Callable[[Path], str]] = {
     ".ttl": _graph_iri,
     ".owl": _graph_iri,
     ".nt": _graph_iri,
+    ".jsonld": _json_ld_iri,
 }

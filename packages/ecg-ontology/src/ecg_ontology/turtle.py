@@ -105,6 +105,11 @@ def concept_namespace(header: Header) -> str:
     return f"{header.iri}#"
 
 
+def scheme_iri(header: Header) -> str:
+    """Name of the concept scheme: OWL keeps the ontology's own IRI for the ontology."""
+    return f"{header.iri.rstrip('/#')}/scheme"
+
+
 def _prefixes(header: Header) -> dict[str, str]:
     return {"": concept_namespace(header), **_PREFIXES}
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from ecg_ontology.concepts import Concept, Kind
+from ecg_ontology.concepts import Concept, Kind, Name
+from ecg_ontology.languages import ENGLISH
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.sssom import SNOMED, sssom_text
-from ecg_ontology.turtle import concept_namespace, iri_text, literal_text, name_text
+from ecg_ontology.turtle import concept_namespace, iri_text, literal_text, name_text, scheme_iri
 
 _INVERSE = {"skos:broadMatch": "skos:narrowMatch", "skos:narrowMatch": "skos:broadMatch"}
 """SSSOM rows read from the code to the concept; a concept's entry reads the other way."""
 _PREFIXES = {
+    "marecg": "https://w3id.org/mar-ecg/",
     "semapv": "https://w3id.org/semapv/vocab/",
     "skos": "http://www.w3.org/2004/02/skos/core#",
     SNOMED: "http://snomed.info/id/",
@@ -29,16 +31,20 @@ def skos_text(onto: Ontology) -> str:
     manifestations and the ring become ``skos:related``, text variants ``skos:hiddenLabel``, and the codes of
     the profile mappings of the concept that they reach.
     """
-    scheme = iri_text(onto.header.iri)
+    scheme = iri_text(scheme_iri(onto.header))
     head = [
         "a skos:ConceptScheme",
         f"dcterms:title {literal_text(onto.header.title)}@en",
+        f"rdfs:label {literal_text(onto.header.title)}@en",
         f"owl:versionInfo {literal_text(onto.header.version)}",
+        *([f"dcterms:license {iri_text(onto.header.licence)}"] if onto.header.licence else []),
+        *(f"dcterms:creator {literal_text(creator)}" for creator in onto.header.creators),
         *(f"skos:hasTopConcept {iri_text(onto.nodes[root].iri)}" for root in onto.roots),
     ]
     prefixes = {
         "dcterms": "http://purl.org/dc/terms/",
         "owl": "http://www.w3.org/2002/07/owl#",
+        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
         "skos": _PREFIXES["skos"],
     }
     lines = "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items())
@@ -50,16 +56,13 @@ def skos_text(onto: Ontology) -> str:
 
 
 def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
-    scheme = iri_text(onto.header.iri)
+    scheme = iri_text(scheme_iri(onto.header))
     yield "a skos:Concept"
     yield f"skos:inScheme {scheme}"
     if node.root:
         yield f"skos:topConceptOf {scheme}"
     yield f"skos:notation {literal_text(node.abbr)}"
-    yield f"skos:prefLabel {literal_text(node.label)}@en"
-    yield from (f"skos:prefLabel {name_text(name)}" for name in node.translations)
-    yield from (f"skos:altLabel {name_text(name)}" for name in node.synonyms)
-    yield from (f"skos:hiddenLabel {literal_text(text)}@en" for text in node.variants)
+    yield from _labels(node)
     upwards = {kind.readings[0]: kind for kind in (Kind.family, Kind.subtype_of)}
     beside = onto.neighbours(node.index)
     above = {kind: [other for other, how in beside if upwards.get(how) is kind] for kind in upwards.values()}
@@ -69,12 +72,26 @@ def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
     yield from (f"skos:related {iri_text(other.iri)}" for other, how in beside if how in related)
 
 
+def _labels(node: Concept) -> Iterator[str]:
+    """The names of a concept, each a label of one kind, the best, as SKOS (S13) wants it."""
+    english = Name(text=node.label, language=ENGLISH)
+    kinds = {
+        "prefLabel": (english, *node.translations),
+        "altLabel": node.synonyms,
+        "hiddenLabel": tuple(Name(text=text, language=ENGLISH) for text in node.variants),
+    }
+    stated = {name: kind for kind, names in reversed(kinds.items()) for name in names}
+    for kind, names in kinds.items():
+        yield from (f"skos:{kind} {name_text(name)}" for name in names if stated[name] == kind)
+
+
 def _mapped(onto: Ontology) -> dict[str, list[str]]:
-    """The codes of each concept, by its IRI, as statements of it."""
+    """The codes of each concept, by its IRI, as statements of it; a leaf's stand under its family already."""
+    roots = {onto.nodes[root].iri for root in onto.roots}
     prefixes = {"": _PREFIXES[SNOMED], **_code_prefixes(onto)}
     mapped: dict[str, list[str]] = {}
     for row in onto.rows:
-        if row.node is not None:
+        if row.node is not None and not (row.node in roots and onto.route(row.code).leaves):
             predicate = _INVERSE.get(row.predicate, row.predicate)
             vocabulary, _, local = row.code.rpartition(":")
             code = iri_text(prefixes[vocabulary] + local)
@@ -83,10 +100,10 @@ def _mapped(onto: Ontology) -> dict[str, list[str]]:
 
 
 def _code_prefixes(onto: Ontology) -> dict[str, str]:
-    """A namespace for each further vocabulary: beside the ontology's own."""
+    """A namespace for each further vocabulary, of codes and of sources: beside the ontology's own."""
     family = onto.header.iri.rpartition("/")[0]
-    found = {code.rpartition(":")[0] for code in onto.codes if ":" in code}
-    return {vocabulary: f"{family}/{vocabulary}/" for vocabulary in sorted(found)}
+    names = {text.rpartition(":")[0] for row in onto.rows for text in (row.code, row.source)}
+    return {name: f"{family}/{name}/" for name in sorted(names - {"", *_PREFIXES})}
 
 
 def _block(subject: str, statements: list[str]) -> str:

@@ -1,0 +1,119 @@
+"""What is exported is read by the programs that it is written for."""
+
+import csv
+import json
+import logging
+import warnings
+from pathlib import Path
+
+import owlready2
+import pyhornedowl
+import pytest
+import rdflib
+import skosify
+from pyhornedowl.model import DeclareAnnotationProperty, DeclareNamedIndividual
+from rdflib.compare import isomorphic
+from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
+
+import ecg_ontology
+from ecg_ontology import Draft, Ontology, export
+
+CARDIAC = "https://w3id.org/mar-ecg/cardiac"
+
+
+def changed(draft: Draft, text: str) -> Ontology:
+    """The packaged ontology, one text variant of AF replaced."""
+    concepts = [
+        c.model_copy(update={"variants": (text, *c.variants[1:])}) if c.abbr == "AF" else c
+        for c in draft.concepts
+    ]
+    return Ontology(draft.model_copy(update={"concepts": tuple(concepts)}))
+
+
+def parsed(path: Path) -> rdflib.Graph:
+    with warnings.catch_warnings(
+        action="ignore"
+    ):  # rdflib's own reader of JSON-LD uses what rdflib deprecates
+        return rdflib.Graph().parse(path, format={".jsonld": "json-ld"}.get(path.suffix))
+
+
+def test_horned_owl_reads_the_owl_file_as_owl_2_dl(onto, tmp_path):
+    read = pyhornedowl.open_ontology(str(export(onto, tmp_path / "o.owl")))
+    assert str(read.get_iri()) == CARDIAC
+    declared = [axiom.component for axiom in read.get_axioms()]
+    individuals = {str(each.first) for each in declared if isinstance(each, DeclareNamedIndividual)}
+    assert individuals == {node.iri for node in onto.nodes}
+    annotations = {
+        str(each.first).strip("<>") for each in declared if isinstance(each, DeclareAnnotationProperty)
+    }
+    assert {str(DCTERMS.title), str(DCTERMS.license), str(SKOS.prefLabel), str(SKOS.altLabel)} <= annotations
+
+
+def test_owlready2_reads_the_owl_file_with_every_label(onto, tmp_path):
+    heart = owlready2.World()
+    heart.get_ontology(f"file://{export(onto, tmp_path / 'o.owl')}").load()
+    assert [str(label) for label in heart[f"{CARDIAC}#AF"].prefLabel] == [
+        "Atrial fibrillation",
+        "Vorhofflimmern",
+    ]
+    assert len(list(heart.individuals())) == len(onto)
+
+
+@pytest.mark.parametrize("profile", ["paper", "curated"])
+def test_skosify_has_nothing_to_say_of_the_scheme(profile, tmp_path, caplog):
+    onto = ecg_ontology.load(profile=profile)
+    path = export(onto, tmp_path / "o.skos.ttl")
+    with caplog.at_level(logging.WARNING), warnings.catch_warnings(action="ignore"):
+        graph = skosify.skosify(str(path))
+    assert [record.message for record in caplog.records] == []
+    [scheme] = graph.subjects(RDF.type, SKOS.ConceptScheme)
+    assert str(scheme) != onto.header.iri
+    for stated in (DCTERMS.license, DCTERMS.creator, DCTERMS.title):
+        assert (scheme, stated, None) in graph
+
+
+def test_no_label_of_a_concept_is_of_two_kinds(onto):
+    """SKOS reference, S13."""
+    named = changed(onto.draft, "AFib")
+    text = "\n".join(named.node("AF").variants)
+    assert "AFib" in text
+    from ecg_ontology.vocabulary_exports import skos_text
+
+    graph = rdflib.Graph().parse(data=skos_text(named), format="turtle")
+    kinds = (SKOS.prefLabel, SKOS.altLabel, SKOS.hiddenLabel)
+    labels = [(subject, label) for kind in kinds for subject, label in graph.subject_objects(kind)]
+    assert len(labels) == len(set(labels))
+
+
+@pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt", ".jsonld"])
+@pytest.mark.parametrize("strange", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "NEL"])
+def test_rdflib_reads_what_was_written_whatever_ends_a_line_elsewhere(onto, tmp_path, ending, strange):
+    text = f"fibrillatory{strange}waves"
+    path = export(changed(onto.draft, text), tmp_path / f"o{ending}")
+    read = parsed(path)
+    af = rdflib.URIRef(f"{CARDIAC}#AF")
+    assert rdflib.Literal(text, lang="en") in set(read.objects(af))
+
+
+def test_the_json_ld_brings_its_context_and_states_what_the_other_forms_state(onto, tmp_path):
+    path = export(onto, tmp_path / "o.jsonld")
+    stated = json.loads(path.read_text(encoding="utf-8"))
+    assert isinstance(stated["@context"], dict)  # an address would have to be fetched
+    triples = parsed(path)
+    assert isomorphic(triples, parsed(export(onto, tmp_path / "o.nt")))
+    assert (rdflib.URIRef(CARDIAC), RDF.type, OWL.Ontology) in triples
+    first = path.read_bytes()
+    assert export(onto, path).read_bytes() == first
+
+
+@pytest.mark.parametrize("profile", ["paper", "curated"])
+def test_every_prefix_of_the_sssom_table_is_in_its_curie_map(profile, tmp_path):
+    """`.ci/sssom` reads it by sssom-py, which refuses one that is not."""
+    path = export(ecg_ontology.load(profile=profile), tmp_path / "o.sssom.tsv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = [line.strip("# ") for line in lines if line.startswith("#")]
+    prefixes = {entry.partition(":")[0] for entry in head[head.index("curie_map:") + 1 :]}
+    curies = ("subject_id", "predicate_id", "object_id", "mapping_justification", "mapping_source")
+    rows = csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t")
+    used = {row[column].partition(":")[0] for row in rows for column in curies if row[column]}
+    assert used <= prefixes
