@@ -1,5 +1,6 @@
 """The page of one record: the ECG first, whether to believe it, what was measured, in two languages."""
 
+import re
 import string
 import tomllib
 from pathlib import Path
@@ -104,24 +105,13 @@ def measured(header: Path) -> Measurements:
     return measurements(record.x_KL, record.fs, record.leads)
 
 
-def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records: dict[str, Path]) -> None:
-    fast, slow, block, normal = (measured(records[name]) for name in ("STach", "SBrad", "LBBB", "NSR"))
-    assert (fast.rate or 0) > 100
-    assert (slow.rate or 99) < 60
-    assert (block.qrs or 0) > 20 + (normal.qrs or 999)
-    assert normal.qtc == pytest.approx((normal.qt or 0) / np.sqrt(60 / (normal.rate or 1)))
-
-
-def test_a_pr_is_told_in_sinus_rhythm_and_not_where_no_p_wave_leads_the_beats(
-    tmp_path_factory: pytest.TempPathFactory,
+def test_the_rate_is_that_of_the_rhythm_and_the_page_tells_no_interval(
+    records: dict[str, Path], german: Checked
 ) -> None:
-    told = {}
-    for rhythm in ("NSR", "AF"):
-        folder = tmp_path_factory.mktemp(rhythm)
-        write_corpus(folder / "wfdb", 8, 5, diagnoses=[rhythm])
-        told[rhythm] = [measured(path).pr is not None for path in sorted((folder / "wfdb").rglob("*.hea"))]
-    assert sum(told["NSR"]) >= 7
-    assert sum(told["AF"]) <= 2
+    assert (measured(records["STach"]).rate or 0) > 100
+    assert (measured(records["SBrad"]).rate or 99) < 60
+    assert re.search("Frequenz.*Achse", german.text, re.DOTALL)
+    assert not re.search(r"PQ|QTc", german.text), "a wrong interval is worse than none"
 
 
 def test_the_axis_follows_the_leads_and_nothing_is_measured_of_a_flat_line() -> None:
@@ -174,8 +164,6 @@ def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(re
 
 
 def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
-    import re
-
     quiet, loud = np.zeros((12, 5000), np.float32), np.zeros((12, 5000), np.float32)
     loud[1, 100:150] = 0.9  # 9 mm high, where the name of lead II usually stands
     usual, moved = (

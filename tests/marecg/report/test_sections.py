@@ -12,7 +12,6 @@ from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import training
-from marecg.report.measurements import STEADY_MS, _milliseconds
 from marecg.report.neighbours import NEAREST, _sharing, neighbours
 from marecg.report.records import from_corpus
 
@@ -67,11 +66,3 @@ def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
     order = list(model.ontology.by_family)
     distance = float(model.ontology.distances[order[0], order[1]])
     np.testing.assert_allclose(closeness[0, 1], np.exp(-2 * distance))
-
-
-def test_a_pr_that_is_not_steady_is_none() -> None:
-    """Quartiles 40 ms apart are told, 44 ms apart are not; an interval is told whatever they are."""
-    for apart, steady in ((20, True), (22, False)):
-        lengths = np.array([80.0, 80, 80, 80 + apart, 80 + apart, 80 + apart])
-        assert (_milliseconds(lengths, 80, 400, STEADY_MS) is not None) == steady
-        assert _milliseconds(lengths, 80, 400, np.inf) == 160 + apart

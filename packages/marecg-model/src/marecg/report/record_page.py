@@ -37,6 +37,8 @@ FINDINGS = 8
 AMONG = 1024
 """Labelled records of the corpus among which the most similar ones are looked for."""
 SIMILAR = 3
+OTHER_RATE = 10
+"""Beats per minute by which a similar record is no longer alike."""
 
 
 def write_record(
@@ -135,11 +137,9 @@ def _measured(
         say("date"): shown.date,
     }
     cells = {name: text for name, text in cells.items() if text}
-    units = {"rate": say("bpm"), "axis": "°"}
-    for name, value in measured._asdict().items():
-        cells[say(name)] = number(value, 0, language) + (
-            f" {units.get(name, 'ms')}" if value is not None else ""
-        )
+    for name, unit in (("rate", say("bpm")), ("axis", "°")):
+        value = getattr(measured, name)
+        cells[say(name)] = number(value, 0, language) + (f" {unit}" if value is not None else "")
     return tuple(cells), [tuple(text.replace(" ", "\u00a0") for text in cells.values())]
 
 
@@ -235,14 +235,12 @@ def _note(
         marked(_name(ontology.nodes[index], language), other is not None and index not in other[0])
         for index in coded
     ]
-    told = []
-    for name, far, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms"), ("qtc", 40, "ms")):
-        value = getattr(measured, name)
-        if value is not None:
-            before = getattr(other[1], name) if other is not None else None
-            differs = before is not None and abs(value - before) > far
-            told.append(marked(f"{say(name)} {number(value, 0, language)} {unit}", differs))
-    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), " · ".join(told))
+    rate = ""
+    if measured.rate is not None:
+        before = other[1].rate if other is not None else None
+        differs = before is not None and abs(measured.rate - before) > OTHER_RATE
+        rate = marked(f"{say('rate')} {number(measured.rate, 0, language)} {say('bpm')}", differs)
+    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), rate)
     return "<br>".join(lines)
 
 
