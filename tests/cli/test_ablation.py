@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from marecg.evaluate.ablate import Found
-from marecg.evaluate.averages import Standing
+from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.cost import Cost
+from marecg.evaluate.leaderboard import Standing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference
 from marecg.evaluate.scores.summary import WIDE
@@ -75,16 +75,16 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(
 ) -> None:
     asked: dict[str, Any] = {}
 
-    def ablate(*_: object, request: Request, **__: object) -> list[Found]:
+    def ablate(*_: object, request: Request, **__: object) -> list[ProbedRun]:
         asked["request"] = request
         return []
 
-    def standings(_found: list[Found], wide: bool, _resamples: int) -> list[Standing]:
+    def standings(_found: list[ProbedRun], wide: bool, _resamples: int) -> list[Standing]:
         asked["compared"] = wide
         return []
 
     monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
-    monkeypatch.setattr("marecg.evaluate.averages.standings", standings)
+    monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
     words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     with pytest.raises(SystemExit) as ended:
         marecg.main([str(word) for word in [*words, "--readout", readout]])

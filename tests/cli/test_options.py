@@ -135,7 +135,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "marecg.report.record_page.write_record",
         {"run": "run", "record": "a", "data": Path("c"), "language": "de", "out": Path("x.html")},
     ),
-    ("card run --protocol merl", "marecg.evaluate.carded.put_on_card", {"protocol": "merl"}),
+    ("card run --protocol merl", "marecg.evaluate.model_card.write_model_card", {"protocol": "merl"}),
     (
         "finetune run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
         "--epochs 6 --batch-size 7 --lr 0.5 --out x",
@@ -183,7 +183,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "sweep --vary gscl.sigma=1..2 --search 4 --data c --out x --root r --set train.lr=0.5",
-        "marecg.evaluate.vary.search",
+        "marecg.evaluate.sweep.search",
         {"trials": 4, "out": Path("x")},
     ),
 ]
@@ -220,18 +220,18 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> N
         "probe a b --task ptbxl-form cpsc2018 --root r --cpsc2018 s --fraction 0.5 --seeds 4 --protocol merl "
         "--splits m --features f=f.npz --readout wide --out x --keep k"
     )
-    found = reached(monkeypatch, marecg, line, "marecg.evaluate.sweep.sweep")
+    found = reached(monkeypatch, marecg, line, "marecg.evaluate.probe_many.probe_many")
     assert found["runs"] == ["a", "b"]
     assert found["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
-    assert (found["out"], found["kept_in"]) == (Path("x"), Path("k"))
-    asked = found["ask"].keywords
+    assert (found["out"], found["features_in"]) == (Path("x"), Path("k"))
+    asked = found["probe_one"].keywords
     assert asked["features"] == {"f": Path("f.npz")}
     assert asked["request"] == Request.named((0.5,), 4, "merl", Path("m"), readout="wide")
     found = reached(
         monkeypatch,
         marecg,
         "probe a --root r --folds 1-5,6,7 --baseline minirocket",
-        "marecg.evaluate.sweep.sweep",
+        "marecg.evaluate.probe_many.probe_many",
     )
     request = Request.named(baselines=("minirocket",), folds="1-5,6,7")
-    assert found["ask"].keywords["request"] == request
+    assert found["probe_one"].keywords["request"] == request

@@ -108,12 +108,12 @@ def ablate(
 
     Example: marecg ablate --recipe c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
     """
-    from marecg.evaluate.ablate import ablate, unseen
-    from marecg.evaluate.averages import averaged, standings
-    from marecg.evaluate.methods.method import unwatched
+    from marecg.evaluate.ablate import ablate, no_step_progress
+    from marecg.evaluate.leaderboard import averaged, standings
+    from marecg.evaluate.leaderboard_print import markdown
+    from marecg.evaluate.methods.method import no_progress
     from marecg.evaluate.request import Request
     from marecg.evaluate.scores.summary import WIDE
-    from marecg.evaluate.standings_print import markdown
     from marecg.evaluate.table_print import FORMATS
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._ablation_text import ablation_json, standings_text
@@ -138,8 +138,8 @@ def ablate(
         records=records,
         settings=set_ or [],
         jobs=jobs,
-        watch=progress if jobs == 1 else unseen,
-        passing=passing if jobs == 1 else unwatched,
+        step_progress=progress if jobs == 1 else no_step_progress,
+        progress=passing if jobs == 1 else no_progress,
         loggers=[each.value for each in log or []],
     )
     reports = [report for _, _, report in found]

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.averages import Standing
-from marecg.evaluate.standings_print import NOTE, heads_and_lines
+from marecg.evaluate.leaderboard import Standing
+from marecg.evaluate.leaderboard_print import NOTE, heads_and_lines
 from marecg.evaluate.table import Row
 
 WIDTH = 100

@@ -17,9 +17,9 @@ def card(
 
     Example: marecg card runs/c3
     """
-    from marecg.evaluate.carded import put_on_card
+    from marecg.evaluate.model_card import write_model_card
 
-    result(str(put_on_card(run, protocol)))
+    result(str(write_model_card(run, protocol)))
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (card,)

@@ -136,8 +136,8 @@ def probe(
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate
+    from marecg.evaluate.probe_many import probe_many
     from marecg.evaluate.request import FRACTIONS, Request
-    from marecg.evaluate.sweep import sweep
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._probe_text import probe_text, remarks, sweep_text
 
@@ -149,13 +149,13 @@ def probe(
     )
     refused: list[str] = []
     found = []
-    for place, report in sweep(
+    for place, report in probe_many(
         folders,
         roots(given.tasks or ["ptbxl-super"], places),
         partial(evaluate, request=request, features=named_files(features or []), watch=passing),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
-        kept_in=keep,
+        features_in=keep,
     ):
         found.append((place, report))
         for line in (f"measured: {place}, {report.task}", *remarks(report)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.leak import told
+from marecg.evaluate.leak import describe_leak
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import Row, columns, measured_rows, ranks, share, title
@@ -143,7 +143,7 @@ def _notes(report: Report) -> list[str]:
         + (f", ontology {report.ontology_sha256[:12]}" if report.ontology_sha256 else "")
         + f", data {report.data_sha256[:12]}, task {report.task_sha256[:12]}.",
         f"Macro AUC: {report.policy}.",
-        told(report.leak),
+        describe_leak(report.leak),
     ]
     if left_out := report.cells[0].left_out:
         found.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")

@@ -16,7 +16,7 @@ from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
 
 if TYPE_CHECKING:
-    from marecg.evaluate.scores.results import Report
+    from marecg.evaluate.ablate import ProbedRun
 
 
 def sweep(
@@ -60,13 +60,13 @@ def sweep(
 
     Example: marecg sweep --vary gscl.sigma=0.5,1,2 --seeds 3 --data corpus --out sweep --root ptb-xl
     """
-    from marecg.evaluate.ablate import ablate, unseen
-    from marecg.evaluate.averages import averaged, standings
-    from marecg.evaluate.methods.method import unwatched
+    from marecg.evaluate.ablate import ablate, no_step_progress
+    from marecg.evaluate.leaderboard import averaged, standings
+    from marecg.evaluate.methods.method import no_progress
     from marecg.evaluate.request import Request
     from marecg.evaluate.scores.summary import WIDE
-    from marecg.evaluate.vary import axis, grid
-    from marecg.evaluate.vary import search as searched
+    from marecg.evaluate.sweep import axis, grid
+    from marecg.evaluate.sweep import search as searched
     from marecg.overrides import override
     from marecg.recipes import Config, by_name
     from marecg_cli._ablation_text import ablation_json, standings_text
@@ -74,7 +74,7 @@ def sweep(
 
     request = replace(Request((fraction,)), without=(WIDE,))
 
-    def measured(configs: list[Config]) -> "list[tuple[str, Path, Report]]":
+    def measured(configs: list[Config]) -> "list[ProbedRun]":
         return ablate(
             configs,
             data,
@@ -83,8 +83,8 @@ def sweep(
             request=request,
             seeds=seeds,
             jobs=jobs,
-            watch=progress if jobs == 1 else unseen,
-            passing=passing if jobs == 1 else unwatched,
+            step_progress=progress if jobs == 1 else no_step_progress,
+            progress=passing if jobs == 1 else no_progress,
             loggers=[each.value for each in log or []],
         )
 

@@ -13,14 +13,14 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import UsageError
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import Found, _kept, ablate
-from marecg.evaluate.averages import Standing, averaged, standings
+from marecg.evaluate.ablate import ProbedRun, _answered, ablate
 from marecg.evaluate.budget import equalled, records_of
 from marecg.evaluate.cost import Cost, cost_of
+from marecg.evaluate.leaderboard import Standing, averaged, standings
+from marecg.evaluate.leaderboard_print import markdown
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
-from marecg.evaluate.standings_print import markdown
 from marecg.evaluate.table import Row
 from marecg.evaluate.tasks.registry import task_named
 from marecg.model.card import Provenance
@@ -66,7 +66,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_daggers(
     corpus_folder: Path, probed: Path, tmp_path: Path
 ) -> None:
-    def run(watch: Steps) -> list[Found]:
+    def run(watch: Steps) -> list[ProbedRun]:
         return ablate(
             ["tiny-c1", "tiny"],
             corpus_folder,
@@ -75,7 +75,7 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
             request=REQUEST,
             seeds=2,
             settings=SMALL,
-            watch=watch,
+            step_progress=watch,
         )
 
     with pytest.raises(RuntimeError, match="interrupted"):
@@ -94,8 +94,8 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
 
     times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
     asked = REQUEST.open(task_named("corpus"), probed)
-    assert _kept(found[0][1], asked, REQUEST) == found[0][2]
-    assert _kept(found[0][1], asked, replace(REQUEST, resamples=51)) is None
+    assert _answered(found[0][1], asked, REQUEST) == found[0][2]
+    assert _answered(found[0][1], asked, replace(REQUEST, resamples=51)) is None
     assert run(Steps()) == found
     assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
 
@@ -109,8 +109,9 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     assert [row.group for row in rows if row.method == "hand-crafted"] == [""]
 
     leak = Leak(records=1, same_record=("a",), same_patient=(), same_signal=())
-    name, folder, report = found[1]
-    marked = averaged([found[0], (name, folder, report.model_copy(update={"leak": leak})), *found[2:]])
+    first, second, *rest = found
+    leaked = second._replace(report=second.report.model_copy(update={"leak": leak}))
+    marked = averaged([first, leaked, *rest])
     assert _daggers(marked) >= {("tiny-c1", ENCODER)}
     assert all(group == "tiny-c1" for group, _ in _daggers(marked) - _daggers(rows))
     assert ("tiny", ENCODER) not in _daggers(marked)
@@ -170,7 +171,7 @@ def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path
     name, folder, report = found[0]
     assert report.rank is not None
     assert report.rank > COLLAPSED
-    fallen = [(name, folder, report.model_copy(update={"rank": 1.4}))]
+    fallen = [ProbedRun(name, folder, report.model_copy(update={"rank": 1.4}))]
     assert "tiny: encoder (collapsed)" in table_print.markdown(averaged(fallen))
     assert "below 2" in table_print.markdown(averaged(fallen))
     assert "tiny (collapsed)" in markdown(standings(fallen, resamples=20))
@@ -209,7 +210,7 @@ def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_fir
         ("task", float(place)): Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
         for place, (low, high) in enumerate(intervals)
     }
-    assert Standing("c2", False, 1, {}, differences, None, None, False).told_apart == (2, 1)
+    assert Standing("c2", False, 1, {}, differences, None, None, False).apart == (2, 1)
 
 
 def _mean_of(report: Report) -> float:

@@ -140,7 +140,7 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
 
     monkeypatch.setattr(ptbxl, "read", watched)
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run_folder, task, ptbxl_root, WHOLE, kept_in=tmp_path)
+        evaluate(run_folder, task, ptbxl_root, WHOLE, features_in=tmp_path)
     assert sorted(read) == list(range(1, 81))
 
 
@@ -157,7 +157,7 @@ def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_
         "ptbxl-super",
         ptbxl_root,
         Request.named(fractions=(0.5, 1.0), seeds=2),
-        kept_in=tmp_path,
+        features_in=tmp_path,
         watch=watch,
     )
     assert seen == [

@@ -90,15 +90,15 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
         return original(self, x_MF, *rest, **options)
 
     monkeypatch.setattr(Protocol, "trials", watched)
-    known: evaluation.TrialCache = {}
-    kept_in = run_folder / "features"
+    cache: evaluation.TrialCache = {}
+    features_in = run_folder / "features"
     reports = [
-        evaluate(run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in, known=known)
+        evaluate(run, "ptbxl-super", ptbxl_root, WHOLE, features_in=features_in, cache=cache)
         for run in (run_folder, gscl_run)
     ]
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
-    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, kept_in=kept_in)
+    alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=features_in)
     assert untimed(reports[1]) == untimed(alone)
     half = Request.named(fractions=(0.5,), seeds=1)
-    asked_otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, kept_in=kept_in, known=known)
-    assert {cell.fraction for cell in asked_otherwise.cells} == {0.0, 0.5}
+    otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, features_in=features_in, cache=cache)
+    assert {cell.fraction for cell in otherwise.cells} == {0.0, 0.5}

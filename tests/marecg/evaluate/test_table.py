@@ -237,7 +237,7 @@ def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
         measured([tmp_path])
     (tmp_path / "probe").mkdir()
     (tmp_path / "probe/ptbxl-super-strict.json").write_text("{}")
-    with pytest.raises(InputError, match="is no probe report"):
+    with pytest.raises(InputError, match="isn't a probe report"):
         measured([tmp_path])
 
 

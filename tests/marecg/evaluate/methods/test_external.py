@@ -7,7 +7,7 @@ import pytest
 
 from marecg.errors import InputError
 from marecg.evaluate.methods.external import read_features
-from marecg.evaluate.subject import file_sha256
+from marecg.evaluate.model_under_test import file_sha256
 from marecg.evaluate.tasks.task import Recordings
 
 RECORDINGS = Recordings("made", ("a", "b", "c"), "0" * 64, "", lambda row: np.zeros((12, 1), np.float32))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed
 
@@ -16,7 +16,7 @@ from marecg.corpus.relabel import relabelled
 from marecg.errors import UsageError
 from marecg.evaluate.budget import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
-from marecg.evaluate.methods.method import Progress, unwatched
+from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.table import read_report
@@ -36,19 +36,25 @@ FLOPS = ", equal FLOPs"
 """Behind the name of a recipe that was cut to another's arithmetic."""
 NEARLY = 0.05
 """A run whose steps FLOPs would change by no more than this is not trained twice."""
-Watching = Callable[[str], AbstractContextManager[StepProgress]]
-"""Opens what is told of a run's steps, under the run's name."""
-Found = tuple[str, Path, Report]
-"""Of one run on one task: whose row it is, the run folder, and the probe's report."""
+StepProgressFor = Callable[[str], AbstractContextManager[StepProgress]]
+"""Opens a run's step progress under the run's name."""
 
 
-def unseen(_what: str) -> AbstractContextManager[StepProgress]:
-    """Nobody looks, as where several runs side by side would write over each other."""
+class ProbedRun(NamedTuple):
+    """One run probed on one task: the arm's name, the run folder and the report."""
+
+    arm: str
+    folder: Path
+    report: Report
+
+
+def no_step_progress(_what: str) -> AbstractContextManager[StepProgress]:
+    """Shows nothing, as where several runs side by side would write over each other."""
     return nullcontext(lambda step, steps, note: None)
 
 
 @dataclass(frozen=True)
-class Contender:
+class Arm:
     """A row of the table: a recipe, cut to size, and the graph that reads its codes.
 
     Attributes:
@@ -62,7 +68,7 @@ class Contender:
     graph: Path | None = None
 
     @classmethod
-    def named(cls, asked: str | Config, settings: Sequence[str]) -> "Contender":
+    def named(cls, asked: str | Config, settings: Sequence[str]) -> "Arm":
         """A recipe, `RECIPE`, or `RECIPE@GRAPH` where a graph's file reads the corpus' codes."""
         if isinstance(asked, Config):
             return cls(asked.name, override(asked, settings))
@@ -73,11 +79,11 @@ class Contender:
         config = override(by_name(recipe), settings)
         return cls(f"{config.name}@{Path(graph).stem}", config, Path(graph))
 
-    def seeded(self, seed: int, out: Path) -> tuple["Contender", Path]:
+    def seeded(self, seed: int, out: Path) -> tuple["Arm", Path]:
         """With a seed, and the folder of that run."""
         folder = self.name.replace(FLOPS, "-flops")
         config = override(self.config, [f"train.seed={seed}"])
-        return Contender(self.name, config, self.graph), out / f"{_UNUSUAL.sub('_', folder)}-seed{seed}"
+        return Arm(self.name, config, self.graph), out / f"{_UNUSUAL.sub('_', folder)}-seed{seed}"
 
 
 def ablate(
@@ -92,11 +98,11 @@ def ablate(
     records: int | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
-    watch: Watching = unseen,
-    passing: Progress = unwatched,
+    step_progress: StepProgressFor = no_step_progress,
+    progress: Progress = no_progress,
     loggers: Sequence[str] = (),
-) -> list[Found]:
-    """Train each recipe with each seed and probe them all; `averages.averaged` makes a table of it.
+) -> list[ProbedRun]:
+    """Train each recipe with each seed and probe them all; `leaderboard.averaged` makes a table of it.
 
     Called again after an interruption, it goes on: a finished run is probed, a begun one resumed.
 
@@ -113,8 +119,8 @@ def ablate(
         records: how many those are; what the recipes' epochs say if None.
         settings: `key=value` for every recipe alike.
         jobs: runs side by side.
-        watch: is opened for each run that is trained.
-        passing: sees each batch of features and each fit go by, under the run's name.
+        step_progress: is opened for each run that is trained.
+        progress: sees each batch of features and each fit go by, under the run's name.
         loggers: where each run is followed beside metrics.csv; see `marecg.train.run.train`.
 
     Returns:
@@ -125,47 +131,44 @@ def ablate(
         SourceError: a graph can't be read.
     """
     out, corpus = Path(out), Corpus.open(data)
-    contenders = _contenders(
-        [Contender.named(each, settings) for each in recipes], equal, records, len(corpus)
-    )
-    folders = {each.graph: corpus.folder for each in contenders}
+    arms = _arms([Arm.named(each, settings) for each in recipes], equal, records, len(corpus))
+    folders = {each.graph: corpus.folder for each in arms}
     for graph in filter(None, folders):
         place = out / "corpora" / graph.stem
         folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
     request = request or Request()
-    known: TrialCache = {}  # what is no run's own is fitted once by each process
+    cache: TrialCache = {}  # what is no run's own is fitted once by each process
     asked = {task: request.open(task_named(task), root) for task, root in tasks.items()}
 
-    def run(contender: Contender, seed: int) -> list[Found]:
-        seeded, folder = contender.seeded(seed, out)
-        label = f"{contender.name}, seed {seed}"
-        with watch(f"{label}: steps") as tell:
-            train(seeded.config, folders[contender.graph], folder, watch=tell, loggers=loggers)
+    def run(arm: Arm, seed: int) -> list[ProbedRun]:
+        seeded, folder = arm.seeded(seed, out)
+        label = f"{arm.name}, seed {seed}"
+        with step_progress(f"{label}: steps") as show:
+            train(seeded.config, folders[arm.graph], folder, watch=show, loggers=loggers)
 
-        def passed(steps: Iterable[Any], what: str) -> Iterable[Any]:
-            return passing(steps, f"{label}: {what}")
+        def labelled(steps: Iterable[Any], what: str) -> Iterable[Any]:
+            return progress(steps, f"{label}: {what}")
 
         # One place for features: those that are no run's own are computed for the first run alone.
         def probed(task: str) -> Report:
-            kept = _kept(folder, asked[task], request)
-            return kept or evaluate(
+            return _answered(folder, asked[task], request) or evaluate(
                 folder,
                 task,
                 tasks[task],
                 request,
-                kept_in=out / "features",
-                watch=passed,
-                known=known,
+                features_in=out / "features",
+                watch=labelled,
+                cache=cache,
             )
 
-        return [(contender.name, folder, probed(task)) for task in tasks]
+        return [ProbedRun(arm.name, folder, probed(task)) for task in tasks]
 
     with nullcontext() if jobs == 1 else left_to_others():
-        runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in contenders for seed in range(seeds))
-    return [found for of_run in runs for found in of_run]
+        runs = Parallel(n_jobs=jobs)(delayed(run)(each, seed) for each in arms for seed in range(seeds))
+    return [probed for of_run in runs for probed in of_run]
 
 
-def _kept(folder: Path, task: Task, request: Request) -> Report | None:
+def _answered(folder: Path, task: Task, request: Request) -> Report | None:
     """The report that the run has already, if it answers the very same question."""
     path = folder / "probe" / f"{task.name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):
@@ -173,28 +176,26 @@ def _kept(folder: Path, task: Task, request: Request) -> Report | None:
     report = read_report(path)
     model = weights_sha256(MarEcg.from_pretrained(folder / "model"))
     usable = task.without(report.records.unreadable)
-    same = (usable.sha256, request.told, model)
+    same = (usable.sha256, request.as_json, model)
     return report if (report.task_sha256, report.request, report.model_sha256) == same else None
 
 
-def _contenders(
-    named: list[Contender], equal: Sequence[Equal], records: int | None, corpus: int
-) -> list[Contender]:
+def _arms(named: list[Arm], equal: Sequence[Equal], records: int | None, corpus: int) -> list[Arm]:
     """One per recipe and what is equal; one that FLOPs leave nearly as it is stands there once."""
     if twice := [name for name, count in Counter(each.name for each in named).items() if count > 1]:
         raise UsageError(f"the recipe {twice[0]} is named twice", remedy="Name it once, with more --seeds")
     first = named[0].config
-    found: list[Contender] = []
+    arms: list[Arm] = []
     for each in named:
         alike = each.config if records is None else equalled(each.config, first, "records", records, corpus)
         if "records" in equal:
-            found.append(Contender(each.name, alike, each.graph))
+            arms.append(Arm(each.name, alike, each.graph))
         if "flops" in equal:
             spent = equalled(each.config, first, "flops", records or records_of(first, corpus), corpus)
             same = each is named[0] or _as_long(spent, alike)
             if not (same and "records" in equal):
-                found.append(Contender(each.name + FLOPS, alike if same else spent, each.graph))
-    return found
+                arms.append(Arm(each.name + FLOPS, alike if same else spent, each.graph))
+    return arms
 
 
 def _as_long(one: Config, other: Config) -> bool:

@@ -38,10 +38,10 @@ def cost_of(run: Path) -> Cost | None:
             json.loads((run / "config.json").read_text(encoding="utf-8"))["config"],
             context={"elsewhere": True},
         )
-        noted = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["provenance"]
-        told = Provenance.model_validate(noted)
+        fields = json.loads((run / "model" / "config.json").read_text(encoding="utf-8"))["provenance"]
+        provenance = Provenance.model_validate(fields)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    devices = int((told.devices or "1").partition(" ")[0])
-    records = told.steps * config.train.batch_size * config.train.accumulate * devices
-    return Cost(records, records * config.step_flops(), told.seconds)
+    devices = int((provenance.devices or "1").partition(" ")[0])
+    records = provenance.steps * config.train.batch_size * config.train.accumulate * devices
+    return Cost(records, records * config.step_flops(), provenance.seconds)

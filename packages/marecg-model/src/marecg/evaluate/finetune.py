@@ -20,13 +20,13 @@ from marecg.config import LEADS
 from marecg.ecg.windows import Recording, recording
 from marecg.errors import RecordError, UsageError
 from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
-from marecg.evaluate.methods.method import Features, Progress, finite, unwatched
+from marecg.evaluate.methods.method import Features, Progress, finite, no_progress
+from marecg.evaluate.model_under_test import load_under_test
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
 from marecg.evaluate.probe.strict import STRICT
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.subject import subject_of
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import FS, Recordings
 from marecg.model.mar_ecg import MarEcg
@@ -45,7 +45,7 @@ def finetune(
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 5,
     out: Path | None = None,
-    watch: Progress = unwatched,
+    watch: Progress = no_progress,
 ) -> Report:
     """Fine-tune an encoder on one task and keep the report in `out/probe/TASK-finetune.json`.
 
@@ -65,12 +65,12 @@ def finetune(
         OutputError: the report can't be written.
     """
     request = Request(tuple(fractions), seeds, FINETUNE)
-    subject = subject_of(run, {}, request.readout)
-    model = subject.model
+    under_test = load_under_test(run, {}, request.readout)
+    model = under_test.model
     assert model is not None, "a run has a model"
-    home = home_of(subject, out)
+    home = home_of(under_test, out)
     asked = request.open(task_named(task), root)
-    subject = replace(subject, name=_row(how[0]))
+    under_test = replace(under_test, name=_row(how[0]))
     unreadable = _unreadable(asked.recordings, watch)
     usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))
     number_M1 = usable.row_M[:, None].astype(np.float64)
@@ -94,7 +94,7 @@ def finetune(
     }
     width_RF = np.broadcast_to(np.float32(0), (len(usable.recordings.ids), model.config.width))
     found = {name: Features(width_RF, unreadable) for name in trials}
-    report = report_on(subject, usable, usable.recordings, request, found, trials)
+    report = report_on(under_test, usable, usable.recordings, request, found, trials)
     keep(home, report, usable.recordings, usable, trials)
     return report
 

@@ -16,7 +16,7 @@ from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 
 LEAK = (
     "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
-    "patients ({counts}). Its numbers are no measure of how it does on records that it has never seen."
+    "patients ({counts}). Its numbers don't measure how it does on records that it has never seen."
 )
 NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
 UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
@@ -52,19 +52,19 @@ def leak(run: Path, task: Task) -> Leak | None:
     )
 
 
-def told(leak: Leak | None) -> str:
-    """What a probe's reader is told of a leak, wherever the probe is shown."""
+def describe_leak(leak: Leak | None) -> str:
+    """What is said of a leak wherever a probe is shown."""
     if leak is None:
         return UNKNOWN
     if not leak.records:
         return NO_LEAK
     signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
-    counts = ", ".join(f"{len(found)} by the same {sign}" for sign, found in signs.items() if found)
+    counts = ", ".join(f"{len(records)} by the same {sign}" for sign, records in signs.items() if records)
     return LEAK.format(records=leak.records, counts=counts)
 
 
-def _of(names: tuple[str | None, ...], known: Set[str | None], rows: Iterable[int]) -> set[int]:
-    return {row for row in rows if names and names[row] in known}
+def _of(names: tuple[str | None, ...], trained: Set[str | None], rows: Iterable[int]) -> set[int]:
+    return {row for row in rows if names and names[row] in trained}
 
 
 def _seen(recordings: Recordings, row: int, trained: TrainedOn) -> bool:

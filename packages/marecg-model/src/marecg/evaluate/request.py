@@ -65,10 +65,10 @@ class Request:
         Raises:
             UsageError: as the request itself, or there is no such protocol, baseline or fold.
         """
-        found = tuple(baseline_named(name) for name in baselines)
+        made = tuple(baseline_named(name) for name in baselines)
         chosen = None if folds is None else Folds.of(folds)
         return cls(
-            tuple(fractions), seeds, protocol_named(protocol), splits, found, readout, chosen, resamples
+            tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, chosen, resamples
         )
 
     def __post_init__(self) -> None:
@@ -92,9 +92,9 @@ class Request:
             raise UsageError(problem, remedy="Leave out --baseline")
 
     @property
-    def told(self) -> str:
+    def as_json(self) -> str:
         """Everything that a report's numbers depend on beside encoder and task, in a line."""
-        told = {
+        fields = {
             "fractions": self.fractions,
             "seeds": self.seeds,
             "protocol": self.protocol.name,
@@ -105,7 +105,7 @@ class Request:
             "resamples": self.resamples,
             "without": self.without,
         }
-        return json.dumps(told, ensure_ascii=False)
+        return json.dumps(fields, ensure_ascii=False)
 
     def open(self, task: TaskDefinition, root: Path) -> Task:
         """The task on its data. Raises as `TaskDefinition.open` does."""

@@ -247,11 +247,11 @@ def _value(cell: Cell, report: Report) -> Value:
 
 
 def read_report(path: Path) -> Report:
-    """Read a probe's report. Raises `InputError` when it can't be read or is none."""
+    """Read a probe's report. Raises `InputError` when it can't be read or isn't one."""
     try:
         return Report.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError) as error:
         problem = " ".join(str(error).split())[:200]
         raise InputError(
-            f"is no probe report ({problem})", where=path, remedy="Probe the run again"
+            f"isn't a probe report ({problem})", where=path, remedy="Probe the run again"
         ) from error

@@ -135,8 +135,8 @@ def _long(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         for column, value in row.values.items():
             known = (value.sd, *(value.interval or (None, None)), value.records, rank[column].get(number))
             own = (value.asked, value.leaked, value.seconds) if row.source == MEASURED else (None, None, None)
-            told = (row.source, row.group, row.method, *column, value.mean, *known, *own)
-            yield dict(zip(LONG, told, strict=True))
+            values = (row.source, row.group, row.method, *column, value.mean, *known, *own)
+            yield dict(zip(LONG, values, strict=True))
 
 
 FORMATS: dict[str, Callable[[Sequence[Row], bool], str]] = {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from marecg.drawing.charts import interval
 from marecg.drawing.page import Section, folded, heading, paragraph, table
-from marecg.evaluate.leak import told
+from marecg.evaluate.leak import describe_leak
 from marecg.evaluate.scores.results import Cell, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report, share, title
@@ -26,7 +26,7 @@ def probes(run: Path) -> Section:
 def _probe(report: Report) -> list[str]:
     return [
         heading(f"{title(report.task)}, protocol {report.protocol}"),
-        paragraph(told(report.leak), "warning" if report.leak and report.leak.records else ""),
+        paragraph(describe_leak(report.leak), "warning" if report.leak and report.leak.records else ""),
         _cells(report),
         folded("Every class, with its support", _classes(report)),
         folded("What the numbers rest on", table(("", ""), _basis(report))),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.corpus.workers import workers
 from marecg.errors import InputError, RecordError
-from marecg.evaluate.methods.method import Features, Method, Progress, Signals, finite, unwatched
+from marecg.evaluate.methods.method import Features, Method, Progress, Signals, finite, no_progress
 from marecg.evaluate.tasks.task import Recordings
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Computed(NamedTuple):
 
 
 def extract(
-    recordings: Recordings, methods: Sequence[Method], folder: Path, watch: Progress = unwatched
+    recordings: Recordings, methods: Sequence[Method], folder: Path, watch: Progress = no_progress
 ) -> dict[str, Features]:
     """What is read from the features of every method, by its name.
 

@@ -15,11 +15,11 @@ from marecg.evaluate.probe.linear import Choose
 
 Signals = list[NDArray[np.float32]]
 Progress = Callable[[Iterable[Any], str], Iterable[Any]]
-"""Passes steps through, of which it is told what they are; a progress bar, say."""
+"""Passes steps through and shows how far they are, under a heading."""
 
 
-def unwatched(steps: Iterable[Any], _what: str) -> Iterable[Any]:
-    """Nobody looks."""
+def no_progress(steps: Iterable[Any], _what: str) -> Iterable[Any]:
+    """Shows nothing."""
     return steps
 
 

@@ -42,7 +42,7 @@ def corpus_task(root: Path) -> Task:
     A record whose patient is unknown goes by its own id.
 
     Raises:
-        CorpusError: `root` is no corpus, follows another ontology, is not at 500 Hz, or has no leaf with
+        CorpusError: `root` isn't a corpus, follows another ontology, is not at 500 Hz, or has no leaf with
             enough support.
     """
     corpus = Corpus.open(root)

@@ -46,8 +46,8 @@ class Folds:
 
     def __str__(self) -> str:
         named = ((TRAIN, self.train), (VAL, self.val), (TEST, self.test))
-        return ", ".join(f"{name} {_told(part)}" for name, part in named)
+        return ", ".join(f"{name} {_as_text(part)}" for name, part in named)
 
 
-def _told(part: Sequence[int]) -> str:
+def _as_text(part: Sequence[int]) -> str:
     return f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0])

@@ -17,7 +17,7 @@ META = {
     *("ecg_id", "patient_id", "strat_fold", "filename_lr", "filename_hr", "filename", "validation"),
     *("age", "sex", "scp_codes", "super_class", "sub_class", "form", "rhythm"),
 }
-"""The columns that are no class; those behind them are."""
+"""The columns that aren't classes; those behind them are."""
 
 
 def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = False) -> LabelTable:
@@ -68,5 +68,5 @@ def _read(path: Path, key: str) -> tuple[list[str], list[dict[str, str]]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CorpusError(f"can't be read ({error})", where=path, remedy=remedy) from error
     if key not in header or any(None in (row, *row.values()) for row in rows):
-        raise CorpusError(f"is no label table with a column {key!r}", where=path, remedy=remedy)
+        raise CorpusError(f"isn't a label table with a column {key!r}", where=path, remedy=remedy)
     return header, rows

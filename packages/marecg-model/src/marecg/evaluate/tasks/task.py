@@ -135,7 +135,7 @@ def assemble(
 
 
 def multi_hot(labels: Iterable[Iterable[str]], classes: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Sets of class names → uint8 [M, K]; names that are no class are passed over.
+    """Sets of class names → uint8 [M, K]; other names are passed over.
 
     Example:
         >>> multi_hot([{"MI", "CD"}, {"SR"}], ("CD", "MI"))

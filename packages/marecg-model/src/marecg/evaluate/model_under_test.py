@@ -23,7 +23,7 @@ UNTRAINED_POOL = (
 
 
 @dataclass(frozen=True)
-class Subject:
+class ModelUnderTest:
     """What is judged.
 
     Attributes:
@@ -48,7 +48,7 @@ class Subject:
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
-def subject_of(run: str | Path | None, features: Mapping[str, Path], readout: Readout) -> Subject:
+def load_under_test(run: str | Path | None, features: Mapping[str, Path], readout: Readout) -> ModelUnderTest:
     """A run's encoder, loaded; without a run the first of the features.
 
     Args:
@@ -65,12 +65,14 @@ def subject_of(run: str | Path | None, features: Mapping[str, Path], readout: Re
             remedy = "Name a run folder, or --features NAME=FILE"
             raise UsageError("there is nothing to judge", remedy=remedy)
         name, file = next(iter(features.items()))
-        return Subject(name, file, file_sha256(file))
+        return ModelUnderTest(name, file, file_sha256(file))
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
     name = WIDE if readout == "wide" else ENCODER
-    return Subject(name, folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder))
+    return ModelUnderTest(
+        name, folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
+    )
 
 
 def file_sha256(path: Path) -> str:

@@ -1,9 +1,9 @@
-"""How recipes stand, in print: equal records and equal FLOPs side by side, costs, what is told apart."""
+"""How recipes stand, in print: equal records and equal FLOPs side by side, costs, what differs."""
 
 from collections.abc import Sequence
 
-from marecg.evaluate.averages import Standing
 from marecg.evaluate.cost import Cost
+from marecg.evaluate.leaderboard import Standing
 from marecg.evaluate.table import share
 from marecg.train.monitors import COLLAPSED
 
@@ -23,14 +23,14 @@ def heads_and_lines(standings: Sequence[Standing]) -> tuple[list[str], list[list
     shares = sorted({at for one in standings for at in one.means})
     cut = {one.name: one for one in standings if one.flops}
     alike = {one.name: one for one in standings if not one.flops}
-    told = [("equal records", alike)] if alike else []
-    told += [("equal FLOPs", cut)] if cut else []
-    heads = ["recipe", "runs", *(f"{share(at)}, {what}" for at in shares for what, _ in told)]
+    kinds = [("equal records", alike)] if alike else []
+    kinds += [("equal FLOPs", cut)] if cut else []
+    heads = ["recipe", "runs", *(f"{share(at)}, {what}" for at in shares for what, _ in kinds)]
     heads += ["above / below the first", "records", "TFLOPs", "seconds", "rank of h_rhythm"]
     lines = []
     for name in names:
         one = alike.get(name) or cut[name]
-        means = [_mean(of.get(name), at) for at in shares for _, of in told]
+        means = [_mean(of.get(name), at) for at in shares for _, of in kinds]
         lines.append(
             [_named(one), str(one.runs), *means, _apart(one), *_cost(one.cost, one.runs), _rank(one)]
         )
@@ -56,7 +56,7 @@ def _mean(one: Standing | None, at: float) -> str:
 def _apart(one: Standing) -> str:
     if not one.differences:
         return ABSENT
-    above, below = one.told_apart
+    above, below = one.apart
     return f"{above} / {below} of {len(one.differences)}"
 
 

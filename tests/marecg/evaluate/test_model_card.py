@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from marecg.errors import UsageError
-from marecg.evaluate.carded import put_on_card
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request
 from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
@@ -24,7 +24,7 @@ def probed(run_folder: Path, ptbxl_root: Path, tmp_path: Path) -> Path:
 
 def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed: Path) -> None:
     before = (probed / "model" / "model.safetensors").read_bytes()
-    card = put_on_card(probed).read_text(encoding="utf-8")
+    card = write_model_card(probed).read_text(encoding="utf-8")
     for task in ("ptbxl-super", "ptbxl-sub"):
         report = read_report(probed / "probe" / f"{task}-strict.json")
         assert f"{task} ({report.records.test} test)" in card
@@ -50,6 +50,6 @@ def test_the_probe_of_another_model_is_passed_over(
     shutil.rmtree(probed / "model")
     shutil.copytree(gscl_run / "model", probed / "model")
     with pytest.raises(UsageError, match="no probe by protocol strict of the model that it holds"):
-        put_on_card(probed)
+        write_model_card(probed)
     assert "the probe of ptbxl-super is another model's" in caplog.text
     assert not MarEcg.from_pretrained(probed).scores

@@ -15,7 +15,7 @@ from marecg.model.pretrained import weights_sha256
 logger = logging.getLogger(__name__)
 
 
-def put_on_card(run: str | Path, protocol: str = "strict") -> Path:
+def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
     """Write the figures of `RUN/probe/*-PROTOCOL.json` into `RUN/model`: its card, and its config.json.
 
     The weights stay as they are.

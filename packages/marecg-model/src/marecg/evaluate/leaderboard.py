@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.evaluate.ablate import FLOPS, Found
+from marecg.evaluate.ablate import FLOPS, ProbedRun
 from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
@@ -19,17 +19,17 @@ from marecg.evaluate.scores.summary import OWN, difference, judged_by, spread
 from marecg.evaluate.table import Column, Row, Value, measured_rows, merged
 
 
-def averaged(found: Sequence[Found]) -> list[Row]:
+def averaged(probed: Sequence[ProbedRun]) -> list[Row]:
     """The rows of `marecg.evaluate.table`, one per recipe and method: means over the recipe's runs.
 
     Of several runs, `sd` is that over them (n − 1) and there is no interval. What doesn't depend on the run
     stands as it was measured, and once.
     """
     rows = []
-    for recipe, folders in _runs(found).items():
+    for recipe, folders in _runs(probed).items():
         runs = [
             measured_rows(
-                (folder, report) for name, place, report in found if (name, place) == (recipe, folder)
+                (folder, report) for name, place, report in probed if (name, place) == (recipe, folder)
             )
             for folder in folders
         ]
@@ -70,27 +70,27 @@ class Standing:
     leaked: bool
 
     @property
-    def told_apart(self) -> tuple[int, int]:
+    def apart(self) -> tuple[int, int]:
         """In how many cells the whole interval lies above the first recipe, and in how many below."""
-        found = self.differences.values()
-        return sum(one.low > 0 for one in found), sum(one.high < 0 for one in found)
+        intervals = self.differences.values()
+        return sum(one.low > 0 for one in intervals), sum(one.high < 0 for one in intervals)
 
 
-def standings(found: Sequence[Found], wide: bool = False, resamples: int = RESAMPLES) -> list[Standing]:
+def standings(probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES) -> list[Standing]:
     """Every recipe against the first, in their order.
 
     Args:
-        found: what `ablate` returned.
+        probed: what `ablate` returned.
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
             h_rhythm's pool).
         resamples: of the test records.
     """
-    rows = [row for row in averaged(found) if row.group]
-    runs = _runs(found)
+    rows = [row for row in averaged(probed) if row.group]
+    runs = _runs(probed)
     first: dict[Column, _Resampled] = {}
     standing: list[Standing] = []
     for name, folders in runs.items():
-        cells = _resampled([one for one in found if one[0] == name], wide, resamples)
+        cells = _resampled([one for one in probed if one.arm == name], wide, resamples)
         first = first or cells
         own = [row for row in rows if row.group == name]
         method = judged_by([row.method for row in own], wide)
@@ -125,21 +125,21 @@ class _Resampled:
     auc_R: Floats
 
 
-def _resampled(found: Sequence[Found], wide: bool, resamples: int) -> dict[Column, _Resampled]:
+def _resampled(probed: Sequence[ProbedRun], wide: bool, resamples: int) -> dict[Column, _Resampled]:
     cells: dict[Column, tuple[Predictions, list[Floats]]] = {}
-    for _, folder, report in found:
-        known = predictions.load(folder / "probe" / f"{report.task}-{report.protocol}.npz")
-        method = judged_by({name for name, _ in known.logits}, wide)
-        for (name, share), logits_SMK in known.logits.items():
+    for _, folder, report in probed:
+        loaded = predictions.load(folder / "probe" / f"{report.task}-{report.protocol}.npz")
+        method = judged_by({name for name, _ in loaded.logits}, wide)
+        for (name, share), logits_SMK in loaded.logits.items():
             if name == method:
-                cells.setdefault((report.task, share), (known, []))[1].append(logits_SMK)
+                cells.setdefault((report.task, share), (loaded, []))[1].append(logits_SMK)
     return {
         column: _Resampled(
-            known.ids,
-            float(np.mean([macro_auc(known.y_MK, logits_MK) for run in runs for logits_MK in run])),
-            resampled_macro_auc(known.y_MK, np.concatenate(runs), resamples),
+            loaded.ids,
+            float(np.mean([macro_auc(loaded.y_MK, logits_MK) for run in runs for logits_MK in run])),
+            resampled_macro_auc(loaded.y_MK, np.concatenate(runs), resamples),
         )
-        for column, (known, runs) in cells.items()
+        for column, (loaded, runs) in cells.items()
     }
 
 
@@ -152,21 +152,21 @@ def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> 
 
 
 def _together(costs: Sequence[Cost | None]) -> Cost | None:
-    known = [cost for cost in costs if cost is not None]
-    if len(known) < len(costs):
+    complete = [cost for cost in costs if cost is not None]
+    if len(complete) < len(costs):
         return None
-    seconds = [cost.seconds for cost in known if cost.seconds is not None]
+    seconds = [cost.seconds for cost in complete if cost.seconds is not None]
     return Cost(
-        sum(cost.records for cost in known),
-        sum(cost.flops for cost in known),
-        sum(seconds) if len(seconds) == len(known) else None,
+        sum(cost.records for cost in complete),
+        sum(cost.flops for cost in complete),
+        sum(seconds) if len(seconds) == len(complete) else None,
     )
 
 
-def _runs(found: Sequence[Found]) -> dict[str, list[Path]]:
+def _runs(probed: Sequence[ProbedRun]) -> dict[str, list[Path]]:
     """By recipe, its run folders."""
     runs: dict[str, list[Path]] = {}
-    for name, folder, _ in found:
+    for name, folder, _ in probed:
         if folder not in runs.setdefault(name, []):
             runs[name].append(folder)
     return runs

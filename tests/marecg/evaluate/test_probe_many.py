@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from marecg.errors import InputError, UsageError
+from marecg.evaluate.probe_many import probe_many
+from marecg.evaluate.tasks.registry import roots
+
+A, B, DATA = Path("a"), Path("b"), Path("data")
+
+
+def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tuple], list[str]]:
+    """What was asked in turn, and what was refused; the task `poor` can't be asked."""
+    asked: list[tuple] = []
+    refused: list[str] = []
+
+    def probe_one(run, task, root, *, out, features_in, cache):
+        asked.append((run, task, out, features_in))
+        if task == "poor":
+            raise InputError("too few records", where=root)
+        return task
+
+    found = list(
+        probe_many(
+            runs,
+            dict.fromkeys(tasks, DATA),
+            probe_one,
+            lambda error: refused.append(error.problem),
+            **options,
+        )
+    )
+    assert [(place, task) for place, task in found] == [
+        (options.get("out") or run, task) for run, task, _, _ in asked if task != "poor"
+    ]
+    return asked, refused
+
+
+def test_every_run_is_asked_every_task_and_features_are_kept_with_the_first():
+    kept = Path("a/features")
+    asked, _ = went_through([A, B], ["x", "y"])
+    assert asked == [(A, "x", None, kept), (A, "y", None, kept), (B, "x", None, kept), (B, "y", None, kept)]
+
+
+def test_a_place_for_features_is_used_as_named():
+    asked, _ = went_through([A, B], ["x"], features_in=DATA)
+    assert [features_in for *_, features_in in asked] == [DATA, DATA]
+
+
+def test_one_task_of_several_that_cannot_be_asked_is_told_and_passed_over():
+    asked, refused = went_through([A], ["poor", "x"])
+    assert [task for _, task, _, _ in asked] == ["poor", "x"]
+    assert refused == ["too few records"]
+
+
+def test_the_only_task_that_cannot_be_asked_is_an_error():
+    with pytest.raises(InputError, match="too few records"):
+        went_through([A], ["poor"])
+
+
+def test_without_a_run_the_features_are_asked_once_and_kept_in_out():
+    assert went_through([], ["x"], out=B)[0] == [(None, "x", B, None)]
+
+
+def test_several_runs_do_not_share_one_place_for_reports():
+    with pytest.raises(UsageError, match="--out"):
+        went_through([A, B], ["x"], out=DATA)
+
+
+def test_all_is_the_five_published_tasks_with_the_data_of_each():
+    found = roots(["all"], [A, f"cpsc2018={B}"])
+    assert [folder for task, folder in found.items() if task != "cpsc2018"] == [A] * 4
+    assert found["cpsc2018"] == B
+
+
+def test_one_folder_is_that_of_the_first_task_and_a_task_may_have_one_of_its_own():
+    assert roots(["cpsc2018"], [A]) == {"cpsc2018": A}
+    assert roots(["corpus", "ptbxl-sub"], [A, B]) == {"corpus": A, "ptbxl-sub": B}
+    own = roots(["ptbxl-sub", "ptbxl-super"], ["ptbxl=a", "ptbxl-sub=b"])
+    assert own == {"ptbxl-sub": B, "ptbxl-super": A}
+
+
+def test_a_path_with_an_equals_sign_is_a_path():
+    assert roots(["ptbxl-sub"], ["c=d"]) == {"ptbxl-sub": Path("c=d")}
+
+
+@pytest.mark.parametrize(
+    ("names", "folders", "words"),
+    [
+        (["all"], [A], "--root cpsc2018=PATH"),
+        (["all"], ["cpsc2018=b"], "--root ptbxl=PATH"),
+        (["ptbxl-sub"], [A, B], "no task reads b"),
+        (["ptbxl-all"], [A], "ptbxl-super"),
+    ],
+)
+def test_a_task_without_data_and_one_that_does_not_exist_are_refused(names, folders, words):
+    with pytest.raises(UsageError, match=words):
+        roots(names, folders)
