@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.cli.reached import reached
 
-import ecg_ontology
 from ecg_ontology.loading import PACKAGED
+from ecg_ontology.routing_file import Decision
 from marecg_cli.ecgonto import app as ecgonto
 
 ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
@@ -21,7 +21,11 @@ ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
         "ecg_ontology.compare",
         {"sigma": 0.5, "rule": "most-specific"},
     ),
-    (f"diff '{PACKAGED}' '{PACKAGED}' --threshold 0.25", "ecg_ontology.difference_text", {"threshold": 0.25}),
+    (
+        f"diff '{PACKAGED}' '{PACKAGED}' --threshold 0.25",
+        "ecg_ontology.diff_text.difference_text",
+        {"threshold": 0.25},
+    ),
     ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
     ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
     (
@@ -49,8 +53,8 @@ def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch: pytest.Monkey
         "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "
         "--date 2026-01-31"
     )
-    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revised_files")["decisions"]
-    assert decision == ecg_ontology.Decision(
+    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revise.revised_files")["decisions"]
+    assert decision == Decision(
         decision="add",
         table="icd10",
         code="icd10:I48.0",

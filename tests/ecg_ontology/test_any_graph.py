@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import Kind, Ontology, SourceError, Tier
+from ecg_ontology import Kind, Ontology, SourceError
 from ecg_ontology.bundle import bundle_text, parse_bundle
 from ecg_ontology.checks.every import findings
-from ecg_ontology.concepts import Regime
+from ecg_ontology.concepts import Regime, Tier
 from ecg_ontology.drafts import (
     BASE_TABLE,
     Draft,
@@ -22,6 +22,7 @@ from ecg_ontology.drafts import (
     Header,
     RoutingRow,
 )
+from ecg_ontology.draw import draw_distances
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
@@ -185,7 +186,7 @@ def test_the_pictures_and_the_owl_view_take_any_graph(tmp_path):
 
     onto = Ontology(lung(3, 7, [(Kind.sibling, 3, 6)]))
     assert ecg_ontology.draw_graph(onto, tmp_path / "g.svg").exists()
-    assert ecg_ontology.draw_distances(onto, tmp_path / "d.svg").exists()
+    assert draw_distances(onto, tmp_path / "d.svg").exists()
     assert len(owl.leaves(owl.world(onto))) == 7
 
 

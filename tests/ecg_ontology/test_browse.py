@@ -7,8 +7,8 @@ from html import unescape
 import pytest
 
 import ecg_ontology
-from ecg_ontology import EcgError, search_concepts, write_page
-from ecg_ontology.browse import page_text
+from ecg_ontology import EcgError, search_concepts
+from ecg_ontology.browse import page_text, write_page
 
 HOSTILE = '</script><img src=x onerror="document.title=1"><!-- \' & <b>'
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')

@@ -8,6 +8,7 @@ from pyarrow import parquet
 
 import ecg_ontology
 from ecg_ontology import InputError, UsageError, read_code_table
+from ecg_ontology.corpora import corpus_of
 
 AF, SINUS = "164889003", "426783006"
 
@@ -144,5 +145,5 @@ def test_what_is_no_table_is_refused(tmp_path):
 
 def test_coverage_counts_a_table_as_it_counts_headers(onto, tmp_path):
     table = write(tmp_path / "t.csv", f"id,code\na,{AF}\na,{SINUS}\nb,\n")
-    found = ecg_ontology.coverage_of(onto, ecg_ontology.corpus_of(read_code_table(table)))
+    found = ecg_ontology.coverage_of(onto, corpus_of(read_code_table(table)))
     assert (found.leaves["AF"], found.records.records, found.records.without_leaf) == (1, 2, 1)

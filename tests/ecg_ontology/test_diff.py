@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Corpus
+from ecg_ontology.corpora import Corpus
 from ecg_ontology.diff import _moved_pairs
 
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 import ecg_ontology
-from ecg_ontology import difference_text
+from ecg_ontology.diff_text import difference_text
 
 NEW = (
     ':New a ccg:Leaf ;\n    ccg:index 40 ;\n    skos:notation "New" ;\n    skos:prefLabel "New"@en ;\n'

@@ -32,10 +32,14 @@ def test_the_page_of_findings_is_that_of_the_catalogue():
     assert (DOCS / "findings.md").read_text(encoding="utf-8") == reports.catalogue_markdown() + "\n"
 
 
+def test_the_door_is_narrow():
+    assert len(ecg_ontology.__all__) <= 45
+
+
 def public_things():
     for name in ecg_ontology.__all__:
         thing = getattr(ecg_ontology, name)
-        if not isinstance(thing, str | dict):  # plain values have no docstring of their own
+        if inspect.isclass(thing) or inspect.isfunction(thing):  # plain values have no docstring of their own
             yield name, thing
     for name in dir(Ontology):
         member = inspect.getattr_static(Ontology, name)

@@ -4,7 +4,9 @@ import matplotlib.image
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError, explanation_text
+from ecg_ontology import UsageError
+from ecg_ontology.draw import draw_distances
+from ecg_ontology.explain import explanation_text
 
 
 def test_an_explanation_holds_routes_leaves_both_rules_and_the_target(onto):
@@ -53,12 +55,12 @@ def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
 
 
 def test_distances_are_drawn_at_slide_size(onto, tmp_path):
-    picture = matplotlib.image.imread(ecg_ontology.draw_distances(onto, tmp_path / "d.png"))
+    picture = matplotlib.image.imread(draw_distances(onto, tmp_path / "d.png"))
     assert picture.shape[:2] == (1350, 1500)
 
 
 def test_a_picture_of_unknown_form_is_refused(onto, tmp_path):
-    for draw in (ecg_ontology.draw_graph, ecg_ontology.draw_distances):
+    for draw in (ecg_ontology.draw_graph, draw_distances):
         with pytest.raises(UsageError, match=r"\.svg"):
             draw(onto, tmp_path / "graph.bmp")
     assert list(tmp_path.iterdir()) == []

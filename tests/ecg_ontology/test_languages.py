@@ -4,7 +4,9 @@ import rdflib
 from rdflib.namespace import SKOS
 
 import ecg_ontology
-from ecg_ontology import Name, label_in, language_notes, languages_of
+from ecg_ontology import label_in
+from ecg_ontology.concepts import Name
+from ecg_ontology.languages import language_notes, languages_of
 
 
 def test_all_forty_concepts_have_a_german_label_that_is_marked_as_unreviewed(onto):

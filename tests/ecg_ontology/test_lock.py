@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
-from ecg_ontology import SourceError, built_files, write_files
+from ecg_ontology import SourceError
+from ecg_ontology.building import built_files, write_files
 
 
 @pytest.fixture

@@ -8,7 +8,14 @@ import openpyxl
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Corpus, Decision, EcgError, Regime, review_rows, write_review
+from ecg_ontology import EcgError
+from ecg_ontology.building import write_files
+from ecg_ontology.concepts import Regime
+from ecg_ontology.corpora import Corpus
+from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
+from ecg_ontology.review import review_rows, write_review
+from ecg_ontology.revise import read_decisions, revised_files
+from ecg_ontology.routing_file import Decision
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
 AF = ("base", "164889003", "AF")
@@ -32,8 +39,8 @@ def apply(folder):
             [row] = [row for row in rows if (row["table"], row["code"], row["node"]) == key]
             row |= {**SIGNED, **cells}
         write_review(sheet, rows)
-        files = ecg_ontology.revised_files(folder, ecg_ontology.read_decisions(sheet, folder))
-        ecg_ontology.write_files(files)
+        files = revised_files(folder, read_decisions(sheet, folder))
+        write_files(files)
         return ecg_ontology.load(folder, profile)
 
     return run
@@ -125,7 +132,7 @@ def test_decisions_that_leave_the_ontology_unsound_are_refused_as_a_whole(apply,
 def test_an_error_that_was_there_before_does_not_stop_a_review(folder):
     text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
     (folder / "cardiac.ttl").write_text(text.replace('    skos:notation "AFL" ;\n', ""), encoding="utf-8")
-    files = ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF")])
+    files = revised_files(folder, [decide("icd10:I48.0", "AF")])
     assert list(files) == [folder / "routing.sssom.tsv"]
 
 
@@ -135,7 +142,7 @@ def decide(code, node, **cells):
 
 
 def test_a_new_code_on_a_leaf_brings_its_root_and_its_regime(folder):
-    ecg_ontology.write_files(ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF")]))
+    write_files(revised_files(folder, [decide("icd10:I48.0", "AF")]))
     onto = ecg_ontology.load(folder)
     assert [onto.nodes[i].abbr for i in onto.route("icd10:I48.0").nodes] == ["AF", "Rhythm"]
     leaf, root = rows_of(onto, "icd10:I48.0")
@@ -146,7 +153,7 @@ def test_a_new_code_on_a_leaf_brings_its_root_and_its_regime(folder):
 
 def test_a_second_leaf_makes_the_code_a_localised_one_with_leaves_first(folder):
     decisions = [decide("icd10:X1", "AntMI"), decide("icd10:X1", "AMI")]
-    ecg_ontology.write_files(ecg_ontology.revised_files(folder, decisions))
+    write_files(revised_files(folder, decisions))
     onto = ecg_ontology.load(folder)
     assert [onto.nodes[i].abbr for i in onto.route("icd10:X1").nodes] == ["AntMI", "AMI", "Ischemic"]
     assert {row.regime for row in rows_of(onto, "icd10:X1")} == {Regime.localised}
@@ -154,22 +161,22 @@ def test_a_second_leaf_makes_the_code_a_localised_one_with_leaves_first(folder):
 
 def test_an_unrouted_code_needs_its_reason(folder):
     with pytest.raises(EcgError, match="CCG-E307"):
-        ecg_ontology.revised_files(folder, [decide("icd10:X1", "")])
-    files = ecg_ontology.revised_files(folder, [decide("icd10:X1", "", comment="no ECG finding")])
-    ecg_ontology.write_files(files)
+        revised_files(folder, [decide("icd10:X1", "")])
+    files = revised_files(folder, [decide("icd10:X1", "", comment="no ECG finding")])
+    write_files(files)
     assert ecg_ontology.load(folder).route("icd10:X1").status == "unrouted"
 
 
 def test_a_new_vocabulary_begins_a_table_of_its_own(folder):
-    files = ecg_ontology.revised_files(folder, [decide("icd10:I48.0", "AF", table="icd10")])
+    files = revised_files(folder, [decide("icd10:I48.0", "AF", table="icd10")])
     assert [path.name for path in files] == ["routing.icd10.sssom.tsv"]
-    ecg_ontology.write_files(files)
+    write_files(files)
     assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)
 
 
 def test_a_malformed_new_code_is_refused(folder):
     with pytest.raises(EcgError, match="CCG-E301"):
-        ecg_ontology.revised_files(folder, [decide("164889030", "AF")])
+        revised_files(folder, [decide("164889030", "AF")])
 
 
 def test_a_workbook_keeps_codes_as_text_and_labels_that_look_like_formulas(onto, tmp_path):
@@ -192,13 +199,13 @@ def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
         writer = csv.DictWriter(file, list(row), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    [decision] = ecg_ontology.read_decisions(sheet, folder)
+    [decision] = read_decisions(sheet, folder)
     assert (decision.decision, decision.code, decision.date) == ("keep", "164889003", "2026-01-31")
     book = openpyxl.Workbook()
     book.active.append(list(row))
     book.active.append([int(text) if text == "164889003" else text for text in row.values()])
     book.save(folder.parent / "numbers.xlsx")
-    assert ecg_ontology.read_decisions(folder.parent / "numbers.xlsx", folder)[0].code == "164889003"
+    assert read_decisions(folder.parent / "numbers.xlsx", folder)[0].code == "164889003"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +216,7 @@ def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(folder, content, 
     path = folder.parent / f"bad{ending}"
     path.write_bytes(content)
     with pytest.raises(EcgError) as caught:
-        ecg_ontology.read_decisions(path, folder)
+        read_decisions(path, folder)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -230,9 +237,9 @@ def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(ont
         "icd10:I42,cardiomyopathy\n164889003,known already\n",
         encoding="utf-8",
     )
-    new = ecg_ontology.read_new_codes(listed, onto)
+    new = read_new_codes(listed, onto)
     assert [each.code for each in new] == ["icd10:I48.0", "icd10:I44.7", "icd10:I42"]
-    rows = ecg_ontology.candidate_rows(onto, new, "base")
+    rows = candidate_rows(onto, new, "base")
     first = {row["code"]: row["node"] for row in reversed(rows)}
     assert first == {"icd10:I48.0": "AF", "icd10:I44.7": "LBBB", "icd10:I42": ""}
     assert {row["decision"] for row in rows} == {""}
@@ -247,11 +254,11 @@ def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families(on
 
 
 def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):
-    new = [ecg_ontology.NewCode(code="icd10:I48.0", label="paroxysmal atrial fibrillation")]
-    rows = ecg_ontology.candidate_rows(onto, new, "base")
+    new = [NewCode(code="icd10:I48.0", label="paroxysmal atrial fibrillation")]
+    rows = candidate_rows(onto, new, "base")
     rows[0] |= {"decision": "add", **SIGNED}
     sheet = write_review(Path(folder.parent) / "c.xlsx", rows)
-    decisions = ecg_ontology.read_decisions(sheet, folder)
+    decisions = read_decisions(sheet, folder)
     assert [(decision.code, decision.node) for decision in decisions] == [("icd10:I48.0", "AF")]
-    ecg_ontology.write_files(ecg_ontology.revised_files(folder, decisions))
+    write_files(revised_files(folder, decisions))
     assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)

@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import Field, UnknownConceptError, find_concept, search_concepts
+from ecg_ontology import UnknownConceptError, find_concept, search_concepts
+from ecg_ontology.search import Field
 from ecg_ontology.wording import fold
 
 

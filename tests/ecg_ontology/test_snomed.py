@@ -6,8 +6,9 @@ import zipfile
 
 import pytest
 
-from ecg_ontology import InputError, Ontology, review_release
+from ecg_ontology import InputError, Ontology
 from ecg_ontology.release import read_release
+from ecg_ontology.snomed import review_release
 
 CONCEPT = "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId\n"
 DESCRIPTION = (

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import OutputError, SourceError, UsageError, built_files, stale_files
+from ecg_ontology import OutputError, SourceError, UsageError
+from ecg_ontology.building import built_files, stale_files
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation, Tier, UsageError
+from ecg_ontology import CodedRecords, Concept, Kind, Ontology, Relation, UsageError
 from ecg_ontology import targets as vectorised
+from ecg_ontology.concepts import Tier
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
 
 ONTO = ecg_ontology.load()

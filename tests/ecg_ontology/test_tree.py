@@ -1,6 +1,7 @@
 """What lies above and below a concept."""
 
-from ecg_ontology import Kind, branches
+from ecg_ontology import Kind
+from ecg_ontology.tree import branches
 
 
 def names(concepts):

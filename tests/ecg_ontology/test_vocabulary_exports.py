@@ -5,7 +5,8 @@ import rdflib
 from rdflib.namespace import RDF, SKOS
 
 import ecg_ontology
-from ecg_ontology import EcgError, Regime, export
+from ecg_ontology import EcgError, export
+from ecg_ontology.concepts import Regime
 from ecg_ontology.sssom import read_sssom
 
 AF = rdflib.URIRef("https://w3id.org/mar-ecg/cardiac#AF")

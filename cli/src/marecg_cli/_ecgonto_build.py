@@ -65,11 +65,13 @@ def build(
         raise ecg_ontology.UsageError(
             "no place is named for the bundle", where=sources, remedy=f"Name it: {place}"
         )
+    from ecg_ontology.building import built_files, stale_files, write_files
+
     out = out or BUNDLE
-    files = ecg_ontology.built_files(sources, out)
-    outdated = ecg_ontology.stale_files(files)
+    files = built_files(sources, out)
+    outdated = stale_files(files)
     if not check:
-        ecg_ontology.write_files({path: files[path] for path in outdated})
+        write_files({path: files[path] for path in outdated})
     for path in files:
         state = "up to date" if path not in outdated else "stale" if check else "written"
         result(f"{path}: {state}")
@@ -104,12 +106,14 @@ def perturb(
         )
     if where.suffix != ".json":
         raise ecg_ontology.UsageError("is no name of a bundle", where=where, remedy="Let it end in .json")
+    from ecg_ontology import perturb as controls
+
     real = ecg_ontology.load(ontology)
     if shuffle is not None:
-        control = ecg_ontology.perturb.shuffled(real, shuffle)
+        control = controls.shuffled(real, shuffle)
     else:
         kinds = [ecg_ontology.Kind(kind) for kind in drop or ()]
-        control = ecg_ontology.perturb.flat(real) if flat else ecg_ontology.perturb.without(real, kinds)
+        control = controls.flat(real) if flat else controls.without(real, kinds)
     result(str(ecg_ontology.export(control, where)))
     message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
 

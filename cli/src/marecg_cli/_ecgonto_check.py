@@ -56,7 +56,9 @@ def validate(
     off = reports.known_rules(disable or [])
     findings = [finding for finding in ecg_ontology.validate(source, profile) if finding.id not in off]
     if reasoner:
-        findings += ecg_ontology.owl.consistency(ecg_ontology.load(source, profile))
+        from ecg_ontology.owl import consistency
+
+        findings += consistency(ecg_ontology.load(source, profile))
     _report(findings, fail_on, form, source)
 
 
@@ -73,7 +75,9 @@ def snomed(
 
     Example: ecgonto snomed SnomedCT_InternationalRF2.zip --format json
     """
-    findings = ecg_ontology.review_release(ecg_ontology.load(ontology, profile), release)
+    from ecg_ontology.snomed import review_release
+
+    findings = review_release(ecg_ontology.load(ontology, profile), release)
     _report(findings, fail_on, form)
 
 

@@ -14,7 +14,7 @@ from marecg_cli._output import Format, message, result, result_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ecg_ontology import Decision
+    from ecg_ontology.routing_file import Decision
 
 Predicate = Literal[
     "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
@@ -38,15 +38,18 @@ def review(
 
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
     """
+    from ecg_ontology.review import review_rows, write_review
+    from ecg_ontology.revise import read_decisions
+
     if (out is None) == (apply is None):
         raise ecg_ontology.UsageError("say either --out or --apply")
     if apply is not None:
         sources = Path(ontology or "ontology")
-        _write(sources, ecg_ontology.read_decisions(apply, sources))
+        _write(sources, read_decisions(apply, sources))
     if out is not None:
         counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
-        rows = ecg_ontology.review_rows(ecg_ontology.load(ontology), counts)
-        result(str(ecg_ontology.write_review(out, rows)))
+        rows = review_rows(ecg_ontology.load(ontology), counts)
+        result(str(write_review(out, rows)))
         message(f"{len(rows)} mappings")
 
 
@@ -68,8 +71,10 @@ def add_code(
 
     Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
     """
+    from ecg_ontology.routing_file import Decision
+
     abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
-    decision = ecg_ontology.Decision(
+    decision = Decision(
         decision="add",
         table=table,
         code=code.strip(),
@@ -104,10 +109,13 @@ def match(
 
     Example: ecgonto match new_codes.csv --out candidates.xlsx
     """
+    from ecg_ontology.matching import candidate_rows, read_new_codes
+    from ecg_ontology.review import write_review
+
     onto = ecg_ontology.load(ontology, profile)
-    new = ecg_ontology.read_new_codes(codes, onto)
-    rows = ecg_ontology.candidate_rows(onto, new, table, candidates)
-    written = ecg_ontology.write_review(out, rows)
+    new = read_new_codes(codes, onto)
+    rows = candidate_rows(onto, new, table, candidates)
+    written = write_review(out, rows)
     if format_ is Format.json:
         result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
     else:
@@ -120,9 +128,12 @@ COMMANDS = (review, add_code, match)
 
 
 def _write(sources: Path, decisions: "Sequence[Decision]") -> None:
-    files = ecg_ontology.revised_files(sources, decisions)
-    ecg_ontology.write_files(files)
+    from ecg_ontology.building import write_files
+    from ecg_ontology.revise import decision_counts, revised_files
+
+    files = revised_files(sources, decisions)
+    write_files(files)
     for path in files:
         result(str(path))
     build = f"ecgonto build {sources} {place_to_name(sources)}".rstrip()
-    message(f"{ecg_ontology.decision_counts(decisions)}; now run: {build}")
+    message(f"{decision_counts(decisions)}; now run: {build}")

@@ -10,7 +10,8 @@ from marecg_cli._ecgonto_look import As, Language, Profile, Source, note_languag
 from marecg_cli._output import EXIT_FINDINGS, Format, problem, result, result_json
 
 if TYPE_CHECKING:
-    from ecg_ontology import Hit, Ontology
+    from ecg_ontology import Ontology
+    from ecg_ontology.search import Hit
 
 _SHOWN = 3
 """Matches of one concept that the text form lists; JSON has all."""
@@ -37,7 +38,9 @@ def search(
         result(_as_text(onto, hit, lang))
     note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)
     if not hits:
-        near = ", ".join(f"{c.abbr} ({c.label})" for c in ecg_ontology.suggestions(onto, " ".join(words)))
+        from ecg_ontology.search import suggestions
+
+        near = ", ".join(f"{c.abbr} ({c.label})" for c in suggestions(onto, " ".join(words)))
         problem(f"nothing matches {' '.join(words)!r}" + (f". Did you mean {near}?" if near else ""))
         raise typer.Exit(EXIT_FINDINGS)
 
@@ -70,9 +73,11 @@ def tree(
 
     Example: ecgonto tree AMI
     """
+    from ecg_ontology.tree import branches
+
     onto = ecg_ontology.load(ontology)
     top = None if node is None else ecg_ontology.find_concept(onto, node)
-    lines = list(ecg_ontology.branches(onto, None if top is None else top.index))
+    lines = list(branches(onto, None if top is None else top.index))
     over = () if top is None else onto.ancestors(top.index)
     if form is Format.json:
         rows = [
@@ -101,8 +106,10 @@ def browse(
 
     Example: ecgonto browse --out onto.html
     """
+    from ecg_ontology.browse import write_page
+
     onto = ecg_ontology.load(ontology, profile)
-    result(str(ecg_ontology.write_page(onto, out, lang)))
+    result(str(write_page(onto, out, lang)))
     note_language(onto, onto.nodes, lang)
 
 

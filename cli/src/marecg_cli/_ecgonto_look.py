@@ -149,7 +149,9 @@ def show(
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:
     """Say on stderr where labels are missing in this language, or unreviewed."""
     if lang != "en" and concepts:
-        for note in ecg_ontology.language_notes(onto, concepts, lang):
+        from ecg_ontology.languages import language_notes
+
+        for note in language_notes(onto, concepts, lang):
             message(note)
 
 

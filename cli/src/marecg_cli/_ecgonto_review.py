@@ -14,7 +14,7 @@ from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, ex
 from marecg_cli._output import Format, result, result_json
 
 if TYPE_CHECKING:
-    from ecg_ontology import Corpus
+    from ecg_ontology.corpora import Corpus
 
 
 def explain(
@@ -41,7 +41,9 @@ def explain(
     if form is Format.json:
         result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
     else:
-        result(ecg_ontology.explanation_text(onto, why))
+        from ecg_ontology.explain import explanation_text
+
+        result(explanation_text(onto, why))
     exit_if_unknown(why.routes)
 
 
@@ -69,11 +71,13 @@ def coverage(
 
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
+    from ecg_ontology.corpora import corpus_of
+
     onto = ecg_ontology.load(ontology, profile)
     table = code_table(
         corpus if id_column else None, id_column, code_column, "", vocabulary, mapping, concepts
     )
-    records = ecg_ontology.corpus_of(table) if table else _read_corpus(corpus, sources or ())
+    records = corpus_of(table) if table else _read_corpus(corpus, sources or ())
     found = ecg_ontology.coverage_of(onto, records, rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
@@ -117,7 +121,9 @@ def diff(
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
         return
-    result(ecg_ontology.difference_text(found, threshold))
+    from ecg_ontology.diff_text import difference_text
+
+    result(difference_text(found, threshold))
 
 
 def draw(
@@ -139,7 +145,9 @@ def draw(
     where = the_one(out, picture, "--out")
     onto = ecg_ontology.load(ontology, profile)
     if distances:
-        result(str(ecg_ontology.draw_distances(onto, where)))
+        from ecg_ontology.draw import draw_distances
+
+        result(str(draw_distances(onto, where)))
         return
     why = ecg_ontology.explain_codes(onto, target, sigma, rule) if target else None
     result(str(ecg_ontology.draw_graph(onto, where, why)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
+from ecg_ontology import perturb
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
@@ -14,7 +15,7 @@ from marecg.errors import CorpusError
 
 
 def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: Path, tmp_path: Path) -> None:
-    graph = ecg_ontology.perturb.flat(ecg_ontology.load())
+    graph = perturb.flat(ecg_ontology.load())
     graph.save(tmp_path / "flat.json")
     prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "flat.json")
     made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
@@ -23,7 +24,7 @@ def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: P
 
 
 def test_its_signals_are_the_same_files(corpus_folder: Path, tmp_path: Path) -> None:
-    graph = ecg_ontology.perturb.shuffled(ecg_ontology.load(), 0)
+    graph = perturb.shuffled(ecg_ontology.load(), 0)
     made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     for path in (made.folder / "shards").iterdir():
         assert path.samefile(corpus_folder / "shards" / path.name)
@@ -33,18 +34,18 @@ def test_it_is_made_once_and_another_graph_is_refused_in_its_place(
     corpus_folder: Path, tmp_path: Path
 ) -> None:
     corpus, real = Corpus.open(corpus_folder), ecg_ontology.load()
-    made = relabelled(corpus, ecg_ontology.perturb.flat(real), tmp_path / "relabelled")
+    made = relabelled(corpus, perturb.flat(real), tmp_path / "relabelled")
     before = (made.folder / "index.parquet").stat().st_mtime_ns
-    relabelled(corpus, ecg_ontology.perturb.flat(real), tmp_path / "relabelled")
+    relabelled(corpus, perturb.flat(real), tmp_path / "relabelled")
     assert (made.folder / "index.parquet").stat().st_mtime_ns == before
     with pytest.raises(CorpusError, match="of another graph"):
-        relabelled(corpus, ecg_ontology.perturb.shuffled(real, 0), tmp_path / "relabelled")
+        relabelled(corpus, perturb.shuffled(real, 0), tmp_path / "relabelled")
 
 
 def test_the_corpus_with_corrected_codes_is_not_answered_with_the_old_one(
     corpus_folder: Path, tmp_path: Path
 ) -> None:
-    graph = ecg_ontology.perturb.flat(ecg_ontology.load())
+    graph = perturb.flat(ecg_ontology.load())
     relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     source = shutil.copytree(corpus_folder.parent / "wfdb", tmp_path / "wfdb")
     header = min(source.rglob("*.hea"))

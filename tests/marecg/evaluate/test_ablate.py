@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
+from ecg_ontology import perturb
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.errors import UsageError
@@ -125,7 +126,7 @@ def test_a_recipe_that_is_named_twice_is_refused(corpus_folder: Path, tmp_path: 
 def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_equal_flops(
     corpus_folder: Path, probed: Path, tmp_path: Path
 ) -> None:
-    ecg_ontology.perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
+    perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
     found = ablate(
         ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"],
         corpus_folder,

@@ -44,7 +44,7 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
     Example:
         >>> import ecg_ontology, tempfile
         >>> out = Path(tempfile.mkdtemp()) / "onto.html"
-        >>> page = ecg_ontology.write_page(ecg_ontology.load(), out)
+        >>> page = write_page(ecg_ontology.load(), out)
         >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
         True
     """

@@ -27,7 +27,7 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
     Example:
         >>> import ecg_ontology
         >>> try:
-        ...     _ = ecg_ontology.built_files(Path("nowhere"), Path("ccg.json"))
+        ...     _ = built_files(Path("nowhere"), Path("ccg.json"))
         ... except SourceError as error:
         ...     print(error.problem)
         is no folder of sources
@@ -60,7 +60,7 @@ def stale_files(files: Mapping[Path, str]) -> list[Path]:
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.stale_files({Path("nowhere.json"): "{}"})
+        >>> stale_files({Path("nowhere.json"): "{}"})
         [PosixPath('nowhere.json')]
     """
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
@@ -75,8 +75,8 @@ def write_files(files: Mapping[Path, str]) -> None:
     Example:
         >>> import ecg_ontology, tempfile
         >>> file = Path(tempfile.mkdtemp()) / "ccg.json"
-        >>> ecg_ontology.write_files({file: "{}"})
-        >>> ecg_ontology.stale_files({file: "{}"})
+        >>> write_files({file: "{}"})
+        >>> stale_files({file: "{}"})
         []
     """
     for path, text in files.items():

@@ -5,6 +5,7 @@ a clinical family, a leaf for one finding inside it.
 """
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,12 +16,18 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+Profile = Literal["paper", "curated"]
+"""Which routing holds: as the paper prints it, or as the curators decided."""
+Rule = Literal["max-index", "most-specific"]
+"""How c* is chosen."""
+
+
 class Tier(StrEnum):
     """The two tiers of the vocabulary.
 
     Example:
         >>> import ecg_ontology
-        >>> [str(tier) for tier in ecg_ontology.Tier]
+        >>> [str(tier) for tier in Tier]
         ['Root', 'Leaf']
     """
 
@@ -162,7 +169,7 @@ class Regime(StrEnum):
     Example:
         >>> import ecg_ontology
         >>> rows = ecg_ontology.load().draft.mappings
-        >>> next(row.regime for row in rows if row.code == "54329005") is ecg_ontology.Regime.localised
+        >>> next(row.regime for row in rows if row.code == "54329005") is Regime.localised
         True
     """
 

@@ -33,7 +33,7 @@ class Corpus(Frozen):
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.Corpus(name="one record", counts={"164889003": 1}, records=(("164889003",),)).counts
+        >>> Corpus(name="one record", counts={"164889003": 1}, records=(("164889003",),)).counts
         {'164889003': 1}
     """
 
@@ -86,7 +86,7 @@ def corpus_of(table: CodeTable) -> Corpus:
     Example:
         >>> import ecg_ontology
         >>> table = ecg_ontology.CodeTable(Path("t.csv"), {"a": ("164889003",), "b": ()}, {}, {})
-        >>> ecg_ontology.corpus_of(table).counts
+        >>> corpus_of(table).counts
         {'164889003': 1}
     """
     return _from_records(table.path, tuple(table.codes.values()))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ecg_ontology.concepts import Frozen, Status
+from ecg_ontology.concepts import Frozen, Rule, Status
 from ecg_ontology.corpora import Corpus
 from ecg_ontology.ontology import Ontology
 
@@ -48,7 +48,7 @@ class Coverage(Frozen):
 
     Example:
         >>> import ecg_ontology
-        >>> one = ecg_ontology.Corpus(name="", counts={"164889003": 1})
+        >>> one = Corpus(name="", counts={"164889003": 1})
         >>> ecg_ontology.coverage_of(ecg_ontology.load(), one).codes[0].leaves
         ('AF',)
     """
@@ -62,7 +62,7 @@ class Coverage(Frozen):
     records: RecordUse | None = None
 
 
-def coverage_of(onto: Ontology, corpus: Corpus, rule: str = "max-index") -> Coverage:
+def coverage_of(onto: Ontology, corpus: Corpus, rule: Rule = "max-index") -> Coverage:
     """Measure what the codes of `corpus` hit and miss.
 
     Args:
@@ -72,7 +72,7 @@ def coverage_of(onto: Ontology, corpus: Corpus, rule: str = "max-index") -> Cove
 
     Example:
         >>> import ecg_ontology
-        >>> corpus = ecg_ontology.Corpus(name="two records", counts={"164889003": 2, "426783006": 1},
+        >>> corpus = Corpus(name="two records", counts={"164889003": 2, "426783006": 1},
         ...                              records=(("164889003",), ("164889003", "426783006")))
         >>> found = ecg_ontology.coverage_of(ecg_ontology.load(), corpus)
         >>> found.leaves["AF"], found.records.normal_primary, found.records.codes_per_record
@@ -109,7 +109,7 @@ def _leaf_counts(onto: Ontology, corpus: Corpus) -> dict[str, int]:
     return counts
 
 
-def _of_records(onto: Ontology, records: Sequence[Sequence[str]], rule: str) -> RecordUse:
+def _of_records(onto: Ontology, records: Sequence[Sequence[str]], rule: Rule) -> RecordUse:
     y = onto.leaf_multi_hot(records)
     primary = onto.primary(y, rule)
     yielding = [node.index for node in onto.nodes if node.yields]

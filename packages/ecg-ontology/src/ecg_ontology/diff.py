@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.concepts import Concept, Frozen
+from ecg_ontology.concepts import Concept, Frozen, Rule
 from ecg_ontology.corpora import Corpus
 from ecg_ontology.ontology import Ontology
 
@@ -90,7 +90,12 @@ class Difference(Frozen):
 
 
 def compare(
-    old: Ontology, new: Ontology, corpus: Corpus | None = None, *, sigma: float = 1.0, rule: str = "max-index"
+    old: Ontology,
+    new: Ontology,
+    corpus: Corpus | None = None,
+    *,
+    sigma: float = 1.0,
+    rule: Rule = "max-index",
 ) -> Difference:
     """Return what `new` changes.
 
@@ -161,7 +166,7 @@ class _Supervision:
         self.width = len(columns)
         self.y = onto.leaf_multi_hot(records)
 
-    def target(self, sigma: float, rule: str) -> NDArray[np.float64]:
+    def target(self, sigma: float, rule: Rule) -> NDArray[np.float64]:
         """The soft targets, float64[B, width + 1]; the last column is 1 for a record that has no target."""
         t = np.zeros((len(self.y), self.width + 1))
         t[:, self.columns] = self.onto.soft_targets(self.y, sigma, rule)
@@ -171,7 +176,7 @@ class _Supervision:
     def leaves(self, row: int) -> tuple[str, ...]:
         return tuple(sorted(self.onto.nodes[leaf].abbr for leaf in np.flatnonzero(self.y[row])))
 
-    def primary(self, rule: str) -> list[str]:
+    def primary(self, rule: Rule) -> list[str]:
         return ["" if c < 0 else self.onto.nodes[c].iri for c in self.onto.primary(self.y, rule)]
 
 
@@ -183,7 +188,7 @@ def _both(
 
 
 def _changed_codes(
-    old: Ontology, new: Ontology, codes: Sequence[str], sigma: float, rule: str
+    old: Ontology, new: Ontology, codes: Sequence[str], sigma: float, rule: Rule
 ) -> list[ChangedCode]:
     before, after = _both(old, new, [[code] for code in codes])
     variation = _total_variation(before.target(sigma, rule), after.target(sigma, rule))
@@ -202,7 +207,7 @@ def _abbr(onto: Ontology, iri: str) -> str:
 
 
 def _changed_records(
-    old: Ontology, new: Ontology, records: Sequence[Sequence[str]], sigma: float, rule: str
+    old: Ontology, new: Ontology, records: Sequence[Sequence[str]], sigma: float, rule: Rule
 ) -> ChangedRecords:
     before, after = _both(old, new, records)
     variation = _total_variation(before.target(sigma, rule), after.target(sigma, rule))

@@ -21,7 +21,7 @@ def difference_text(found: Difference, threshold: float = THRESHOLD) -> str:
     Example:
         >>> import ecg_ontology
         >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
-        >>> print(ecg_ontology.difference_text(ecg_ontology.compare(paper, curated)).splitlines()[0])
+        >>> print(difference_text(ecg_ontology.compare(paper, curated)).splitlines()[0])
         14 codes are routed otherwise; 11 with other leaves or another c*; 11 with another target
     """
     return "\n".join(_lines(found, threshold))

@@ -43,7 +43,7 @@ def draft_from_networkx(
     Example:
         >>> import ecg_ontology, networkx
         >>> lung = networkx.DiGraph([("COPD", "Airway"), ("Asthma", "Airway"), ("Pneumonia", "Tissue")])
-        >>> draft = ecg_ontology.draft_from_networkx(lung, "https://example.org/lung")
+        >>> draft = draft_from_networkx(lung, "https://example.org/lung")
         >>> [(concept.abbr, concept.tier.value) for concept in draft.concepts][:2]
         [('Airway', 'Root'), ('Tissue', 'Root')]
     """

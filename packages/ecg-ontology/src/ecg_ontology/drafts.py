@@ -48,7 +48,7 @@ class DraftConcept(Frozen):
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.DraftConcept(iri="https://example.org/lung#COPD", abbr="COPD").index is None
+        >>> DraftConcept(iri="https://example.org/lung#COPD", abbr="COPD").index is None
         True
     """
 

@@ -93,7 +93,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     Example:
         >>> import ecg_ontology, tempfile
         >>> out = Path(tempfile.mkdtemp()) / "distances.png"
-        >>> ecg_ontology.draw_distances(ecg_ontology.load(), out).name
+        >>> draw_distances(ecg_ontology.load(), out).name
         'distances.png'
     """
     figure = _figure(10, 9)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ecg_ontology.concepts import Frozen, Route
+from ecg_ontology.concepts import Frozen, Route, Rule
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.targets import RULES
 
@@ -40,7 +40,7 @@ class Explanation(Frozen):
     routes: tuple[Route, ...]
     leaves: tuple[str, ...]
     primary: dict[str, str]
-    rule: str
+    rule: Rule
     sigma: float
     target: tuple[Mass, ...]
 
@@ -51,7 +51,7 @@ class Explanation(Frozen):
 
 
 def explain_codes(
-    onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: str = "max-index"
+    onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
     """Explain the supervision of a record with these codes.
 
@@ -98,7 +98,7 @@ def explanation_text(onto: Ontology, why: Explanation) -> str:
     Example:
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()
-        >>> text = ecg_ontology.explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
+        >>> text = explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
         >>> text.splitlines()[0]
         '164889003  atrial fibrillation  →  AF, Rhythm'
     """

@@ -34,7 +34,7 @@ def languages_of(onto: Ontology) -> dict[str, int]:
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.languages_of(ecg_ontology.load())
+        >>> languages_of(ecg_ontology.load())
         {'en': 40, 'de': 40}
     """
     counts = Counter(name.language for node in onto.nodes for name in node.translations)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
-from ecg_ontology.concepts import Finding
+from ecg_ontology.concepts import Finding, Profile
 from ecg_ontology.drafts import Draft, Erratum
 from ecg_ontology.ontology import Ontology
 
@@ -11,7 +11,7 @@ PACKAGED = Path(__file__).parent / "data" / "ccg.json"
 """The bundle of the wheel; `ecgonto build` writes none that is unsound."""
 
 
-def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
+def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontology:
     """Load an ontology.
 
     Args:
@@ -34,7 +34,7 @@ def load(source: str | Path | None = None, profile: str = "paper") -> Ontology:
     return Ontology(draft, profile, where=source, checked=source is None)
 
 
-def validate(source: str | Path | None = None, profile: str = "paper") -> tuple[Finding, ...]:
+def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Check an ontology against the findings catalogue, without building it.
 
     Args:

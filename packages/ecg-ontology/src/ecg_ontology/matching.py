@@ -20,7 +20,7 @@ class NewCode(Frozen):
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.NewCode(code="icd10:I48.1", label="persistent atrial fibrillation").code
+        >>> NewCode(code="icd10:I48.1", label="persistent atrial fibrillation").code
         'icd10:I48.1'
     """
 
@@ -90,7 +90,7 @@ def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
         >>> import ecg_ontology, tempfile
         >>> path = Path(tempfile.mkdtemp()) / "codes.csv"
         >>> _ = path.write_text("code,label\n164889003,AF\nicd10:I48.1,persistent AF\n", encoding="utf-8")
-        >>> [new.code for new in ecg_ontology.read_new_codes(path, ecg_ontology.load())]
+        >>> [new.code for new in read_new_codes(path, ecg_ontology.load())]
         ['icd10:I48.1']
     """
     known = {row.code for row in onto.draft.mappings}
@@ -113,8 +113,8 @@ def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int 
 
     Example:
         >>> import ecg_ontology
-        >>> new = ecg_ontology.NewCode(code="icd10:I48.1", label="persistent atrial fibrillation")
-        >>> rows = ecg_ontology.candidate_rows(ecg_ontology.load(), [new], "base")
+        >>> new = NewCode(code="icd10:I48.1", label="persistent atrial fibrillation")
+        >>> rows = candidate_rows(ecg_ontology.load(), [new], "base")
         >>> rows[0]["node"], rows[0]["decision"]
         ('AF', '')
     """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecg_ontology.bundle import bundle_sha256, write_bundle
-from ecg_ontology.concepts import Route, Severity, Status
+from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
 from ecg_ontology.drafts import Draft, Header, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_nodes, draft_relations
@@ -55,7 +55,7 @@ class Ontology(Vocabulary):
     """
 
     def __init__(
-        self, draft: Draft, profile: str = "paper", *, where: object = "", checked: bool = False
+        self, draft: Draft, profile: Profile = "paper", *, where: object = "", checked: bool = False
     ) -> None:
         if not checked:
             _refuse_unsound(draft, where)
@@ -75,7 +75,7 @@ class Ontology(Vocabulary):
         """Build an ontology of any domain from a graph of networkx, without files.
 
         Args:
-            graph: as for `ecg_ontology.draft_from_networkx`: in a directed graph edges point upwards.
+            graph: as for `ecg_ontology.domains.draft_from_networkx`: in a directed graph edges point upwards.
             iri: name of the ontology.
             about: ``title``, ``version`` and ``licence``.
 
@@ -233,7 +233,7 @@ class Ontology(Vocabulary):
         coded = records if isinstance(records, CodedRecords) else CodedRecords.of(records)
         return targets.multi_hot(coded, [self.route(code).leaves for code in coded.vocabulary], len(self))
 
-    def primary(self, y: "ArrayLike", rule: str = "max-index") -> "NDArray[np.int64]":
+    def primary(self, y: "ArrayLike", rule: Rule = "max-index") -> "NDArray[np.int64]":
         """Return c*, int64[B]: the leaf that anchors each record's soft target; −1 where there is no leaf.
 
         Args:
@@ -255,7 +255,7 @@ class Ontology(Vocabulary):
         return targets.primary(active_BN, targets.ranking(self.nodes, self.relations, rule))
 
     def soft_targets(
-        self, y: "ArrayLike", sigma: float = 1.0, rule: str = "max-index"
+        self, y: "ArrayLike", sigma: float = 1.0, rule: Rule = "max-index"
     ) -> "NDArray[np.float64]":
         """Return the clamped soft target, float64[B, N]; rows sum to 1, rows without a leaf are zero.
 

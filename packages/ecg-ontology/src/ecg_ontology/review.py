@@ -40,7 +40,7 @@ def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, 
 
     Example:
         >>> import ecg_ontology
-        >>> row = ecg_ontology.review_rows(ecg_ontology.load())[2]
+        >>> row = review_rows(ecg_ontology.load())[2]
         >>> row["code"], row["predicate"], row["node"], row["decision"]
         ('426177001', 'skos:exactMatch', 'SBrad', '')
     """
@@ -77,7 +77,7 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     Example:
         >>> import ecg_ontology, tempfile
         >>> out = Path(tempfile.mkdtemp()) / "review.tsv"
-        >>> ecg_ontology.write_review(out, ecg_ontology.review_rows(ecg_ontology.load())).name
+        >>> write_review(out, review_rows(ecg_ontology.load())).name
         'review.tsv'
     """
     if Path(out).exists():

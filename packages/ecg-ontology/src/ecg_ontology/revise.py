@@ -32,11 +32,12 @@ def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tupl
 
     Example:
         >>> import ecg_ontology, tempfile
+        >>> from ecg_ontology.review import review_rows, write_review
         >>> sheet = Path(tempfile.mkdtemp()) / "review.tsv"
-        >>> rows = ecg_ontology.review_rows(ecg_ontology.load())
+        >>> rows = review_rows(ecg_ontology.load())
         >>> rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
-        >>> _ = ecg_ontology.write_review(sheet, rows)
-        >>> [decision.decision for decision in ecg_ontology.read_decisions(sheet)]
+        >>> _ = write_review(sheet, rows)
+        >>> [decision.decision for decision in read_decisions(sheet)]
         ['keep']
     """
     draft = read_draft(sources)
@@ -86,7 +87,7 @@ def revised_files(sources: str | Path, decisions: Sequence[Decision]) -> dict[Pa
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.revised_files("ontology", [])
+        >>> revised_files("ontology", [])
         {}
     """
     sources = Path(sources)
@@ -109,7 +110,7 @@ def decision_counts(decisions: Iterable[Decision]) -> str:
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.decision_counts([])
+        >>> decision_counts([])
         'no decision'
     """
     counts = Counter(decision.decision for decision in decisions)

@@ -6,13 +6,12 @@ Pure Python without arrays or graphs: most of what one answer costs is the impor
 import re
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Literal, get_args
+from typing import get_args
 
-from ecg_ontology.concepts import Concept, Route, Status
+from ecg_ontology.concepts import Concept, Profile, Route, Status
 from ecg_ontology.drafts import BASE_TABLE, RoutingRow
 from ecg_ontology.errors import UsageError
 
-Profile = Literal["paper", "curated"]
 PROFILES: tuple[str, ...] = get_args(Profile)
 
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
@@ -98,7 +97,7 @@ class RoutingTable:
         UsageError: there is no such profile.
     """
 
-    def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: str) -> None:
+    def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: Profile) -> None:
         if profile not in PROFILES:
             raise UsageError(
                 f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"

@@ -40,7 +40,7 @@ class Decision(Frozen):
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.Decision(decision="add", table="base", code="icd10:I48.0", label="paroxysmal AF",
+        >>> Decision(decision="add", table="base", code="icd10:I48.0", label="paroxysmal AF",
         ...                       node="AF", reviewer="A. Reviewer", date="2026-01-31").node
         'AF'
     """

@@ -14,7 +14,7 @@ class Field(StrEnum):
 
     Example:
         >>> import ecg_ontology
-        >>> ecg_ontology.Field.code_label.value
+        >>> Field.code_label.value
         'label of code'
     """
 
@@ -176,7 +176,7 @@ def suggestions(onto: Ontology, name: str) -> list[Concept]:
 
     Example:
         >>> import ecg_ontology
-        >>> [concept.abbr for concept in ecg_ontology.suggestions(ecg_ontology.load(), "atrial fluter")][0]
+        >>> [concept.abbr for concept in suggestions(ecg_ontology.load(), "atrial fluter")][0]
         'AFL'
     """
     texts: dict[str, Concept] = {}

@@ -149,7 +149,7 @@ def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
         >>> import ecg_ontology, tempfile
         >>> release = Path(tempfile.mkdtemp()) / "gps.txt"
         >>> _ = release.write_text("Concept ID\tFSN\tStatus\n164889003\tAtrial fibrillation\t1\n")
-        >>> missing = ecg_ontology.review_release(ecg_ontology.load(), release)
+        >>> missing = review_release(ecg_ontology.load(), release)
         >>> {finding.id for finding in missing}
         {'CCG-E401'}
     """

@@ -5,17 +5,16 @@ Shapes: B records, N concepts, V codes of a vocabulary and none, W words of 64 c
 
 from collections.abc import Sequence
 from graphlib import TopologicalSorter
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology.coded import CodedRecords
-from ecg_ontology.concepts import Concept, Kind, Relation
+from ecg_ontology.concepts import Concept, Kind, Relation, Rule
 from ecg_ontology.errors import UsageError
 
-Rule = Literal["max-index", "most-specific"]
-RULES: tuple[str, ...] = get_args(Rule)
+RULES: tuple[Rule, ...] = get_args(Rule)
 NO_LEAF = -1
 """The primary of a record without an active leaf."""
 
@@ -38,7 +37,7 @@ def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) ->
     return np.unpackbits(bits_BW.view(np.uint8), axis=1, count=n)
 
 
-def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: str) -> NDArray[np.int64]:
+def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule) -> NDArray[np.int64]:
     """Return the rank of every concept under `rule`, int64[N]: the active leaf of highest rank is c*.
 
     - ``max-index`` (the paper's): the index itself.

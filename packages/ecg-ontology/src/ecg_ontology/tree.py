@@ -12,7 +12,7 @@ class Branch(NamedTuple):
 
     Example:
         >>> import ecg_ontology
-        >>> [line.concept.abbr for line in ecg_ontology.branches(ecg_ontology.load(), 19) if line.depth]
+        >>> [line.concept.abbr for line in branches(ecg_ontology.load(), 19) if line.depth]
         ['AntMI', 'InfMI']
     """
 
@@ -28,7 +28,7 @@ def branches(onto: Vocabulary, top: int | None = None) -> Iterator[Branch]:
 
     Example:
         >>> import ecg_ontology
-        >>> [(line.depth, line.concept.abbr) for line in ecg_ontology.branches(ecg_ontology.load(), 0)]
+        >>> [(line.depth, line.concept.abbr) for line in branches(ecg_ontology.load(), 0)]
         [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
     """
     children: dict[int, list[int]] = {node.index: [] for node in onto.nodes}

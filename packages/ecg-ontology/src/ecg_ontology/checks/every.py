@@ -5,7 +5,7 @@ from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
 from ecg_ontology.checks.rule import Chapter, Rule
 from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
-from ecg_ontology.concepts import Finding
+from ecg_ontology.concepts import Finding, Profile
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import UsageError
 from ecg_ontology.routing import PROFILES
@@ -14,7 +14,7 @@ CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
 RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
 
 
-def findings(draft: Draft, profile: str = "paper") -> tuple[Finding, ...]:
+def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Check `draft` against the whole catalogue.
 
     Args:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from joblib import Parallel, delayed
 
 import ecg_ontology
-from ecg_ontology import CodeTable, Ontology, replacing
+from ecg_ontology import CodeTable, Ontology, Profile, replacing
 from marecg.config import CorpusConfig
 from marecg.copies import sending
 from marecg.corpus import index
@@ -49,7 +49,7 @@ def prepare(
     sources: Sequence[str | Path],
     out: str | Path,
     config: CorpusConfig | None = None,
-    profile: str = "paper",
+    profile: Profile = "paper",
     only: Collection[str] = (),
     jobs: int = -1,
     cluster: str | None = None,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_pipe
+from ecg_ontology import Ontology, Profile, refuse_pipe
 from marecg.config import LEADS, CorpusConfig
 from marecg.copies import here
 from marecg.corpus import index
@@ -60,7 +60,7 @@ class Corpus:
 
     folder: Path
     config: CorpusConfig
-    profile: str
+    profile: Profile
     ontology_sha256: str
     ids: Texts[str]
     sources: Texts[str]
@@ -207,7 +207,7 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
     carried = folder / ONTOLOGY
     refuse_pipe(carried, index.AGAIN, CorpusError)
     try:
-        profile, sha256 = str(about["profile"]), str(about["ontology_sha256"])
+        profile, sha256 = about["profile"], str(about["ontology_sha256"])
     except KeyError as error:
         raise _damaged(folder, f"corpus.json has no {error}") from error
     ontology = ecg_ontology.load(carried if carried.is_file() else None, profile)

@@ -1,0 +1,51 @@
+# ruff: noqa: I001 - a line for each module; what the package shows, and where it is
+
+from .code_tables import CodeTable as CodeTable, read_code_table as read_code_table
+from .coded import CodedRecords as CodedRecords
+from .concepts import (
+    Concept as Concept,
+    Finding as Finding,
+    Kind as Kind,
+    Profile as Profile,
+    Relation as Relation,
+    Route as Route,
+    Rule as Rule,
+    Severity as Severity,
+    Status as Status,
+)
+from .corpora import read_corpus as read_corpus
+from .coverage import coverage_of as coverage_of
+from .diff import compare as compare
+from .draw import draw_graph as draw_graph, family_colours as family_colours
+from .dx import (
+    CPSC_LABELS as CPSC_LABELS,
+    NO_DIAGNOSIS as NO_DIAGNOSIS,
+    diagnoses as diagnoses,
+    header_comments as header_comments,
+    header_lines as header_lines,
+)
+from .errors import (
+    EcgError as EcgError,
+    InputError as InputError,
+    OutputError as OutputError,
+    SourceError as SourceError,
+    UnknownConceptError as UnknownConceptError,
+    UsageError as UsageError,
+)
+from .explain import explain_codes as explain_codes
+from .exports import export as export
+from .files import (
+    refuse_address as refuse_address,
+    refuse_others as refuse_others,
+    refuse_pipe as refuse_pipe,
+    replacing as replacing,
+)
+from .graph import ConceptGraph as ConceptGraph
+from .languages import label_in as label_in
+from .loading import errata as errata, load as load, validate as validate
+from .matching import match_label as match_label
+from .ontology import Ontology as Ontology
+from .positions import node_positions as node_positions
+from .search import find_concept as find_concept, search_concepts as search_concepts
+
+__version__: str
