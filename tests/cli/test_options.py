@@ -137,16 +137,17 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("card run --protocol merl", "marecg.evaluate.model_card.write_model_card", {"protocol": "merl"}),
     (
-        "finetune run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
-        "--epochs 6 --batch-size 7 --lr 0.5 --out x",
+        "classify judge run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
+        "--folds 1,2,3 --steps 6 --patience 8 --batch-size 7 --lr 0.5 --balanced --out x",
         "marecg.evaluate.finetune.finetune",
         {
             "run": "run",
             "task": "cpsc2018",
             "root": Path("r"),
-            "how": [Tuning("head", 6, 7, 0.5), Tuning("last:2", 6, 7, 0.5)],
+            "how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")],
             "fractions": [0.5],
             "seeds": 4,
+            "folds": "1,2,3",
             "out": Path("x"),
         },
     ),

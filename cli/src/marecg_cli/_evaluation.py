@@ -171,52 +171,6 @@ def probe(
         raise typer.Exit(EXIT_UNREADABLE)
 
 
-def finetune(
-    run: Annotated[
-        str,
-        typer.Argument(metavar="RUN", help="A run folder, or an installed model; it stays as it is."),
-    ],
-    root: Annotated[Path, typer.Option(metavar="PATH", help="The task's data.")],
-    task: Annotated[
-        str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(_tasks))
-    ] = "ptbxl-super",
-    fraction: Annotated[
-        list[float] | None,
-        typer.Option(help="Share of the training records; repeatable. [default: 1]", show_default=False),
-    ] = None,
-    layers: Annotated[
-        list[str] | None,
-        typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]", show_default=False),
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
-    epochs: Annotated[int, typer.Option(help="At most; val stops it before.")] = 30,
-    batch_size: Annotated[int, typer.Option(help="Records per step.")] = 32,
-    lr: Annotated[float, typer.Option(help="The head's peak; a block's is 0.75 of the one above it.")] = 1e-3,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
-    ] = None,
-    output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
-) -> None:
-    """Train an encoder on a task's labels, choose the epoch on val, and score test once.
-
-    `marecg table RUN --protocol finetune` shows its rows.
-
-    Example: marecg finetune runs/c3 --task ptbxl-super --root data/ptb-xl --layers head --layers all
-    """
-    from marecg.evaluate.finetune import finetune as measured
-    from marecg.use.tuning import Tuning
-    from marecg_cli._probe_text import probe_text, remarks
-
-    how = [Tuning(each, epochs, batch_size, lr) for each in layers or ["all"]]
-    report = measured(run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, out=out, watch=passing)
-    for line in remarks(report):
-        message(line)
-    if output is Format.json:
-        result_json(report.model_dump(mode="json"))
-    else:
-        result(probe_text(report))
-
-
 def table(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders that were probed.")
@@ -285,4 +239,4 @@ def compare(
         result(f"{100 * fraction:g} % of train: {shown}")
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (probe, finetune, table, compare)
+COMMANDS: tuple[Callable[..., None], ...] = (probe, table, compare)

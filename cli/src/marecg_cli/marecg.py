@@ -6,6 +6,7 @@ from marecg_cli import (
     _ablation,
     _bench,
     _card,
+    _classify,
     _cohort,
     _corpus,
     _data,
@@ -22,7 +23,7 @@ STAGES = {
     "start": ("demo", "synth", "data"),
     "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
     "train": ("recipes", "train", "ablate", "sweep"),
-    "evaluate": ("probe", "finetune", "table", "compare", "card"),
+    "evaluate": ("probe", "classify", "table", "compare", "card"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
     "develop": ("bench", "texts"),
 }
@@ -37,6 +38,7 @@ for module in (_corpus, _cohort, _training, _ablation, _sweep, _evaluation, _car
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_bench.app, name="bench")
+app.add_typer(_classify.app, name="classify")
 app.add_typer(_report.app, name="report")
 
 

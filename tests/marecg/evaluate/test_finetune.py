@@ -8,6 +8,8 @@ from marecg.errors import OutputError, UsageError
 from marecg.evaluate import finetune as module
 from marecg.evaluate.finetune import finetune
 from marecg.evaluate.table import measured
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import wide_width
 from marecg.use.tuning import Tuning
 from marecg_cli.marecg import main
 
@@ -20,7 +22,7 @@ def before(run_folder: Path) -> bytes:
 def test_each_of_the_layers_has_a_row_in_report_and_table(
     before: bytes, run_folder: Path, ptbxl_root: Path
 ) -> None:
-    how = [Tuning(layers, epochs=2) for layers in ("head", "all")]
+    how = [Tuning(layers, steps=3) for layers in ("head", "all")]
     report = finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(0.5, 1.0), seeds=2)
     assert report.protocol == "finetune"
     cells = {(cell.method, cell.fraction): cell for cell in report.cells}
@@ -28,9 +30,9 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
     assert set(cells) == {(name, share) for name in (head, whole) for share in (0.5, 1.0)}
     assert [cells[head, share].seeds for share in (0.5, 1.0)] == [2, 1]
     assert cells[head, 0.5].records < cells[head, 1.0].records == report.records.train
-    assert all(1 <= epoch <= 2 for cell in report.cells for epoch in cell.chosen)
+    assert all(0 <= step <= 3 for cell in report.cells for step in cell.chosen)
     assert cells[whole, 1.0].versus_encoder is not None
-    assert cells[head, 1.0].dimension == 16
+    assert cells[head, 1.0].dimension == wide_width(MarEcg.from_pretrained(run_folder).config)
     rows = measured([run_folder], "finetune")
     assert {row.method for row in rows} == {head, whole}
     assert (run_folder / "model" / "model.safetensors").read_bytes() == before
@@ -39,9 +41,9 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
 def test_the_command_prints_its_rows(
     run_folder: Path, ptbxl_root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("finetune", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
+    words = ("classify", "judge", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
     with pytest.raises(SystemExit) as end:
-        main([*map(str, words), "--fraction", "1", "--epochs", "1", "--layers", "last:1"])
+        main([*map(str, words), "--fraction", "1", "--steps", "1", "--layers", "last:1"])
     assert end.value.code == 0
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 
@@ -58,8 +60,8 @@ def test_a_report_that_cannot_be_kept_is_refused_before_anything_is_trained(
 def test_training_that_diverges_is_one_clear_error(
     run_folder: Path, ptbxl_root: Path, tmp_path: Path
 ) -> None:
-    how = [Tuning("head", epochs=1, lr=1e30)]
-    with pytest.raises(UsageError, match=r"--lr: fine-tuning \(head\) gives values that are not finite"):
+    how = [Tuning("all", steps=2, lr=1e30)]
+    with pytest.raises(UsageError, match=r"lr: fine-tuning \(all\) gives values that are not finite"):
         finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(1.0,), out=tmp_path)
     assert not list(tmp_path.rglob("*.json"))
 
@@ -70,5 +72,5 @@ def test_layers_that_are_not_there_are_refused_before_anything_is_read() -> None
     with pytest.raises(UsageError, match="lr is inf"):
         Tuning("all", lr=float("inf"))
     with pytest.raises(SystemExit) as end:
-        main(["finetune", "nowhere", "--root", "nowhere", "--layers", "tail"])
+        main(["classify", "judge", "nowhere", "--root", "nowhere", "--layers", "tail"])
     assert end.value.code == 2

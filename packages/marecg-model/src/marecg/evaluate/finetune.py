@@ -1,24 +1,21 @@
-"""What `marecg finetune` does: an encoder trained on a task's labels, judged as a probe is.
+"""What `marecg classify judge` does: an encoder trained on a task's labels, judged as a probe is.
 
-Shares, draws and the test part are those of the protocol `strict`; val decides which epoch is kept, and test
+Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
 is scored once. Records are read as they are needed, so what stands for a record's features is its number.
 Shapes: R recordings, M labelled records, K classes, F features.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from marecg.config import LEADS
 from marecg.ecg.windows import Recording, recording
-from marecg.errors import RecordError, UsageError
+from marecg.errors import RecordError
 from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
 from marecg.evaluate.methods.method import Features, Progress, finite, no_progress
 from marecg.evaluate.model_under_test import load_under_test
@@ -27,10 +24,12 @@ from marecg.evaluate.probe.strict import STRICT
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
+from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import FS, Recordings
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.tuning import Classifier, Fetch, Tuning, logits, tune
+from marecg.model.readout import wide_width
+from marecg.use.tuning import Tuned, Tuning, Vectors, tune
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 """The protocol's name in reports and tables; several layers stand in one report."""
@@ -44,6 +43,7 @@ def finetune(
     *,
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 5,
+    folds: str | None = None,
     out: Path | None = None,
     watch: Progress = no_progress,
 ) -> Report:
@@ -54,7 +54,7 @@ def finetune(
         task: as for `marecg.evaluate.tasks.registry.task_named`.
         root: the task's data.
         how: one row each; the report is about the first, and compares the others with it.
-        fractions, seeds: as for `marecg probe`.
+        fractions, seeds, folds: as for `marecg probe`.
         out: where the report goes; the run folder if None.
         watch: sees each fit go by.
 
@@ -64,7 +64,7 @@ def finetune(
         InputError: the data can't be used.
         OutputError: the report can't be written.
     """
-    request = Request(tuple(fractions), seeds, FINETUNE)
+    request = Request(tuple(fractions), seeds, FINETUNE, folds=None if folds is None else Folds.of(folds))
     under_test = load_under_test(run, {}, request.readout)
     model = under_test.model
     assert model is not None, "a run has a model"
@@ -74,7 +74,7 @@ def finetune(
     unreadable = _unreadable(asked.recordings, watch)
     usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))
     number_M1 = usable.row_M[:, None].astype(np.float64)
-    fetch = partial(_fetch, usable.recordings, model)
+    vectors = Vectors(model, partial(_fetch, usable.recordings, model))
     try_writing(home)
     trials = {
         _row(each): list(
@@ -85,14 +85,14 @@ def finetune(
                     usable.split_M,
                     request.fractions,
                     request.seeds,
-                    partial(_choose, model, each, fetch),
+                    partial(_choose, each, vectors),
                 ),
                 f"{usable.name}: {_row(each)}",
             )
         )
         for each in how
     }
-    width_RF = np.broadcast_to(np.float32(0), (len(usable.recordings.ids), model.config.width))
+    width_RF = np.broadcast_to(np.float32(0), (len(usable.recordings.ids), wide_width(model.config)))
     found = {name: Features(width_RF, unreadable) for name in trials}
     report = report_on(under_test, usable, usable.recordings, request, found, trials)
     keep(home, report, usable.recordings, usable, trials)
@@ -107,31 +107,23 @@ def _row(how: Tuning) -> str:
 class _Scorer:
     """A fine-tuned network that takes the numbers of records."""
 
-    net: Classifier
-    fetch: Fetch
-    batch_size: int
+    tuned: Tuned
+    vectors: Vectors
 
     def logits(self, x_MF: NDArray[np.floating]) -> Floats:
         """Numbers [M, 1] → logits [M, K]."""
-        return logits(self.net, self.fetch, _numbers(x_MF), self.batch_size)
+        return self.tuned.logits(self.vectors, _numbers(x_MF))
 
 
-def _choose(model: MarEcg, how: Tuning, fetch: Fetch, train: Part, val: Part) -> FittedProbe:
-    """Train on the one part; the epoch with the best macro AUC on the other is kept."""
+def _choose(how: Tuning, vectors: Vectors, train: Part, val: Part) -> FittedProbe:
+    """Train on the one part; the step with the least loss on the other is kept."""
     check_labels(val.y_MK, "validation")
-
-    def score(net: Classifier) -> float:
-        logits_MK = logits(net, fetch, _numbers(val.x_MF), how.batch_size)
-        return macro_auc(val.y_MK, logits_MK) if np.isfinite(logits_MK).all() else -math.inf
-
-    target_MK = torch.from_numpy(train.y_MK).float()
-    loss = binary_cross_entropy_with_logits
-    tuned = tune(model, train.y_MK.shape[1], how, fetch, _numbers(train.x_MF), target_MK, loss, score)
-    if not math.isfinite(tuned.score):
-        problem = f"fine-tuning ({how.layers}) gives values that are not finite"
-        raise UsageError(problem, where="--lr", remedy=f"Lower it: it is {how.lr:g}")
+    y_MK = np.concatenate([train.y_MK, val.y_MK]).astype(np.float64)
+    tuned = tune(how, vectors, y_MK, _numbers(train.x_MF), _numbers(val.x_MF))
+    scorer = _Scorer(tuned, vectors)
+    val_auc = macro_auc(val.y_MK, scorer.logits(val.x_MF))
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return FittedProbe(tuned.epoch, tuned.score, untrained, _Scorer(tuned.net, fetch, how.batch_size))
+    return FittedProbe(tuned.step, val_auc, untrained, scorer)
 
 
 def _numbers(x_MF: NDArray[np.floating]) -> list[int]:

@@ -1,71 +1,91 @@
-"""A fine-tuned classifier in scikit-learn's manner, kept as safetensors and JSON.
+"""A fine-tuned, calibrated classifier in scikit-learn's manner, kept as safetensors and JSON.
 
 Shapes: B records, K classes, L samples.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
-from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from ecg_ontology import refuse_others, replacing
-from marecg.config import LEADS
+from marecg.config import LEADS, Settings
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged
 from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.use.calibration import Calibration, Method, calibrate, check_rule, threshold
 from marecg.use.embed import best_device, loaded, records
-from marecg.use.tuning import Classifier, Tuning, logits, tune
+from marecg.use.tuning import Classifier, Floats, Tuned, Tuning, Vectors, logits, tune
 
-FILES = {"classifier.json", "head.safetensors", "model"}
+MARK = "classifier.json"
+"""The file that tells a classifier's folder from a model's."""
+FILES = {MARK, "head.safetensors", "model"}
 HELD_OUT = 0.2
-"""Share of the records that decides when to stop."""
+"""Share of the records that decides when to stop, and calibrates."""
 
 
-class _Kept(BaseModel):
-    """What classifier.json says."""
+class Description(Settings):
+    """What classifier.json says.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Attributes:
+        classes: labels, by which probabilities are named.
+        several: whether a record may have several of them.
+        fs: Hz of the arrays that it was fitted on.
+        leads: and the names of their leads.
+        layers: what was trained.
+        step: of fine-tuning that was kept.
+        rule: by which the thresholds were chosen.
+        calibrations: one for each class.
+        thresholds: the probability from which on each class is called.
+    """
 
-    format: int = 1
+    format: Literal[2] = 2
     classes: list[str] | list[int]
     several: bool
     fs: float
     leads: list[str]
     layers: str
-    epoch: int
+    step: int
+    rule: str
+    calibrations: list[Calibration]
+    thresholds: list[float]
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Fine-tune an encoder on labelled ECGs: a new head alone, its last blocks too, or all of it.
+    """Train an encoder with a new head on labelled ECGs: the head alone, its last blocks too, or all of it.
 
-    A fifth of the records, drawn by the seed, is not trained on and decides which epoch is kept.
+    A fifth of the records, drawn by the seed, is not trained on: it decides when to stop, calibrates each
+    class's probability, and chooses the threshold from which on a class is called.
 
     Args:
         model: a `MarEcg`, a run, a model folder, or the id of a model on the Hugging Face hub; left as it is.
         layers: `head` alone, `last:N` for the last N blocks too, or `all`; see `marecg.use.tuning.Tuning`.
         fs: sampling rate of the records in Hz.
         leads: the names of their leads, in their order.
-        epochs: at most.
+        steps: of fine-tuning at most.
         batch_size: records per step.
         lr: peak learning rate of the head.
         decay: a block's learning rate over that of the block above it.
-        patience: epochs without a gain on the records held out, after which training stops.
-        seed: of the head, the records held out, their order and the windows that are read.
+        patience: steps without a gain on the records held out, after which training stops.
+        balanced: weigh a class's positives and negatives so that both count as much.
+        calibration: `best`, `temperature`, `isotonic` or `none`; see `marecg.use.calibration.calibrate`.
+        threshold: the rule; see `marecg.use.calibration.threshold`.
+        seed: of the records held out, their order and the windows that are read.
 
     Attributes:
         classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].
-        epoch_: the epoch that was kept.
+        step_: the step that was kept; 0 is the head on the frozen encoder.
+        calibrations_: one for each class.
+        thresholds_: float64 [K], the probability from which on each class is called.
 
     Example:
         >>> from marecg import EcgClassifier
@@ -79,78 +99,122 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         fs: float = 500,
         leads: Sequence[str] = LEADS,
-        epochs: int = 30,
+        steps: int = 1500,
         batch_size: int = 32,
-        lr: float = 1e-3,
+        lr: float = 3e-4,
         decay: float = 0.75,
-        patience: int = 5,
+        patience: int = 300,
+        balanced: bool = False,
+        calibration: Method = "best",
+        threshold: str = "youden",
         seed: int = 0,
     ) -> None:
         self.model = model
         self.layers = layers
         self.fs = fs
         self.leads = leads
-        self.epochs = epochs
+        self.steps = steps
         self.batch_size = batch_size
         self.lr = lr
         self.decay = decay
         self.patience = patience
+        self.balanced = balanced
+        self.calibration = calibration
+        self.threshold = threshold
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train.
 
         Args:
             X: mV, [B, leads, L].
-            y: one label per record, of two or more kinds; or a table [B, K] of 0 and 1.
+            y: one label per record, of two or more kinds; or a table [B, K] of 0, 1 and NaN for unknown.
+            groups: B patients, of whom none is on both sides; each record is one of its own if None.
 
         Raises:
             UsageError: the records, the labels or a value can't be.
             CheckpointError: the model can't be loaded.
         """
-        how = Tuning(
-            layers=self.layers,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            lr=self.lr,
-            decay=self.decay,
-            patience=self.patience,
-            seed=self.seed,
-        )
+        self._tuning()
         model = loaded(self.model)
-        held = self._recordings(X, model)
-        target_B, classes, several = _targets(y, len(held))
-        order = np.random.default_rng(self.seed).permutation(len(held))
-        val, train = np.split(order, [max(1, round(HELD_OUT * len(held)))])
-        loss = binary_cross_entropy_with_logits if several else cross_entropy
-        outputs = target_B.shape[1] if several else len(classes)
+        whole = self._recordings(X, model)
+        y_BK, classes, several = _targets(y, len(whole))
+        split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
+        train, val = next(split.split(whole, groups=np.arange(len(whole)) if groups is None else groups))
+        vectors = Vectors(model, whole.__getitem__)
+        return self.fit_rows(vectors, y_BK, train.tolist(), val.tolist(), classes, several=several)
 
-        def score(net: Classifier) -> float:
-            found = torch.from_numpy(logits(net, held.__getitem__, val.tolist(), self.batch_size))
-            wanted = target_B[val].to(found.dtype) if several else target_B[val]
-            return -float(loss(found, wanted))
+    def fit_rows(
+        self,
+        vectors: Vectors,
+        y_BK: NDArray[np.floating],
+        train: Sequence[int],
+        val: Sequence[int],
+        classes: NDArray[Any],
+        *,
+        several: bool = True,
+    ) -> Self:
+        """Train on records that are fetched as they are needed.
 
-        tuned = tune(model, outputs, how, held.__getitem__, train.tolist(), target_B[train], loss, score)
-        if not np.isfinite(tuned.score):
-            raise UsageError("training gave no finite loss", remedy="Lower lr, or look at the records")
-        self._net, self.epoch_, self.classes_, self._several = tuned.net.eval(), tuned.epoch, classes, several
+        Args:
+            vectors: of the frozen encoder; they fetch the records too.
+            y_BK: 0, 1, or NaN where nobody knows, of every record that `train` and `val` number.
+            train: those that it is trained on.
+            val: those that stop, calibrate and choose thresholds.
+            classes: the K labels.
+            several: whether a record may have several of them.
+
+        Raises:
+            UsageError: a value can't be.
+        """
+        self._tuned = tune(self._tuning(), vectors, y_BK[[*train, *val]], train, val)
+        self.step_, self.classes_, self._several = self._tuned.step, classes, several
+        self._calibrate(self._tuned.logits(vectors, val), y_BK[val])
         return self
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _tuning(self) -> Tuning:
+        """How it is trained, checked. Raises `UsageError`."""
+        check_rule(self.threshold)
+        names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
+        return Tuning(**{name: getattr(self, name) for name in names})
+
+    def _calibrate(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> None:
+        self.calibrations_, cuts = [], []
+        for logit_B, y_B in zip(logits_BK.T, y_BK.T, strict=True):
+            known_B = np.isfinite(y_B)
+            curve = calibrate(logit_B[known_B], y_B[known_B], self.calibration)
+            self.calibrations_.append(curve)
+            cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
+        self.thresholds_ = np.array(cuts)
+
+    def probabilities(self, logits_BK: Floats) -> Floats:
+        """Calibrated probabilities [B, K] of logits."""
+        p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
+        return p_BK if self._several else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
+
+    def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
+        """Probabilities [B, K] of recordings of any leads (`ecg.windows.recording`)."""
+        check_is_fitted(self, "classes_")
+        rows = range(len(recordings))
+        return self.probabilities(logits(self._tuned.net, recordings.__getitem__, rows, self.batch_size))
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table."""
         check_is_fitted(self, "classes_")
-        held = self._recordings(X, self._net.model)
-        logits_BK = logits(self._net, held.__getitem__, range(len(held)), self.batch_size)
-        found: NDArray[np.float64] = expit(logits_BK) if self._several else softmax(logits_BK, axis=1)
-        return found
+        return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest label of each record [B]; or the table [B, K] of what is likelier than not."""
-        probability_BK = self.predict_proba(X)
+        """The likeliest label of each record [B]; or the table [B, K] of what reaches its threshold."""
+        p_BK = self.predict_proba(X)
         if self._several:
-            return (probability_BK > 0.5).astype(np.int64)
-        labels: NDArray[Any] = self.classes_[probability_BK.argmax(1)]
+            return (p_BK >= self.thresholds_).astype(np.int64)
+        labels: NDArray[Any] = self.classes_[p_BK.argmax(1)]
         return labels
+
+    @property
+    def encoder(self) -> MarEcg:
+        """The encoder as it was fine-tuned."""
+        return self._tuned.net.model
 
     def save(self, folder: str | Path) -> None:
         """Keep the classifier: the fine-tuned model under `model/`, the head, and what the labels are.
@@ -159,27 +223,32 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             UsageError: the folder holds other files, or the labels are neither words nor whole numbers.
             OutputError: it can't be written.
         """
+        refuse_others(Path(folder), FILES.__contains__, mark=MARK)
+        with replacing(Path(folder)) as temporary:
+            self.write(temporary)
+
+    def write(self, folder: Path) -> None:
+        """Write the files of `save` into a folder that is being made."""
         check_is_fitted(self, "classes_")
-        folder, labels = Path(folder), self.classes_.tolist()
+        labels = self.classes_.tolist()
         if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
             raise UsageError("labels are neither words nor whole numbers", remedy="Fit with other labels")
-        refuse_others(folder, FILES.__contains__, mark="classifier.json")
-        kept = _Kept(
+        description = Description(
             classes=labels,
             several=self._several,
             fs=self.fs,
             leads=list(self.leads),
             layers=self.layers,
-            epoch=self.epoch_,
+            step=self.step_,
+            rule=self.threshold,
+            calibrations=self.calibrations_,
+            thresholds=self.thresholds_.tolist(),
         )
-        head = {
-            name: value for name, value in self._net.state_dict().items() if not name.startswith("model.")
-        }
-        with replacing(folder) as temporary:
-            temporary.mkdir(exist_ok=True)
-            self._net.model.save_pretrained(temporary / "model")
-            save_file(head, temporary / "head.safetensors")
-            (temporary / "classifier.json").write_text(kept.model_dump_json(indent=2), encoding="utf-8")
+        state = self._tuned.net.state_dict()
+        folder.mkdir(exist_ok=True)
+        self.encoder.save_pretrained(folder / "model")
+        save_file({name: state[name] for name in _own(state)}, folder / "head.safetensors")
+        (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -190,23 +259,28 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         folder = Path(folder)
         try:
-            kept = _Kept.model_validate_json((folder / "classifier.json").read_bytes())
+            said = Description.model_validate_json((folder / MARK).read_bytes())
             head = load_file(folder / "head.safetensors")
         except (OSError, ValidationError, SafetensorError) as error:
             raise CheckpointError(
-                f"is no classifier ({str(error).splitlines()[0]})",
+                f"isn't a classifier ({' '.join(str(error).split())})",
                 where=folder,
-                remedy="Name a folder that EcgClassifier.save wrote",
+                remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
             ) from error
-        self = cls(folder / "model", kept.layers, fs=kept.fs, leads=kept.leads)
-        net = Classifier(MarEcg.from_pretrained(folder / "model").to(best_device()), len(kept.classes))
-        tensors = {**{f"model.{name}": value for name, value in net.model.state_dict().items()}, **head}
-        try:
-            net.load_state_dict(tensors)
-        except RuntimeError as error:
-            raise CheckpointError("head.safetensors does not fit the model", where=folder) from error
-        self._net, self.epoch_ = net.to(best_device()).eval(), kept.epoch
-        self.classes_, self._several = np.array(kept.classes), kept.several
+        self = cls(folder / "model", said.layers, fs=said.fs, leads=said.leads, threshold=said.rule)
+        net = Classifier(MarEcg.from_pretrained(folder / "model"), len(said.classes))
+        shapes = {
+            name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())
+        }
+        each = {len(said.classes), len(said.calibrations), len(said.thresholds)}
+        if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
+            problem = "head.safetensors, classifier.json and the model don't fit each other"
+            raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
+        net.load_state_dict(head, strict=False)
+        frozen = said.layers == "head"
+        self._tuned = Tuned(net.to(best_device()).eval(), said.step, np.nan, frozen, self.batch_size)
+        self.classes_, self._several, self.step_ = np.array(said.classes), said.several, said.step
+        self.calibrations_, self.thresholds_ = said.calibrations, np.array(said.thresholds)
         return self
 
     def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
@@ -214,8 +288,18 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
 
 
-def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], bool]:
-    """Targets, classes, and whether a record may have several of them."""
+def is_classifier(folder: str | Path) -> bool:
+    """Whether a folder is one that `EcgClassifier.save` wrote."""
+    return (Path(folder) / MARK).is_file()
+
+
+def _own(names: Iterable[str]) -> list[str]:
+    """Which tensors of a network aren't its encoder's."""
+    return [name for name in names if not name.startswith("model.")]
+
+
+def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:
+    """Targets [B, K], classes, and whether a record may have several of them."""
     try:
         labels = np.asarray(y)
     except ValueError as error:
@@ -230,11 +314,10 @@ def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], b
     if labels.ndim == 2:
         if not labels.shape[1]:
             raise UsageError("a table of labels has no classes", remedy="Give a column for each")
-        if not np.isin(labels, (0, 1)).all():
-            raise UsageError(
-                "a table of labels holds more than 0 and 1", remedy="Give 1 where a class applies"
-            )
-        return torch.from_numpy(labels.astype(np.float32)), np.arange(labels.shape[1]), True
+        if labels.dtype.kind not in "biuf" or not np.isin(labels[np.isfinite(labels)], (0, 1)).all():
+            remedy = "Give 1 where a class applies, NaN where nobody knows"
+            raise UsageError("a table of labels holds more than 0 and 1", remedy=remedy)
+        return labels.astype(np.float64), np.arange(labels.shape[1]), True
     if labels.ndim != 1 or labels.dtype.kind == "f":
         raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
     try:
@@ -243,4 +326,4 @@ def _targets(y: ArrayLike, records_: int) -> tuple[torch.Tensor, NDArray[Any], b
         raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
     if len(classes) < 2:
         raise UsageError("all records have one label", remedy="Give records of two classes at least")
-    return torch.from_numpy(place_B.astype(np.int64)), classes, False
+    return np.eye(len(classes))[place_B], classes, False

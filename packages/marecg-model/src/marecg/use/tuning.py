@@ -1,6 +1,8 @@
-"""Fine-tuning: an encoder with a linear head, trained on labels down to as many layers as asked.
+"""A linear head on the wide readout: fitted exactly on frozen vectors, then trained with the encoder.
 
-Shapes: B windows, M records, K classes, C leads, L samples, D width.
+Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
+starts from the best head that the frozen encoder allows, so few records or steps never give less.
+Shapes: B windows, M records, K classes, C leads, L samples, W wide readout.
 """
 
 import copy
@@ -16,17 +18,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.ecg.windows import Recording, stacked, windows
+from marecg.ecg.windows import Recording, looks, stacked
 from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.nn.attention import init_linear
+from marecg.model.readout import wide_width
+from marecg.use.embed import encode
+from marecg.use.logistic import class_weights, fit_logistic, weighted_loss
 
+Floats = NDArray[np.float64]
 Fetch = Callable[[int], Recording]
 """A record by its number."""
-Loss = Callable[[Tensor, Tensor], Tensor]
-"""Logits [B, K] and targets of the same records → a scalar."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises; it falls along a cosine afterwards."""
+LOOK = 50
+"""Steps between two looks at validation."""
 
 
 @dataclass(frozen=True)
@@ -35,32 +40,34 @@ class Tuning:
 
     Attributes:
         layers: `head` alone, `last:N` for the pool and the last N blocks too, or `all`.
-        epochs: at most.
+        steps: at most, beyond the head's exact fit; a step reads `batch_size` records whatever there are.
         batch_size: records per step.
         lr: peak learning rate of head and pool; a block's is `decay` times that of the block above it.
         decay: 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
         weight_decay: of AdamW, on matrices.
-        patience: epochs without a gain on val, after which it stops.
-        seed: of the head, the order of records and the windows that are read.
+        patience: steps without a gain on validation, after which it stops.
+        balanced: weigh a class's positives and negatives so that both count as much.
+        seed: of the order of records and the windows that are read.
 
     Raises:
         UsageError: a value is impossible.
     """
 
     layers: str = "head"
-    epochs: int = 30
+    steps: int = 1500
     batch_size: int = 32
-    lr: float = 1e-3
+    lr: float = 3e-4
     decay: float = 0.75
     weight_decay: float = 0.05
-    patience: int = 5
+    patience: int = 300
+    balanced: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
         head, _, count = str(self.layers).partition(":")
         if self.layers not in ("head", "all") and not (head == "last" and count.isdecimal() and int(count)):
             raise UsageError(f"there are no layers {self.layers!r}", remedy="Choose head, last:2 or all")
-        for name in ("epochs", "batch_size", "patience", "lr", "decay"):
+        for name in ("steps", "batch_size", "patience", "lr", "decay"):
             value, kind = getattr(self, name), Real if name in ("lr", "decay") else Integral
             if not (isinstance(value, kind) and 0 < float(value) < math.inf):
                 a_number = "number" if kind is Real else "whole number"
@@ -76,131 +83,177 @@ class Tuning:
 
 
 class Classifier(nn.Module):
-    """h_rhythm, normalised, and a linear map to K logits."""
+    """The wide readout, standardised, and a linear map to K logits."""
+
+    mean_W: Tensor
+    scale_W: Tensor
 
     def __init__(self, model: MarEcg, classes: int) -> None:
         super().__init__()
         self.model = model
-        self.norm = nn.LayerNorm(model.config.width)
-        self.head = nn.Linear(model.config.width, classes)
-        init_linear(self.head)
+        width = wide_width(model.config)
+        self.head = nn.Linear(width, classes)
+        self.register_buffer("mean_W", torch.zeros(width))
+        self.register_buffer("scale_W", torch.ones(width))
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
         """Logits [B, K] of windows in mV."""
-        return self.head(self.norm(self.model(x_BCL, n_valid_B, absent_BC).rhythm_BD))  # type: ignore[no-any-return]
+        return self.read(self.model(x_BCL, n_valid_B, absent_BC).wide_BW)
+
+    def read(self, wide_BW: Tensor) -> Tensor:
+        """Logits [B, K] of wide readouts."""
+        return self.head((wide_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
+
+
+class Vectors:
+    """Wide readouts of records by a frozen encoder, each computed once.
+
+    Args:
+        model: the encoder.
+        fetch: reads a record.
+    """
+
+    def __init__(self, model: MarEcg, fetch: Fetch) -> None:
+        self.model = model
+        self.fetch = fetch
+        self._wide: dict[int, NDArray[np.float32]] = {}
+
+    def __call__(self, rows_M: Sequence[int]) -> Floats:
+        """The vectors of some records, float64 [M, W]."""
+        missing = [row for row in dict.fromkeys(rows_M) if row not in self._wide]
+        encoded = encode(self.model, map(self.fetch, missing))
+        self._wide |= {row: each.wide for row, each in zip(missing, encoded, strict=True)}
+        return np.stack([self._wide[row] for row in rows_M]).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it: the network as it stood after `epoch`, whose score on val was the best."""
+    """What came of it: the network as it stood after `step`, whose loss on validation was the least."""
 
     net: Classifier
-    epoch: int
-    score: float
+    step: int
+    loss: float
+    frozen: bool
+    batch_size: int
+
+    def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
+        """Logits [M, K] of records; where the encoder stayed frozen, from its vectors."""
+        if not self.frozen:
+            return logits(self.net, vectors.fetch, rows_M, self.batch_size)
+        wide_MW = torch.from_numpy(vectors(rows_M)).float().to(self.net.mean_W.device)
+        with torch.no_grad():
+            logits_MK: Floats = self.net.read(wide_MW).double().cpu().numpy()
+        return logits_MK
 
 
 def tune(
-    model: MarEcg,
-    classes: int,
-    how: Tuning,
-    fetch: Fetch,
-    rows_M: Sequence[int],
-    target_M: Tensor,
-    loss: Loss,
-    score: Callable[[Classifier], float],
+    how: Tuning, vectors: Vectors, y_MK: NDArray[np.floating], train_M: Sequence[int], val_M: Sequence[int]
 ) -> Tuned:
-    """Train a copy of a model on labels; the epoch that scores best is kept.
+    """Fit a head, and train a copy of the model below it as far as `how` asks; the best step is kept.
 
-    In each epoch one window is drawn from every record.
+    In each step one window, from any of the phases' beginnings, is drawn from each of its records.
 
     Args:
-        model: left as it is.
-        classes: K.
         how: layers, rates and lengths.
-        fetch: reads a record.
-        rows_M: the numbers of the training records.
-        target_M: what each of them is.
-        loss: of logits against targets.
-        score: of the network on records that it is not trained on; more is better.
+        vectors: of the frozen encoder, which is left as it is.
+        y_MK: 0, 1, or NaN where nobody knows, of the training records and then of the validation's.
+        train_M: the numbers of the training records.
+        val_M: of those that decide how strongly the head is held back, and when to stop.
+
+    Raises:
+        UsageError: the learning rate is so high that values don't stay finite.
     """
+    model, classes = vectors.model, y_MK.shape[1]
+    y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
+    weight_train, weight_val = (class_weights(y, y_train, how.balanced) for y in (y_train, y_val))
     device = model.prototypes.device
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(how.seed)
-        net = Classifier(copy.deepcopy(model), classes).to(device)
-    groups = _groups(net, how)
-    optimizer = torch.optim.AdamW(groups, lr=how.lr)
-    batches = -(-len(rows_M) // how.batch_size)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _shape(how.epochs * batches))
-    draw = np.random.default_rng(how.seed)
-    best = Tuned(net, 0, -math.inf)
-    for epoch in range(1, how.epochs + 1):
+    net = Classifier(copy.deepcopy(model), classes).to(device)
+    head = fit_logistic(vectors(train_M), y_train, weight_train, vectors(val_M), y_val, weight_val)
+    with torch.no_grad():
+        for mine, fitted in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=True):
+            mine.copy_(torch.from_numpy(fitted))
+    frozen = Tuned(net.eval(), 0, math.nan, True, how.batch_size)
+    best = Tuned(
+        net, 0, weighted_loss(frozen.logits(vectors, val_M), y_val, weight_val), True, how.batch_size
+    )
+    if how.layers == "head":
+        return best
+    best = Tuned(copy.deepcopy(net), 0, best.loss, False, how.batch_size)
+    optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _shape(how.steps))
+    target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
+    weight_MK = torch.from_numpy(weight_train).float()
+    for step, picked in enumerate(_batches(how, len(train_M)), 1):
         net.train()
-        order = draw.permutation(len(rows_M))
-        for picked in np.array_split(order, batches):
-            cut = [windows(fetch(int(rows_M[place])), model.config) for place in picked]
-            chosen = [each[int(draw.integers(len(each)))] for each in cut]
-            optimizer.zero_grad()
-            logits_BK = net(*stacked(chosen, model.config, device))
-            loss(logits_BK, target_M[torch.from_numpy(picked)].to(device)).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            schedule.step()
-        found = score(net.eval())
-        if found > best.score:
-            best = Tuned(copy.deepcopy(net), epoch, found)
-        elif epoch - best.epoch >= how.patience:
+        shown = [looks(vectors.fetch(train_M[place]), model.config) for place in picked]
+        draw = np.random.default_rng((how.seed, step))
+        chosen = [each[int(draw.integers(len(each)))] for each in shown]
+        optimizer.zero_grad()
+        logits_BK = net(*stacked(chosen, model.config, device))
+        target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
+        loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
+        (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+        if step % LOOK and step != how.steps:
+            continue
+        logits_MK = logits(net, vectors.fetch, val_M, how.batch_size)
+        if not np.isfinite(logits_MK).all():
+            problem = f"fine-tuning ({how.layers}) gives values that are not finite"
+            raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}")
+        loss = weighted_loss(logits_MK, y_val, weight_val)
+        if loss < best.loss:
+            best = Tuned(copy.deepcopy(net).eval(), step, loss, False, how.batch_size)
+        elif step - best.step >= how.patience:
             break
     return best
 
 
+def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
+    """Places of records, `steps` times a batch; each record once before any comes again."""
+    draw = np.random.default_rng(how.seed)
+    queue = np.zeros(0, np.int64)
+    for _ in range(how.steps):
+        if len(queue) < min(how.batch_size, records):
+            queue = np.concatenate([queue, draw.permutation(records)])
+        yield queue[: how.batch_size]
+        queue = queue[how.batch_size :]
+
+
 @torch.no_grad()
-def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int) -> NDArray[np.float64]:
-    """Logits float64 [M, K] of records, each the mean over its windows."""
+def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int) -> Floats:
+    """Logits float64 [M, K] of records, each the mean over what `looks` shows of it."""
     net.eval()
     device = net.head.weight.device
     cut = (
-        (place, window)
-        for place, row in enumerate(rows_M)
-        for window in windows(fetch(row), net.model.config)
+        (place, window) for place, row in enumerate(rows_M) for window in looks(fetch(row), net.model.config)
     )
     total_MK = np.zeros((len(rows_M), net.head.out_features))
     count_M = np.zeros(len(rows_M))
-    for batch in _batched(cut, batch_size):
-        found_BK = net(*stacked([window for _, window in batch], net.model.config, device))
+    while batch := list(islice(cut, batch_size)):
+        logits_BK = net(*stacked([window for _, window in batch], net.model.config, device))
         places = [place for place, _ in batch]
-        np.add.at(total_MK, places, found_BK.double().cpu().numpy())
+        np.add.at(total_MK, places, logits_BK.double().cpu().numpy())
         np.add.at(count_M, places, 1)
-    means_MK: NDArray[np.float64] = total_MK / count_M[:, None]
+    means_MK: Floats = total_MK / count_M[:, None]
     return means_MK
-
-
-def _batched(items: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    while batch := list(islice(items, size)):
-        yield batch
 
 
 def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
     """Parameter groups from the head down; what is below the asked layers takes no gradient."""
     model, depth = net.model, len(net.model.encoder.blocks)
     net.requires_grad_(False)
-    levels: list[tuple[int, list[nn.Module]]] = [(0, [net.norm, net.head])]
-    trained = how.blocks(depth)
-    if trained:
-        levels[0][1].extend([model.pool, model.encoder.norm])
-        levels += [(level, [model.encoder.blocks[depth - level]]) for level in range(1, trained + 1)]
+    levels: list[tuple[int, list[nn.Module]]] = [(0, [net.head, model.pool, model.encoder.norm])]
+    levels += [(level, [model.encoder.blocks[depth - level]]) for level in range(1, how.blocks(depth) + 1)]
     if how.layers == "all":
         levels.append((depth + 1, [model.tokens]))
     groups: list[dict[str, Any]] = []
     for level, modules in levels:
         parameters = [one for module in modules for one in module.requires_grad_(True).parameters()]
         lr = how.lr * how.decay**level
-        groups.append(
-            {
-                "params": [one for one in parameters if one.ndim > 1],
-                "lr": lr,
-                "weight_decay": how.weight_decay,
-            }
-        )
-        groups.append({"params": [one for one in parameters if one.ndim <= 1], "lr": lr, "weight_decay": 0.0})
+        for matrices, decay in ((True, how.weight_decay), (False, 0.0)):
+            params = [one for one in parameters if (one.ndim > 1) == matrices]
+            groups.append({"params": params, "lr": lr, "weight_decay": decay})
     return groups
 
 
