@@ -13,6 +13,7 @@ from tests.cli.calls import run
 from marecg.model.mar_ecg import MarEcg
 from marecg.synth import write_corpus
 from marecg.use.embed import embed
+from marecg.use.embedding_files import ABOUT
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(
@@ -77,11 +78,11 @@ def test_the_wide_readout_stands_beside_h_rhythm(place: Path, ending: str) -> No
     assert run("embed", str(place / "run"), str(place / "given.npy"), *options) == 0
     if ending == "npz":
         with np.load(out) as file:
-            assert sorted(file) == ["id", "rhythm", "wide"]
+            assert sorted(file) == ["id", "record", "rhythm", "source", "wide"]
             rhythm, wide = file["rhythm"], file["wide"]
     else:
         table = pq.read_table(out)
-        assert table.column_names == ["id", "rhythm", "wide"]
+        assert table.column_names == [*ABOUT.names, "rhythm", "wide"]
         rhythm, wide = (np.array(table[name].to_pylist()) for name in ("rhythm", "wide"))
     model = MarEcg.from_pretrained(place / "run")
     expected = embed(model, np.load(place / "given.npy"), fs=500, readout="wide")
@@ -97,7 +98,7 @@ def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(
     summary = json.loads(capsys.readouterr().out)
     assert (summary["out"], summary["records"], len(summary["failed"])) == (out, 4, 1)
     with np.load(out) as file:
-        assert file["id"].tolist() == summary["ids"]
+        assert (len(file["id"]), len(file["record"])) == (4, 4)
 
 
 def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place: Path) -> None:
@@ -214,7 +215,7 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(
     ("options", "problem"),
     [
         (("--out", "all.npz", "--shard", "1/2"), "are for a folder of parts. End --out in / to write one"),
-        (("--out", "parts/", "--shard", "3/2"), "3/2 is no shard"),
+        (("--out", "parts/", "--shard", "3/2"), "3/2 isn't a shard"),
         (("--out", "all.csv"), "Use .npz or .parquet, or end a folder's name in /"),
         (("--out", "s4://bucket/parts"), "is no address"),
     ],

@@ -13,7 +13,7 @@ from marecg.evaluate.request import Request
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
 from marecg.synth import QUIRKS
-from marecg.use.embed_folder import Shard
+from marecg.use.embed_records import Shard
 from marecg.use.tuning import Tuning
 from marecg_cli.marecg import app as marecg
 
@@ -94,7 +94,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     (
         f"embed run in --out x/ {ARRAYS} --patch --readout wide --batch-size 5 --part-records 9 --shard 2/3 "
         "--jobs 2 --cluster tcp://here:1",
-        "marecg.use.embed_folder.embed_folder",
+        "marecg.use.embed_records.embed_records",
         {
             "run": "run",
             "inputs": ["in"],
@@ -111,12 +111,12 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         f"embed run in --out x.npz {ARRAYS} --patch --readout wide --batch-size 5 --jobs 2",
-        "marecg.use.embed_files.embed_files",
+        "marecg.use.embed_records.embed_records",
         {"layout": LAYOUT, "patches": True, "readout": "wide", "batch_size": 5, "jobs": 2},
     ),
     (
         f"predict run in --top 9 {ARRAYS}",
-        "marecg.use.embed_files.predict_file",
+        "marecg.use.predict.predict_file",
         {"run": "run", "record": "in", "top": 9, "layout": LAYOUT},
     ),
     ("export run --out x.pt2 --to torch", "marecg.use.export.export", {"to": "torch", "out": Path("x.pt2")}),

@@ -181,7 +181,7 @@ def main() -> None:
     given = parser.parse_args()
     import marecg.corpus.prepare
     import marecg.train.run
-    import marecg.use.embed_folder  # noqa: F401
+    import marecg.use.embed_records  # noqa: F401
 
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ from tests.marecg.own_graphs import LEFT_AXIS, cardiac_with_an_axis
 
 import marecg.corpus.prepare  # what the killed process needs, loaded once
 import marecg.train.run
-import marecg.use.embed_folder  # noqa: F401
+import marecg.use.embed_records  # noqa: F401
 from marecg.model.mar_ecg import MarEcg
 
 pytest.importorskip("pydicom")

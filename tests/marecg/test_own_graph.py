@@ -26,7 +26,7 @@ from marecg.recipes import Config
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg.train.run import train
-from marecg.use.embed_files import predict_file
+from marecg.use.predict import predict_file
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from marecg.mirrors import cache
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.recipes import Config
-from marecg.use.embed_folder import embed_folder
+from marecg.use.embed_records import embed_records
 
 pytest.importorskip("pydicom")
 ROWS = 2
@@ -114,8 +114,8 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
 
     MarEcg(micro.model).save_pretrained(tmp_path / "model")
     put(tmp_path / "model", f"{bucket}/run/model")
-    embed_folder(tmp_path / "model", [archive], tmp_path / "parts", layout=layout())
-    embed_folder(f"{bucket}/run", [f"{bucket}/archive"], f"{bucket}/parts", layout=layout())
+    embed_records(tmp_path / "model", [archive], tmp_path / "parts", layout=layout())
+    embed_records(f"{bucket}/run", [f"{bucket}/archive"], f"{bucket}/parts", layout=layout())
     with store.open(f"{root}/parts/part-00000.parquet") as file:
         assert pq.read_table(file).equals(pq.read_table(tmp_path / "parts" / "part-00000.parquet"))
 

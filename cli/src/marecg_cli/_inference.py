@@ -87,44 +87,26 @@ def embed(
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
-    from marecg.places import is_remote
-    from marecg.use.embed_files import embed_files
-    from marecg.use.embed_folder import PART, Shard, embed_folder
-    from marecg.use.vectors import FORMATS
+    from marecg.use.embed_records import Shard, embed_records
 
     run, *inputs = _with_model(given)
     layout = array_layout(fs, leads, units, gain, key)
-    if is_remote(out) and Path(out).suffix in FORMATS and not out.endswith("/"):
-        problem = "a file is written here, and to an address a folder of parts"
-        raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
-    if not _is_folder(out) and (part_records or shard or cluster):
-        problem = "--part-records, --shard and --cluster are for a folder of parts"
-        raise UsageError(problem, remedy="End --out in / to write one")
     with progress("records") as tell:
-        asked: dict[str, Any] = {
-            "layout": layout,
-            "patches": patch,
-            "readout": readout.value,
-            "batch_size": batch_size,
-            "jobs": jobs,
-            "watch": lambda done, wanted: tell(done, wanted, ""),
-        }
-        if _is_folder(out):
-            parts = embed_folder(
-                run,
-                inputs,
-                out,
-                part_records=part_records or PART,
-                shard=Shard.named(shard) if shard else None,
-                cluster=cluster,
-                **asked,
-            )
-            about = {"records": parts.records, **asdict(parts)}
-        else:
-            done = embed_files(run, inputs, out, **asked)
-            about = {"records": len(done.ids), **asdict(done)}
-            del about["told"]
-    _tell_embedded(out, about, format_)
+        done = embed_records(
+            run,
+            inputs,
+            out,
+            layout=layout,
+            patches=patch,
+            readout=readout.value,
+            batch_size=batch_size,
+            part_records=part_records,
+            shard=Shard.named(shard) if shard else None,
+            jobs=jobs,
+            cluster=cluster,
+            watch=lambda done, wanted: tell(done, wanted, ""),
+        )
+    _tell_embedded(out, asdict(done), format_)
 
 
 def predict(
@@ -150,7 +132,7 @@ def predict(
 
     Example: marecg predict /data/georgia/E00001
     """
-    from marecg.use.embed_files import predict_file
+    from marecg.use.predict import predict_file
 
     run, read = model_and_record(given)
     found = predict_file(run, read, top, array_layout(fs, leads, units, gain, key))
@@ -190,13 +172,6 @@ def export(
     opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
     result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
     result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
-
-
-def _is_folder(out: str) -> bool:
-    """Whether embeddings go to a folder of parts, and not to one file."""
-    from marecg.places import is_remote
-
-    return out.endswith("/") or is_remote(out) or Path(out).is_dir() or not Path(out).suffix
 
 
 def _tell_embedded(out: str, done: dict[str, Any], format_: Format) -> None:

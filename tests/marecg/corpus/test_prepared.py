@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from marecg.config import CorpusConfig
-from marecg.corpus.as_records import PreparedRows
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
 from marecg.errors import CorpusError, RecordError
-from marecg.use.inputs import Inputs
+from marecg.use.inputs import CorpusRows, Inputs
 
 
 @pytest.fixture
@@ -51,13 +50,13 @@ def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder: Path) -> Non
 
 
 def test_as_a_record_it_is_the_window_without_its_padding(folder: Path) -> None:
-    corpus, rows = Corpus.open(folder), PreparedRows(folder)
-    read = [candidate.read() for _, candidate in rows.named(0, 5)]
+    corpus, rows = Corpus.open(folder), CorpusRows.of(folder)
+    read = [read() for *_, read in rows]
     assert [record.x_CL.shape for record in read] == [(12, length) for length in corpus.n_valid]
     assert [record.length for record in read] == corpus.n_valid.tolist()
     np.testing.assert_array_equal(read[4].x_CL, corpus.signals([4])[0, :, :3000])
-    ((_, last),) = rows.named(4, 5)
-    assert last.read(seconds=2).x_CL.shape == (12, 1000)
+    ((*_, last),) = rows.part(4, 9)
+    assert last().id == corpus.ids[4]
 
 
 def test_an_empty_batch_has_no_records(folder: Path) -> None:
@@ -151,15 +150,15 @@ def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(
 
 def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder: Path) -> None:
     """Record 0 is still there: a reader that does not look would go on until it came to record 1."""
-    corpus, ((_, first),) = Corpus.open(folder), PreparedRows(folder).named(0, 1)
+    corpus, ((*_, read),) = Corpus.open(folder), CorpusRows.of(folder).part(0, 1)
     corpus.signals([0])
-    first.read()
+    read()
     shard = folder / "shards" / "00000.npy"
     os.truncate(shard, shard.stat().st_size - 50_000)
     with pytest.raises(CorpusError, match=r"00000\.npy: was cut short since it was opened"):
         corpus.signals([0])
     with pytest.raises(RecordError, match="was cut short"):
-        first.read()
+        read()
     with pytest.raises(CorpusError, match=r"00000\.npy: is damaged \("):
         Corpus.open(folder)
     corpus.signals([2])

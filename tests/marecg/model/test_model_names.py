@@ -123,7 +123,9 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_pa
     assert names_model(saved)
     assert names_model("owner/name")
     (tmp_path / "record.hea").touch()
-    for record in (tmp_path, tmp_path / "record.hea", tmp_path / "record", "record.npy"):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "ontology.json").touch()
+    for record in (tmp_path, tmp_path / "corpus", tmp_path / "record.hea", tmp_path / "record", "record.npy"):
         assert not names_model(record)
 
 

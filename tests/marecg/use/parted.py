@@ -4,14 +4,14 @@ import filecmp
 from pathlib import Path
 from typing import Any
 
-from marecg.use.embed_folder import embed_folder
+from marecg.use.embed_records import embed_records
 
 RECORDS, PART = 10, 3
 
 
 def run(place: Path, out: object, *inputs: str, **options: Any) -> Any:
     given = [place / each for each in inputs or ("wfdb",)]
-    return embed_folder(place / "model", given, str(out), **{"part_records": PART, **options})
+    return embed_records(place / "model", given, str(out), **{"part_records": PART, **options})
 
 
 def same_files(one: Path, two: Path) -> None:

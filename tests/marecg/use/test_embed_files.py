@@ -13,10 +13,9 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.read.array_layout import Layout
 from marecg.recipes import Config, by_name
 from marecg.synth import write_corpus
-from marecg.use import embed_files as module
+from marecg.use import embedding_files
 from marecg.use import processes as shared
-from marecg.use import vectors
-from marecg.use.embed_files import embed_files
+from marecg.use.embed_records import embed_records
 from marecg.use.processes import SMALL, WORTH_A_PROCESS, processes
 
 
@@ -31,13 +30,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _a_few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 2)
-
-
 def run(place: Path, out: Path, **options: Any) -> Any:
-    return embed_files(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
+    return embed_records(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
 
 
 @pytest.mark.parametrize(
@@ -55,8 +49,8 @@ def test_two_processes_write_the_bytes_of_one(
     seen.clear()
     two = run(place, tmp_path / "two" / name, jobs=2, watch=lambda *told: seen.append(told), **options)
     assert seen == [(2, 7), (4, 7), (6, 7), (7, 7)]
-    assert (two.ids, two.failed, two.doubtful) == (one.ids, one.failed, one.doubtful)
-    assert (len(one.ids), len(one.failed)) == (6, 1)
+    assert two == one
+    assert (one.records, len(one.failed)) == (6, 1)
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
@@ -68,7 +62,7 @@ def test_an_input_is_never_the_output(
     before = (tmp_path / "signals.npz").read_bytes()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"signals\.npz: is an input, and would be lost"):
-        embed_files(place / "model", [given], "signals.npz", layout=Layout(fs=500))
+        embed_records(place / "model", [given], "signals.npz", layout=Layout(fs=500))
     assert (tmp_path / "signals.npz").read_bytes() == before
 
 
@@ -78,8 +72,8 @@ def test_row_groups_hold_each_record_once(
 ) -> None:
     whole, groups = tmp_path / "whole.parquet", tmp_path / "groups.parquet"
     run(place, whole, patches=patches)
-    monkeypatch.setattr(vectors, "GROUP", 4)
-    monkeypatch.setattr(vectors, "PATCH_GROUP", 4)
+    monkeypatch.setattr(embedding_files, "GROUP", 4)
+    monkeypatch.setattr(embedding_files, "PATCH_GROUP", 4)
     run(place, groups, patches=patches)
     assert pq.ParquetFile(groups).num_row_groups == 2
     assert pq.read_table(groups).equals(pq.read_table(whole))
@@ -90,7 +84,7 @@ def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path
     next(model.encoder.parameters()).data.fill_(1e38)
     model.save_pretrained(tmp_path / "diverged")
     with pytest.raises(CheckpointError, match="not finite"):
-        embed_files(tmp_path / "diverged", [place / "wfdb"], tmp_path / "out.npz", batch_size=2, jobs=2)
+        embed_records(tmp_path / "diverged", [place / "wfdb"], tmp_path / "out.npz", batch_size=2, jobs=2)
     assert [path.name for path in tmp_path.iterdir()] == ["diverged"]
 
 

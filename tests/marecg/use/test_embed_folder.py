@@ -15,11 +15,11 @@ from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.places import EMBEDDINGS
-from marecg.use import embed_folder as module
+from marecg.use import embed_records as module
 from marecg.use import processes
 from marecg.use.embed import embed
-from marecg.use.embed_folder import Shard
-from marecg.use.parts import ABOUT
+from marecg.use.embed_records import Shard
+from marecg.use.embedding_store import ABOUT
 
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:

@@ -18,17 +18,16 @@ from marecg.read.array_layout import Layout
 from marecg.recipes import Config
 from marecg.synth import write_corpus
 from marecg.use import processes
-from marecg.use.embed_files import embed_files
-from marecg.use.embed_folder import Shard, embed_folder
+from marecg.use.embed_records import Shard, embed_records
 
 
 def test_a_part_of_other_embeddings_does_not_pass_for_one_of_these(
     place: Path, micro: Config, tmp_path: Path
 ) -> None:
     MarEcg(micro.model).save_pretrained(tmp_path / "model")
-    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
+    embed_records(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
     shutil.copyfile(place / "quiet" / "part-00000.parquet", tmp_path / "out" / "part-00000.parquet")
-    embed_folder(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
+    embed_records(tmp_path / "model", [place / "wfdb"], tmp_path / "out", part_records=PART)
     kept = set(pq.read_table(tmp_path / "out")["weights_sha256"].to_pylist())
     assert kept == {weights_sha256(MarEcg.from_pretrained(tmp_path / "model"))}
 
@@ -37,16 +36,16 @@ def test_an_array_in_other_units_and_a_corpus_of_other_settings_are_other_record
     place: Path, tmp_path: Path
 ) -> None:
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 1, (2, 12, 4000)))
-    embed_folder(place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500))
+    embed_records(place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500))
     with pytest.raises(UsageError, match="holds embeddings of other array layout"):
-        embed_folder(
+        embed_records(
             place / "model", [tmp_path / "a.npy"], tmp_path / "out", layout=Layout(fs=500, units="uV")
         )
     other = tmp_path / "again" / "corpus"
     prepare([place / "wfdb"], other, CorpusConfig(window=4000), jobs=1)
     run(place, tmp_path / "parts", "corpus")
     with pytest.raises(UsageError, match="holds embeddings of other records"):
-        embed_folder(place / "model", [other], tmp_path / "parts", part_records=PART)
+        embed_records(place / "model", [other], tmp_path / "parts", part_records=PART)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +70,7 @@ def test_other_embeddings_in_the_folder_are_refused(
 def test_another_model_and_another_folder_are_refused(place: Path, micro: Config, tmp_path: Path) -> None:
     MarEcg(micro.model).save_pretrained(tmp_path / "model")
     with pytest.raises(UsageError, match="holds embeddings of other weights"):
-        embed_folder(tmp_path / "model", [place / "wfdb"], place / "quiet", part_records=PART)
+        embed_records(tmp_path / "model", [place / "wfdb"], place / "quiet", part_records=PART)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").touch()
     with pytest.raises(UsageError, match=r"is not empty \(chapter\.tex\) and holds no embeddings"):
@@ -91,7 +90,7 @@ def test_records_of_one_name_and_no_records_are_refused(place: Path, tmp_path: P
     for path in (tmp_path / "broken").rglob("*.mat"):
         path.unlink()
     with pytest.raises(InputError, match="not one record could be read"):
-        embed_folder(place / "model", [tmp_path / "broken"], tmp_path / "out")
+        embed_records(place / "model", [tmp_path / "broken"], tmp_path / "out")
 
 
 def test_a_corpus_of_which_nothing_was_kept_is_one_clear_error(place: Path, tmp_path: Path) -> None:
@@ -101,7 +100,7 @@ def test_a_corpus_of_which_nothing_was_kept_is_one_clear_error(place: Path, tmp_
     prepare([tmp_path / "broken"], tmp_path / "corpus", jobs=1)
     for out in (tmp_path / "out.npz", tmp_path / "out"):
         with pytest.raises(InputError, match=r"corpus: holds no records\. report\.json says why"):
-            (embed_files if out.suffix else embed_folder)(place / "model", [tmp_path / "corpus"], out)
+            embed_records(place / "model", [tmp_path / "corpus"], out)
         assert not out.exists()
 
 
@@ -109,9 +108,9 @@ def test_embeddings_within_their_source_are_no_source(place: Path, tmp_path: Pat
     layout = Layout(fs=500)
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(0, 0.3, (3, 12, 5000)))
     for _ in range(2):
-        done = embed_folder(place / "model", [tmp_path], tmp_path / "parts", layout=layout)
+        done = embed_records(place / "model", [tmp_path], tmp_path / "parts", layout=layout)
         assert (done.records, done.failed) == (3, {})
-    alone = embed_files(place / "model", [tmp_path], tmp_path / "e.parquet", layout=layout)
+    alone = embed_records(place / "model", [tmp_path], tmp_path / "e.parquet", layout=layout)
     assert alone.failed == {}, "its own file while it grows"
 
 
@@ -123,5 +122,5 @@ def test_an_output_that_is_no_folder_is_one_clear_error(place: Path, tmp_path: P
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
 def test_what_is_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no shard"):
+    with pytest.raises(UsageError, match="isn't a shard"):
         Shard.named(text)

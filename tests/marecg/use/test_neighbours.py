@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from marecg.errors import InputError, UsageError
-from marecg.use import stored
+from marecg.use import embedding_files
 from marecg.use.neighbours import neighbours
 
 RECORDS = 50
@@ -47,7 +47,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, x_MW: NDArray[np.float
 def test_they_are_those_of_a_comparison_with_all(
     place: Path, x_MW: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "BLOCK", 7)
+    monkeypatch.setattr(embedding_files, "BLOCK", 7)
     found = neighbours(place, "r4", top=10)
     cosine_M = x_MW @ x_MW[4] / np.linalg.norm(x_MW, axis=1) / np.linalg.norm(x_MW[4])
     cosine_M[4] = -2

@@ -9,6 +9,7 @@ from marecg.errors import InputError
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.model_under_test import file_sha256
 from marecg.evaluate.tasks.task import Recordings
+from marecg.use.embedding_files import FORMATS
 
 RECORDINGS = Recordings("made", ("a", "b", "c"), "0" * 64, "", lambda row: np.zeros((12, 1), np.float32))
 
@@ -93,3 +94,15 @@ def test_another_folder_has_another_hash(tmp_path):
     two = parts(tmp_path / "two", ["a"], ["s"], {"rhythm": [[2.0]]})
     same = parts(tmp_path / "same", ["a"], ["s"], {"rhythm": [[1.0]]})
     assert file_sha256(one) == file_sha256(same) != file_sha256(two)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet"])
+def test_a_file_that_embed_wrote_is_read_as_its_folder_is(tmp_path, ending):
+    columns = {"rhythm": [[0.0]] * 2, "wide": [[3.0, 4.0], [1.0, 2.0]]}
+    folder = parts(tmp_path / "parts", ["a", "c"], ["s", "s"], columns)
+    for number, part in enumerate(sorted(folder.iterdir())):
+        pq.write_table(pq.read_table(part).append_column("id", pa.array([f"s/{number}"])), part)
+    FORMATS[ending](sorted(folder.iterdir()), tmp_path / f"e{ending}")
+    of_file = read_features(tmp_path / f"e{ending}", RECORDINGS)
+    np.testing.assert_array_equal(of_file.x_RF, read_features(folder, RECORDINGS).x_RF)
+    assert of_file.x_RF[0].tolist() == [3, 4]

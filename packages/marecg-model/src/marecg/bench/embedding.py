@@ -21,7 +21,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.overrides import override
 from marecg.recipes import by_name
 from marecg.use.embed import embed
-from marecg.use.embed_files import embed_files
+from marecg.use.embed_records import embed_records
 from marecg.use.export import INPUTS, export
 
 Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -58,7 +58,7 @@ def embedded(model: Path, sources: Sequence[Path], out: Path, jobs: int) -> None
     """Embed folders of records; alone, a process has one thread too."""
     if jobs == 1:
         torch.set_num_threads(1)
-    embed_files(model, sources, out, readout="wide", jobs=jobs)
+    embed_records(model, sources, out, readout="wide", jobs=jobs)
 
 
 def onnx_beside_torch(dynamic_int8: bool, effort: Effort) -> list[float]:

@@ -24,6 +24,8 @@ from marecg.model.card import Provenance, Score, model_card
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
 from marecg.places import Place, is_remote
 
+OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
+"""What only a model has: a prepared corpus carries its ontology too."""
 REPLACEABLE = {*FILES, "README.md", ".gitattributes"}
 """What a folder may hold that `save_pretrained` replaces; anything else would be lost."""
 
@@ -216,12 +218,12 @@ def names_model(given: str | Path) -> bool:
     if installed.installed(str(given)) is not None:
         return True
     if is_remote(given):
-        return any(name in ("model", *FILES) for name in Place(given).names())
+        return any(name in ("model", *OWN_FILES) for name in Place(given).names())
     try:
         path = Path(given).expanduser()
         if not path.exists():
             return bool(_HUB_ID.fullmatch(str(given))) and not path.parent.is_dir()
-        return any((folder / name).is_file() for folder in (path, path / "model") for name in FILES)
+        return any((folder / name).is_file() for folder in (path, path / "model") for name in OWN_FILES)
     except (OSError, RuntimeError):  # a name too long, or ~ of nobody
         return False
 

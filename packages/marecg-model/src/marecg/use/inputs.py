@@ -1,18 +1,111 @@
 """What `marecg embed` is given, as one row of records: files, folders, arrays and prepared corpora."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, Protocol
 
-from marecg.corpus.as_records import PreparedRows
-from marecg.errors import InputError, UsageError
+import pyarrow as pa
+
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256
-from marecg.read.record import Candidate
-from marecg.read.stores import on_disk
+from marecg.read.record import Candidate, Record, name_of
+from marecg.read.stores import ahead, on_disk
 
-Named = tuple[str, Candidate]
+COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
+Named = tuple[str, str, Callable[..., Record]]
+"""A record's name, its place for messages, and what reads it, or raises `RecordError`."""
+
+
+class Source(Protocol):
+    """Some records in an order of their own; it is sent to other processes."""
+
+    def __len__(self) -> int:
+        """How many."""
+
+    def part(self, first: int, last: int) -> "Source":
+        """Those with these numbers."""
+
+    def __iter__(self) -> Iterator[Named]:
+        """The records, none read yet."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Records of files, by their names."""
+
+    candidates: tuple[tuple[str, Candidate], ...]
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def part(self, first: int, last: int) -> "Files":
+        """Those with these numbers."""
+        return Files(self.candidates[first:last])
+
+    def __iter__(self) -> Iterator[Named]:
+        found = ahead(self.candidates)
+        return ((name, candidate.place, candidate.read) for name, candidate in found)
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """Some windows of a prepared corpus without their padding, named as the files that they came from."""
+
+    folder: Path
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, folder: Path) -> "CorpusRows":
+        """All of them. Raises `CorpusError` as `Corpus.open`."""
+        return cls(folder, 0, len(_opened(folder)[0]))
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+    def part(self, first: int, last: int) -> "CorpusRows":
+        """Those with these numbers."""
+        return CorpusRows(self.folder, self.first + first, self.first + min(last, len(self)))
+
+    def __iter__(self) -> Iterator[Named]:
+        corpus, rows = _opened(self.folder)
+        for number, row in enumerate(rows.slice(self.first, len(self)).to_pylist(), start=self.first):
+            name = name_of(row["root"], row["path"])
+            yield name, str(self.folder), partial(_record, corpus, number, row)
+
+    @property
+    def roots(self) -> set[str]:
+        """What the folders were called that the records came from."""
+        return set(_opened(self.folder)[1]["root"].unique().to_pylist())
+
+
+@lru_cache(maxsize=2)
+def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
+    return Corpus.open(folder), index.read(folder / "index.parquet", COLUMNS)
+
+
+def _record(corpus: Corpus, number: int, row: dict[str, Any]) -> Record:
+    try:
+        x_CL = corpus.signals([number])[0, :, : row["n_valid"]]
+    except CorpusError as error:
+        raise RecordError(Reason.unreadable, error.problem, where=error.where) from error
+    about = {name: row[name] for name in ("id", "source", "age", "sex", "patient")}
+    return Record(
+        path=corpus.folder,
+        x_KL=x_CL,
+        fs=corpus.config.fs,
+        codes=tuple(row["codes"]),
+        notes=(),
+        length=row["n_valid"],
+        **about,
+    )
 
 
 class Inputs:
@@ -28,55 +121,49 @@ class Inputs:
     """
 
     def __init__(self, inputs: Sequence[str | Path], layout: Layout | None = None) -> None:
-        here = [on_disk(each) for each in inputs]
-        corpora = [each for each in here if (each / CORPUS[0]).exists()]
-        files = [each for each in here if each not in corpora]
-        self._found = list(find_inputs(files, layout).items()) if files else []
-        self._corpora = [PreparedRows(each.absolute()) for each in corpora]
-        self.layout = layout
+        paths = [on_disk(each) for each in inputs]
+        folders = [path for path in paths if (path / CORPUS[0]).exists()]
+        others = [path for path in paths if path not in folders]
+        self._files = Files(tuple(find_inputs(others, layout).items()) if others else ())
+        self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
+        self._sources: list[Source] = [self._files, *self._corpora]
         if not len(self):
             where = ", ".join(str(each) for each in inputs)
-            remedy = "report.json says why nothing was kept"
-            raise InputError("holds no records", where=where, remedy=remedy)
+            raise InputError("holds no records", where=where, remedy="report.json says why nothing was kept")
         roots = [
-            {candidate.root_name for _, candidate in self._found},
+            {each.root_name for _, each in self._files.candidates},
             *(each.roots for each in self._corpora),
         ]
         shared = {name for place, one in enumerate(roots) for other in roots[:place] for name in one & other}
         if shared:
             problem = f"records of two inputs would be called {min(shared)}/…"
-            raise UsageError(
-                problem, remedy="Write them to two places, or rename a folder and prepare it again"
-            )
+            remedy = "Write them to two places, or rename a folder and prepare it again"
+            raise UsageError(problem, remedy=remedy)
 
     def __len__(self) -> int:
-        return len(self._found) + sum(map(len, self._corpora))
+        return sum(map(len, self._sources))
 
-    def __iter__(self) -> Iterator[Named]:
-        for first in range(0, len(self), 1024):
-            yield from self.part(first, first + 1024)
-
-    def part(self, first: int, last: int) -> list[Named]:
+    def part(self, first: int, last: int) -> list[Source]:
         """The records with these numbers."""
-        found = self._found[first:last]
-        start = len(self._found)
-        for corpus in self._corpora:
-            begin, end = max(first - start, 0), min(last - start, len(corpus))
-            found += corpus.named(begin, end) if begin < end else []
-            start += len(corpus)
-        return found
+        parts, start = [], 0
+        for source in self._sources:
+            begin, end = max(first - start, 0), min(last - start, len(source))
+            parts += [source.part(begin, end)] if begin < end else []
+            start += len(source)
+        return parts
 
     def refuse(self, out: Path) -> None:
         """See that an output is none of the files that are read. Raises `UsageError`."""
-        alike = (each.file for _, each in self._found if each.file.name == out.name)
+        alike = (each.file for _, each in self._files.candidates if each.file.name == out.name)
         if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")
 
     @property
     def sha256(self) -> str:
         """A hash of what the records are, wherever the folders are mounted."""
-        digest = hashlib.sha256(sources_sha256([candidate for _, candidate in self._found]).encode())
-        digest.update("\n".join(name for name, _ in self._found).encode())
+        candidates = self._files.candidates
+        digest = hashlib.sha256(sources_sha256([candidate for _, candidate in candidates]).encode())
+        digest.update("\n".join(name for name, _ in candidates).encode())
         for corpus in self._corpora:
             digest.update((corpus.folder / CORPUS[0]).read_bytes())
         return digest.hexdigest()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.errors import InputError, UsageError
 from marecg.read.record import as_text
-from marecg.use.stored import blocks, vectors
+from marecg.use.embedding_files import blocks, vectors
 
 TOLD = ("source", "patient", "codes")
 """What a folder of parts tells of each record beside its name."""

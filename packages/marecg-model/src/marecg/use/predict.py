@@ -3,17 +3,51 @@
 Shapes: B records, K leads as named, L samples, D width, N concepts.
 """
 
+import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from ecg_ontology import Ontology
 from marecg.config import LEADS
 from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.embed import BATCH, embed, loaded
+from marecg.read.any_leads import read_one
+from marecg.read.array_layout import Layout
+from marecg.use.embed import BATCH, best_device, embed, encode, loaded
+from marecg.use.recordings import prepared
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A concept beside another in the graph: what it is to that one, and its own share of q."""
+
+    index: int
+    abbr: str
+    label: str
+    relation: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One concept of a record: its share of q, and its neighbours, the most probable first.
+
+    `support` is how many records of the training bore it; None for a family, and where nobody noted it.
+    """
+
+    index: int
+    abbr: str
+    label: str
+    probability: float
+    neighbours: list[Neighbour]
+    support: int | None = None
 
 
 def predict(
@@ -61,3 +95,44 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
             "the model gives shares that are not finite", remedy="Use a model whose training did not diverge"
         )
     return q_BN
+
+
+def predict_file(
+    run: str | Path, record: str | Path, top: int = 5, layout: Layout | None = None
+) -> list[Prediction]:
+    """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
+
+    Logs a warning where the amplitude is no heart's in mV.
+
+    Raises:
+        InputError: the record can't be read.
+        UsageError: the run was trained without GSCL or without a label, or the file or folder holds several
+            records.
+    """
+    model = MarEcg.from_pretrained(run).to(best_device())
+    whole, doubt = prepared(read_one(record, layout), record, model)
+    if doubt:
+        logger.warning("check the units: %s", doubt)
+    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
+    nodes = model.ontology.nodes
+    support = (model.provenance and model.provenance.support) or {}
+    return [
+        Prediction(
+            index,
+            nodes[index].abbr,
+            nodes[index].label,
+            float(q_N[index]),
+            _around(model.ontology, index, q_N),
+            support.get(nodes[index].abbr),
+        )
+        for index in np.argsort(-q_N, kind="stable")[:top].tolist()
+    ]
+
+
+def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighbour]:
+    """The neighbours of a concept, the most probable first."""
+    near = sorted(onto.neighbours(index), key=lambda pair: -q_N[pair[0].index])
+    return [
+        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
+        for other, relation in near
+    ]

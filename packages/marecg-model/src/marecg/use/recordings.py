@@ -1,9 +1,7 @@
-"""From records found to what the encoder takes; those that it can't take are named, with the reason.
+"""From records to their vectors; those that the encoder can't take are named, with the reason."""
 
-Shapes: K leads as found, L samples.
-"""
-
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,55 +10,62 @@ from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, recording
 from marecg.errors import InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.record import Candidate, Record, as_text
-from marecg.read.stores import ahead
+from marecg.read.record import Record, as_text
+from marecg.use.embed import WideEmbeddings, encode
+from marecg.use.inputs import Named
 
 
-@dataclass(frozen=True)
+@dataclass
 class Embedded:
-    """What was embedded.
+    """What became of some records.
 
     Attributes:
-        ids: the records, in the order of the file.
+        records: how many were embedded.
         failed: what could not be read, with the reason.
         doubtful: what was embedded but is hardly in mV, with the reason.
-        told: of each record, a value for every column of `vectors.TOLD`.
     """
 
-    ids: list[str] = field(default_factory=list)
+    records: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     doubtful: dict[str, str] = field(default_factory=dict)
-    told: list[dict[str, Any]] = field(default_factory=list, repr=False)
 
     def add(self, other: "Embedded") -> None:
-        """Count other records too, but for what is told of them."""
-        self.ids.extend(other.ids)
-        self.failed.update(other.failed)
-        self.doubtful.update(other.doubtful)
+        """Count other records too."""
+        self.records += other.records
+        self.failed |= other.failed
+        self.doubtful |= other.doubtful
+
+    def refuse_none(self) -> None:
+        """Raise `InputError`, with the first one's reason, where every record failed."""
+        if self.failed and not self.records:
+            first = next(iter(self.failed.values()))
+            raise InputError(f"not one record could be read, the first because: {first}")
 
 
-def none_read(failed: Mapping[str, str]) -> InputError:
-    """The error where every record failed, with the first one's reason."""
-    first = next(iter(failed.values()))
-    return InputError(f"not one record could be read, the first because: {first}")
+def embedded(
+    model: MarEcg, records: Iterable[Named], done: Embedded, batch_size: int
+) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
+    """The vectors of records, each beside what a row says of it; what became of all is in `done`."""
+    waiting: deque[dict[str, Any]] = deque()
+    for vectors in encode(model, _recordings(model, records, done, waiting), batch_size):
+        yield waiting.popleft(), vectors
 
 
-def recordings(model: MarEcg, found: Iterable[tuple[str, Candidate]], done: Embedded) -> Iterator[Recording]:
-    """What the encoder takes, one after another; all that becomes of the records is noted in `done`."""
-    for name, candidate in ahead(found):
+def _recordings(
+    model: MarEcg, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
+) -> Iterator[Recording]:
+    for name, place, read in records:
         try:
-            record = candidate.read()
-            whole, doubt = prepared(record, candidate.place, model)
+            record = read()
+            whole, doubt = prepared(record, place, model)
         except InputError as error:
             done.failed[name] = as_text(str(error))
             continue
         if doubt:
             done.doubtful[name] = doubt
-        done.ids.append(name)
-        codes = list(record.codes)
-        done.told.append(
-            {"record": record.id, "source": record.source, "patient": record.patient, "codes": codes}
-        )
+        done.records += 1
+        row = {"record": record.id, "source": record.source, "patient": record.patient}
+        waiting.append({"id": name, **row, "codes": list(record.codes)})
         yield whole
 
 

@@ -1,4 +1,4 @@
-"""Features computed elsewhere: an `.npz` with `ids` [R] and `features` [R, F], or a folder of embeddings.
+"""Features computed elsewhere: an `.npz` with `ids` [R] and `features` [R, F], or what `marecg embed` wrote.
 
 Shapes: R records of the file, M of the task's recordings, B of a block, F features.
 """
@@ -13,19 +13,19 @@ from marecg.corpus.audit import published_as
 from marecg.errors import InputError
 from marecg.evaluate.methods.method import Features
 from marecg.evaluate.tasks.task import Recordings
-from marecg.use.stored import blocks, vectors
+from marecg.use.embedding_files import blocks, vectors
 
 
 def read_features(path: Path, recordings: Recordings) -> Features:
     """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
 
-    Of a folder that `marecg embed` wrote the wide readout is taken, and h_rhythm where it has none.
+    Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none.
 
     Raises:
         InputError: the file is damaged, its arrays don't fit, a value isn't finite, or no id is known.
     """
-    if path.is_dir():
-        return _of_parts(path, recordings)
+    if path.is_dir() or path.suffix == ".parquet" or _is_embedded(path):
+        return _of_embeddings(path, recordings)
     remedy = "Write it with numpy.savez(path, ids=record names, features=[records, features])"
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
@@ -48,8 +48,17 @@ def read_features(path: Path, recordings: Recordings) -> Features:
     return Features(matched_MF, absent)
 
 
-def _of_parts(folder: Path, recordings: Recordings) -> Features:
-    """The same of a folder of embeddings, whose records go by source and name, or as the world calls them."""
+def _is_embedded(path: Path) -> bool:
+    """Whether an `.npz` was written by `marecg embed`."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return {"rhythm.npy", "record.npy"} <= {*file.namelist()}
+    except (OSError, zipfile.BadZipFile):  # which is said where it is read
+        return False
+
+
+def _of_embeddings(folder: Path, recordings: Recordings) -> Features:
+    """The same of embeddings, whose records go by source and name, or as the world calls them."""
     number = {record: row for row, record in enumerate(recordings.ids)}
     world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
     matched_MF: NDArray[np.float32] | None = None

@@ -1,7 +1,7 @@
 """A folder of embeddings: what it holds is fixed before the first part is written.
 
 _embeddings.json     what it is: model, readout, records, how many a part has
-part-00000.parquet   the first of them (`vectors.part`); in its metadata what could not be embedded
+part-00000.parquet   the first of them (`embedding_files.write`); in its metadata what could not be embedded
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from marecg.errors import CorpusError, OutputError, UsageError
 from marecg.places import EMBEDDINGS, LEFT_OVER, Place
+from marecg.use.recordings import Embedded
 
 ABOUT = b"marecg"
 """The key of a part's metadata."""
@@ -37,23 +38,8 @@ _WORDS = {
 """What a manifest says, in words for an error."""
 
 
-@dataclass
-class Done:
-    """What became of a part's records: how many were embedded, which were not, and which are doubtful."""
-
-    records: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-    doubtful: dict[str, str] = field(default_factory=dict)
-
-    def add(self, other: "Done") -> None:
-        """Count another part too."""
-        self.records += other.records
-        self.failed |= other.failed
-        self.doubtful |= other.doubtful
-
-
 @dataclass(frozen=True)
-class Parts:
+class EmbeddingStore:
     """The parts of a folder, finished or not.
 
     Attributes:
@@ -98,15 +84,15 @@ class Parts:
                 raise UsageError(problem, where=place, remedy="Choose another folder for --out")
             with place.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
-        found = read_manifest(place)
-        differences = [word for key, word in _WORDS.items() if found.get(key) != self.about[key]]
+        manifest = read_manifest(place)
+        differences = [word for key, word in _WORDS.items() if manifest.get(key) != self.about[key]]
         if differences:
             problem = f"holds embeddings of other {' and '.join(differences)}"
             raise UsageError(
                 problem, where=place, remedy="Choose another folder for --out, or remove this one"
             )
 
-    def finished(self, number: int) -> Done | None:
+    def finished(self, number: int) -> Embedded | None:
         """What became of a part's records; None where it is not there, damaged or another's."""
         first, last = self.span(number)
         try:
@@ -116,7 +102,7 @@ class Parts:
             ):
                 about = json.loads(part.metadata.metadata[ABOUT])
                 records = sum(len(batch) for batch in part.iter_batches())
-            done = Done(records, dict(about["failed"]), dict(about["doubtful"]))
+            done = Embedded(records, dict(about["failed"]), dict(about["doubtful"]))
             whole = about["of"] == self.key and records + len(done.failed) == last - first
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             return None
@@ -132,7 +118,7 @@ class Parts:
             if self.finished(number) is None:
                 raise
 
-    def metadata(self, done: Done) -> dict[str, str]:
+    def metadata(self, done: Embedded) -> dict[str, str]:
         """What a part says of its records beside their vectors."""
         about = {"of": self.key, "failed": done.failed, "doubtful": done.doubtful}
         return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
@@ -148,8 +134,8 @@ def read_manifest(place: Place) -> dict[str, Any]:
     """What a folder of embeddings is. Raises `CorpusError` where it can't be read."""
     try:
         with place.open(EMBEDDINGS) as file:
-            found = json.load(file)
+            manifest = json.load(file)
     except (OSError, ValueError) as error:
         problem = f"is damaged ({error})"
         raise CorpusError(problem, where=place.file(EMBEDDINGS), remedy="Remove the folder") from error
-    return found if isinstance(found, dict) else {}
+    return manifest if isinstance(manifest, dict) else {}
