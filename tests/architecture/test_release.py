@@ -1,5 +1,6 @@
 """What a release rests on: one version everywhere, and workflows that name what exists."""
 
+import json
 import re
 import runpy
 import tomllib
@@ -24,6 +25,9 @@ def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_
                 assert each.endswith(f"=={version}"), f"{project['name']} needs {each}"
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(cited["version"]) == version
+    names = [author["family-names"] for author in cited["preferred-citation"]["authors"]]
+    archived = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    assert [creator["name"].partition(",")[0] for creator in archived["creators"]] == names
 
 
 def test_the_workflows_are_sound_and_run_what_there_is() -> None:
