@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that knows concepts, one that knows none, and five records, one of them without its signal."""
     import torch
 
-    from marecg.config import ModelConfig
+    from marecg.base.config import ModelConfig
     from marecg.model.mar_ecg import MarEcg
     from marecg.synth import write_corpus
 

@@ -8,8 +8,8 @@ import pytest
 from tests.cli.calls import invoke as run
 from typer.testing import CliRunner
 
-from marecg.config import LEADS
-from marecg.errors import UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg_cli.ecgonto import app as ecgonto
 from marecg_cli.marecg import main
 

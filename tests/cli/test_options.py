@@ -8,7 +8,7 @@ import pytest
 from tests.cli.reached import reached
 
 import ecg_ontology
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
 from marecg.evaluate.request import Request
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
@@ -88,7 +88,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "demo --out x --records 300 --steps 7 --seed 5",
-        "marecg.demo.demo",
+        "marecg.report.demo.demo",
         {"out": Path("x"), "records": 300, "steps": 7, "seed": 5},
     ),
     (

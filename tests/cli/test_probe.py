@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import wfdb
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.methods.encoder import random_encoder
 from marecg_cli.marecg import main
 

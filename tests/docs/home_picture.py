@@ -9,9 +9,9 @@ import numpy as np
 
 import marecg
 from ecg_ontology import load
-from marecg.config import LEADS
-from marecg.drawing.svg import ACCENT, element, picture, standalone, words
-from marecg.drawing.tracing import (
+from marecg.base.config import LEADS
+from marecg.report.svg import ACCENT, element, picture, standalone, words
+from marecg.report.tracing import (
     INK,
     MARGIN,
     MM_PER_SECOND,

@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 from tests.docs.notebook_pages import FOLDER, NOTEBOOKS, page
 
-from marecg.errors import CheckpointError
+from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import tiny
 

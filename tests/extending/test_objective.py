@@ -12,10 +12,10 @@ from tests.extending.examples import example
 from torch import Tensor
 
 from marecg.corpus.prepare import prepare
-from marecg.demo import DIAGNOSES
 from marecg.objectives import registry
-from marecg.overrides import override
 from marecg.recipes import Config, by_name, c1
+from marecg.recipes.overrides import override
+from marecg.report.demo import DIAGNOSES
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
@@ -110,7 +110,7 @@ def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:
 
 def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = type(by_name(f"{mine}:recipe").objectives["length"])
-    for home in ("marecg.overrides", "marecg.recipe"):
+    for home in ("marecg.recipes.overrides", "marecg.recipes.schema"):
         monkeypatch.setattr(f"{home}.installed", lambda: {"length": kind})
     assert override(c1(), ["length.weight=0.5"]).objectives["length"] == kind(weight=0.5)
     assert "length" not in registry.installed()

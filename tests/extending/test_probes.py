@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.extending.examples import example
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.methods.encoder import random_encoder
 from marecg.synth import write_corpus

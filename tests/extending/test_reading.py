@@ -9,7 +9,7 @@ import pytest
 from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.read import containers, readers
 from marecg_cli.marecg import main
 

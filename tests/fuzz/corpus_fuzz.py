@@ -23,9 +23,9 @@ import numpy as np
 from tests.fuzz.damage import damaged
 from tests.fuzz.sources import KINDS, LAYOUT
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import EcgError
 from marecg.corpus.prepare_record import prepare_block
-from marecg.errors import EcgError
 from marecg.read.discovery import find
 
 SLOWEST = 2.0

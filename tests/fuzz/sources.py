@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from scipy.io import savemat
 from tests.marecg import clinical_files
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.read.array_layout import Layout
 
 LAYOUT = Layout(500)

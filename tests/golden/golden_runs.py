@@ -21,11 +21,11 @@ from typing import Any
 import torch
 
 from marecg.corpus.prepare import prepare
-from marecg.demo import DIAGNOSES
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
-from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
+from marecg.report.demo import DIAGNOSES
 from marecg.synth import write_corpus
 from marecg.train.run import train
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.marecg.made_records import make_ecg, make_record
 
-from marecg.config import ModelConfig, TrainConfig
+from marecg.base.config import ModelConfig, TrainConfig
 from marecg.corpus.prepare import prepare
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig

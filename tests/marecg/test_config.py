@@ -3,10 +3,10 @@
 import pytest
 
 from marecg import recipes
-from marecg.config import sources
-from marecg.errors import ConfigError
-from marecg.overrides import override
+from marecg.base.config import sources
+from marecg.base.errors import ConfigError
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 
 
 def test_every_value_of_a_recipe_has_a_source() -> None:

@@ -12,17 +12,17 @@ from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LUNG_CODES, cardiac_with_an_axis, lung
 
 import ecg_ontology
+from marecg.base.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
-from marecg.errors import CheckpointError, ConfigError, CorpusError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import concept_text
 from marecg.objectives.mpct import MpctConfig
-from marecg.overrides import override
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg.train.run import train

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from marecg import recipes
-from marecg.config import sources
+from marecg.base.config import sources
 from marecg.recipes import Config
 
 TESTS = Path(__file__).parents[1]

@@ -18,8 +18,8 @@ Key = Annotated[str, typer.Option(help="Which array of the file, where several c
 
 def array_layout(fs: float | None, leads: str, units: str, gain: float | None, key: str) -> "Layout | None":
     """What was said of arrays; None where no rate was. Raises `UsageError`."""
-    from marecg.config import LEADS
-    from marecg.errors import UsageError
+    from marecg.base.config import LEADS
+    from marecg.base.errors import UsageError
     from marecg.read.array_layout import Layout
 
     if fs is None:

@@ -178,7 +178,7 @@ def _at_hand(name: str, value: Any) -> Any:
         InputError: what is there can't be copied.
     """
     if isinstance(value, Address):
-        from marecg.copies import here
+        from marecg.storage.copies import here
 
         return here(value)
     for path in value if isinstance(value, list) else [value]:

@@ -165,11 +165,11 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
-    from marecg.copies import here
     from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import statistics
-    from marecg.overrides import with_settings
+    from marecg.recipes.overrides import with_settings
+    from marecg.storage.copies import here
 
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)

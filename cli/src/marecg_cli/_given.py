@@ -42,7 +42,7 @@ class Address(str):
 
 def place(text: str) -> Path | Address:
     """A path, or an address such as s3://bucket/corpus."""
-    from marecg.places import is_remote
+    from marecg.storage.places import is_remote
 
     return Address(text) if is_remote(text) else Path(text)
 
@@ -64,6 +64,6 @@ Folds = Annotated[  # of probe and ablate
 def named_files(options: list[str]) -> dict[str, Path]:
     """`NAME=FILE`, or `FILE`, which is named after itself; of an address, what lies there."""
     pairs = [option.rpartition("=") for option in options]
-    from marecg.copies import here
+    from marecg.storage.copies import here
 
     return {name or Path(file).stem: here(file) for name, _, file in pairs}

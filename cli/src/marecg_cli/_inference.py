@@ -200,7 +200,7 @@ def _with_model(given: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
     from marecg.model.installed import DEFAULT
     from marecg.model.pretrained import names_model
-    from marecg.places import is_remote
+    from marecg.storage.places import is_remote
 
     first = Path(given[0])
     here = first.exists() or first.with_name(f"{first.name}.hea").exists()

@@ -67,8 +67,8 @@ def sweep(
     from marecg.evaluate.scores.summary import WIDE
     from marecg.evaluate.sweep import axis, grid
     from marecg.evaluate.sweep import search as searched
-    from marecg.overrides import override
     from marecg.recipes import Config, by_name
+    from marecg.recipes.overrides import override
     from marecg_cli._ablation_text import ablation_json, standings_text
     from marecg_cli._probe_text import remarks, rows_text
 

@@ -101,8 +101,8 @@ def train(
 
     Example: marecg train --from marecg-small --data corpus --out run --set train.lr=5e-4
     """
-    from marecg.overrides import override
     from marecg.recipes import by_name
+    from marecg.recipes.overrides import override
     from marecg.train.run import train
     from marecg.train.start import recipe_for
 
@@ -137,10 +137,10 @@ def recipes(
 
     Example: marecg recipes --cost 40721 --speed 300
     """
-    from marecg.config import sources
+    from marecg.base.config import sources
     from marecg.objectives.registry import installed
-    from marecg.recipe_toml import written
     from marecg.recipes import COMPARISON, RECIPES, Config, by_name
+    from marecg.recipes.toml import written
     from marecg_cli._recipes_text import print_costs, print_recipe, print_recipes
 
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
@@ -186,7 +186,7 @@ def demo(
 
     Example: marecg demo
     """
-    from marecg.demo import demo
+    from marecg.report.demo import demo
     from marecg_cli._probe_text import probe_text
 
     done = demo(the_one(out, folder, "--out", Path("marecg-demo")), records, steps, seed)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from marecg.base.errors import UsageError
 from marecg.bench import scale
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 
 RECORDS = 5000
 

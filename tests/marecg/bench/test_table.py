@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from marecg.base.errors import UsageError
 from marecg.bench.encoder import formula, head_share
 from marecg.bench.ratio import FULL, Effort, Measured
 from marecg.bench.supervision import from_ids
 from marecg.bench.table import ROWS, as_json, as_markdown, as_text, choose, measure
-from marecg.errors import UsageError
 
 PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
 STATED = {

@@ -20,7 +20,7 @@ from tests.marecg.clinical_files.recording import (
     steps,
 )
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 
 
 def element(path: str, value: object) -> Callable[[object], None]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.marecg.clinical_files.recording import BORN, HIGH, LEAD_NUMBERS, LOW, NAME, NUMBER, STEP_UV, steps
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 
 
 def scp(

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
 
 SMALL = CorpusConfig(shard=2)
 Write = Callable[..., Path]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from marecg.base.errors import CorpusError
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit, identity
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError
 
 Write = Callable[..., Path]
 

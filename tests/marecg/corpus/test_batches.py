@@ -10,12 +10,13 @@ import ecg_ontology
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.recipes import Config
+from marecg.train.data import supervise
 
 
 @pytest.fixture
 def stream(corpus_folder: Path, micro: Config) -> BatchStream:
     corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, micro.supervision(corpus, ecg_ontology.load()), 3, 20, seed=1)
+    return BatchStream(corpus, supervise(micro, corpus, ecg_ontology.load()), 3, 20, seed=1)
 
 
 def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream: BatchStream) -> None:

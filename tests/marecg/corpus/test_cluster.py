@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # dask's own

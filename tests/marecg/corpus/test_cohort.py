@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from ecg_ontology import UnknownConceptError
+from marecg.base.errors import UsageError
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from marecg import Corpus
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 
 
 @pytest.fixture(scope="module")

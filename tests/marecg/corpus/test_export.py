@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import ecg_ontology
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import CorpusError, OutputError, UsageError
 from marecg.corpus import export as module
 from marecg.corpus.export import export
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError, OutputError, UsageError
 from marecg.read.array_layout import Layout
 
 

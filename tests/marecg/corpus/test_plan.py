@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import CorpusError
 from marecg.corpus.plan import locked, routing_sha256
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError
 
 
 def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:

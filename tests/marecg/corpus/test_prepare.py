@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, Write, digest
 
+from marecg.base.errors import CorpusError
 from marecg.corpus import prepare as module
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError
 
 
 def test_every_record_is_kept_or_quarantined_with_its_reason(source: Path, tmp_path: Path) -> None:

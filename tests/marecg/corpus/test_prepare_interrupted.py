@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
 
+from marecg.base.errors import OutputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.verify import damaged_records
-from marecg.errors import OutputError
 from marecg.read.array_layout import Layout
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.marecg.corpus.prepared_folders import Write
 from tests.marecg.made_records import make_bigeminy, make_ecg
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import prepare_block, windowed
 from marecg.ecg.rpeaks import detect, detect_best

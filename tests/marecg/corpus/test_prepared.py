@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.corpus.statistics import statistics
-from marecg.errors import CorpusError, RecordError
 from marecg.use.inputs import CorpusRows, Inputs
 
 

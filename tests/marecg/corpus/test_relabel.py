@@ -8,10 +8,10 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import perturb
+from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
-from marecg.errors import CorpusError
 
 
 def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: Path, tmp_path: Path) -> None:

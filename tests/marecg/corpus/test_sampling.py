@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from marecg.config import SamplingConfig
+from marecg.base.config import SamplingConfig
+from marecg.base.errors import ConfigError
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.columns import Texts
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
-from marecg.corpus.supervised import CorpusSupervision
-from marecg.errors import ConfigError
+from marecg.corpus.supervision import CorpusSupervision
 from marecg.recipes import Config
+from marecg.train.data import supervise
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_a_record_comes_as_often_as_it_should_to_within_one(weights: list[float]
 
 
 def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, micro: Config) -> None:
-    supervision = micro.supervision(corpus, ecg_ontology.load())
+    supervision = supervise(micro, corpus, ecg_ontology.load())
     often_M = draws(corpus, SamplingConfig(shares={"b": 0.8}))
     stream = BatchStream(corpus, supervision, 10, 40, seed=0, draws_M=often_M)
     seen = np.concatenate([stream.rows(number) for number in range(40)])
@@ -84,7 +85,7 @@ def test_leaves_of_codes_that_are_not_read_draw_nobody(corpus: Corpus) -> None:
 
 
 def test_records_that_come_in_shares_come_in_an_order_of_their_own(corpus: Corpus, micro: Config) -> None:
-    supervision = micro.supervision(corpus, ecg_ontology.load())
+    supervision = supervise(micro, corpus, ecg_ontology.load())
     often_M = draws(corpus, SamplingConfig(shares={"b": 0.5}))
     stream = BatchStream(corpus, supervision, 10, 4, seed=0, draws_M=often_M)
     orders = [stream.rows(number).tolist() for number in range(4)]

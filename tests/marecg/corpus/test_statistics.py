@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
-from marecg.errors import CorpusError
 
 
 def test_the_tables_add_up(source: Path, tmp_path: Path, write_record: Callable[..., Path]) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from tests.marecg.made_records import make_record
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import InputError
 from marecg.corpus import index, trained_on
 from marecg.corpus.audit import published_as
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import evaluation_records
-from marecg.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
 from marecg.ecg.physiology import Phase, Physiology, Rate, physiology
 from marecg.ecg.rpeaks import detect
 from marecg.ecg.signal import resample

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
 from marecg.ecg.quality import measure, notes, verdict
 
 CONFIG = CorpusConfig()

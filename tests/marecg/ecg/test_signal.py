@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError
 from marecg.ecg.signal import order_leads, resample, to_microvolts, window
-from marecg.errors import RecordError
 
 
 @given(st.permutations(range(12)))

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from marecg.base.errors import RecordError
 from marecg.ecg.signal import amplitude_doubt, typical_amplitude
-from marecg.errors import RecordError
 from marecg.read.discovery import find
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 from marecg.ecg.windows import looks, recording, stacked
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 import wfdb
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods.encoder import random_encoder
 from marecg.evaluate.request import Request

@@ -10,9 +10,9 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import perturb
+from marecg.base.errors import UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 from marecg.evaluate import table_print
 from marecg.evaluate.ablate import ProbedRun, _answered, ablate
 from marecg.evaluate.budget import equalled, records_of
@@ -25,10 +25,10 @@ from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.table import Row
 from marecg.evaluate.tasks.registry import task_named
 from marecg.model.card import Provenance
-from marecg.overrides import override
+from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
 from marecg.synth import write_corpus
-from marecg.train.monitors import COLLAPSED
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
 

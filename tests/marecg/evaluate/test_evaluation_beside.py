@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.marecg.evaluate.reports import WHOLE, untimed
 
+from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 from marecg.evaluate import evaluation
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.protocol import Protocol

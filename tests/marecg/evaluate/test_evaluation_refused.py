@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.evaluate.reports import WHOLE
 
-from marecg.errors import CheckpointError, InputError, UsageError
+from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import encoder
 from marecg.evaluate.request import Request

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.errors import OutputError, UsageError
+from marecg.base.errors import OutputError, UsageError
 from marecg.evaluate import finetune as module
 from marecg.evaluate.finetune import finetune
 from marecg.evaluate.table import measured

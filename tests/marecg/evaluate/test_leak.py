@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
 from marecg.corpus import trained_on
 from marecg.corpus.audit import identity
 from marecg.corpus.prepare import prepare

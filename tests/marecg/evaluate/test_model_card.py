@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request

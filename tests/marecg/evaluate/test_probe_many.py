@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.probe_many import probe_many
 from marecg.evaluate.tasks.registry import roots
 

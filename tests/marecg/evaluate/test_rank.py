@@ -10,7 +10,7 @@ import torch
 from marecg.evaluate import evaluation
 from marecg.evaluate.methods.encoder import ENCODER
 from marecg.evaluate.methods.method import Features
-from marecg.train.monitors import effective_rank
+from marecg.nn.collapse import effective_rank
 
 
 @pytest.mark.parametrize(("records", "chosen"), [(3, [1, 2, 3]), (10, [1, 4, 7, 10])])

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.marecg.evaluate.test_ablate import SMALL
 
+from marecg.base.errors import ConfigError, InputError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.errors import ConfigError, InputError, UsageError
 from marecg.evaluate import sweep
 from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.sweep import axis, grid, search

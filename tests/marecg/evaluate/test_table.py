@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks

@@ -8,14 +8,14 @@ from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
 import ecg_ontology
+from marecg.base.config import ModelConfig
 from marecg.bench.batches import noise_batch
-from marecg.config import ModelConfig
 from marecg.model.flops import block_flops_per_token, encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import MLP
 from marecg.nn.prototypes import PrototypeHead
-from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
 from marecg.train.network import Network
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 

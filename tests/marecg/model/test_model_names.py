@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from marecg.errors import CheckpointError
+from marecg.base.errors import CheckpointError
 from marecg.model import installed, pretrained
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, names_model

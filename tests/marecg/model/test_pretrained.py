@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 import ecg_ontology
 from ecg_ontology.loading import PACKAGED
-from marecg.errors import CheckpointError, UsageError
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.model import pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg

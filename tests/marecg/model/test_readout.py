@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns, wide_readout, wide_width
 from marecg.nn.modulation import modulation_spectrum

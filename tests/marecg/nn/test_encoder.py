@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
 from marecg.nn.encoder import Block, Encoder
 
 

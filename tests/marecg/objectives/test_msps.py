@@ -11,8 +11,9 @@ import ecg_ontology
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.objectives.msps import RhythmTarget, patch_position_losses, patch_rhythm_losses
-from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
+from marecg.train.data import supervise
 from marecg.train.network import Network
 
 
@@ -149,7 +150,7 @@ def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder: Path
     """With heads that say nothing the loss of mean RR is the mean square of the records' z-scores."""
     config = override(by_name("tiny-c3"), ["model.width=16", "model.heads=2", "msps.z_score=corpus"])
     corpus, graph = Corpus.open(corpus_folder), ecg_ontology.load()
-    batch = BatchStream(corpus, config.supervision(corpus, graph), 4, 1, seed=0).batch(0)
+    batch = BatchStream(corpus, supervise(config, corpus, graph), 4, 1, seed=0).batch(0)
     net = Network(config, graph)
     with torch.no_grad():
         for parameter in net.objectives["msps"].parameters():

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.comparators.barlow import barlow_loss
 from marecg.objectives.comparators.clocs import clocs_loss

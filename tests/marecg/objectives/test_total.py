@@ -7,14 +7,14 @@ import torch
 
 import ecg_ontology
 from marecg import recipes
-from marecg.errors import ConfigError
+from marecg.base.errors import ConfigError
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives import Objective, ObjectiveConfig, Parts
 from marecg.objectives.ar import ArConfig
 from marecg.objectives.gscl import GsclConfig
 from marecg.objectives.objective import ramp, weighed
-from marecg.overrides import override
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 
 NAMED = {
     name: torch.tensor(value)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.config import CleanConfig, MaskingConfig
+from marecg.base.config import CleanConfig, MaskingConfig
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
@@ -17,13 +17,14 @@ from marecg.objectives.comparators.tstcc import TstccConfig
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 from marecg.recipes import Config
+from marecg.train.data import supervise
 
 
 def test_the_temporal_losses_of_both_directions_add_up(
     corpus_folder: Path, micro: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus, ontology = Corpus.open(corpus_folder), ecg_ontology.load()
-    batch = BatchStream(corpus, micro.supervision(corpus, ontology), 4, 1, seed=0).batch(0)
+    batch = BatchStream(corpus, supervise(micro, corpus, ontology), 4, 1, seed=0).batch(0)
     model = MarEcg(micro.model)
     looks = Views(
         model, batch, MaskingConfig(), CleanConfig(), None, torch.Generator().manual_seed(0), lambda z: z

@@ -6,12 +6,14 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.config import CleanConfig, MaskingConfig, RegulariserConfig
-from marecg.corpus.batches import Batch, BatchStream
+from marecg.base.config import CleanConfig, MaskingConfig, RegulariserConfig
+from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.views import Views
 from marecg.recipes import Config
+from marecg.train.data import supervise
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +24,7 @@ def config(micro: Config) -> Config:
 @pytest.fixture(scope="module")
 def batch(corpus_folder: Path, config: Config) -> Batch:
     corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, config.supervision(corpus, ecg_ontology.load()), 8, 1, seed=0).batch(0)
+    return BatchStream(corpus, supervise(config, corpus, ecg_ontology.load()), 8, 1, seed=0).batch(0)
 
 
 def views(

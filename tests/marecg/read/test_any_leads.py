@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marecg.config import LEADS
-from marecg.errors import RecordError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError, UsageError
 from marecg.read.any_leads import find_inputs, read_one
 from marecg.read.array_layout import Layout
 from marecg.synth import write_corpus

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import WRITERS
 
+from marecg.base.errors import CorpusError, RecordError, UsageError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError, RecordError, UsageError
 from marecg.read import arrays
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile

@@ -15,9 +15,9 @@ from tests.marecg.clinical_files.dicom_file import element
 from tests.marecg.made_records import make_record
 
 from ecg_ontology import read_code_table
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg.corpus.prepare import prepare
-from marecg.errors import UsageError
 from marecg.read.any_leads import read_one
 from marecg.read.clinical import scp
 from marecg.read.clinical.waveform import pseudonym

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element, picture
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError
 from marecg.corpus.prepare import prepare
-from marecg.errors import RecordError
 from marecg.read.any_leads import read_one
 
 pytest.importorskip("pydicom")

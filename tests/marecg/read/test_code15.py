@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError, RecordError
 from marecg.read.datasets import code15
 from marecg.read.discovery import find
 

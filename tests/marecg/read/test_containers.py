@@ -12,8 +12,8 @@ import pytest
 from scipy.io import savemat
 from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 
-from marecg.config import LEADS
-from marecg.errors import InputError, RecordError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import InputError, RecordError, UsageError
 from marecg.read import arrays
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile

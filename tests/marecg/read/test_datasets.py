@@ -10,13 +10,13 @@ import pytest
 import wfdb
 from scipy.io import savemat
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import CorpusError, RecordError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.statistics import statistics
 from marecg.ecg.signal import resample, window
-from marecg.errors import CorpusError, RecordError
 from marecg.read.datasets import cinc2021, ptbdb
 from marecg.read.discovery import find
 from marecg.read.record import Record

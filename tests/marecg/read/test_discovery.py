@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from marecg.base.errors import RecordError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.errors import RecordError, UsageError
 from marecg.read import readers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
@@ -195,7 +195,7 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
         def load(self) -> Reader:
             raise ImportError("no module named nowhere")
 
-    monkeypatch.setattr("marecg.extensions.entry_points", lambda group: [Broken()])
+    monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: [Broken()])
     readers._installed.cache_clear()
     with pytest.raises(UsageError, match=r"'broken' of marecg\.readers can't be loaded"):
         readers.readers()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.read.publishing import EXPECTED, GEORGIA, Publisher, content
 
-from marecg.errors import InputError, OutputError
+from marecg.base.errors import InputError, OutputError
 from marecg.read.download import get
 
 

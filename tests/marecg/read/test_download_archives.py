@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.read.publishing import Publisher, content
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.read.download import get
 from marecg.read.published import Dataset, dataset
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.marecg.read.publishing import GEORGIA, Publisher
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.read import download
 from marecg.read.download import get
 from marecg.read.published import dataset

@@ -10,10 +10,10 @@ import pytest
 import wfdb
 from scipy.signal import resample_poly
 
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError
 from marecg.read.datasets import ptbxl
 from marecg.read.discovery import find
 

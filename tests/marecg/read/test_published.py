@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from marecg.base.errors import UsageError
 from marecg.corpus.paper_corpus import PUBLISHED
-from marecg.errors import UsageError
 from marecg.read.datasets import cinc2021
 from marecg.read.published import catalogue, dataset, records_on_disk
 from marecg.read.readers import readers

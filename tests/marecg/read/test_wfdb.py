@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import wfdb
 
-from marecg.config import LEADS
-from marecg.errors import RecordError
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError
 from marecg.read.record import age_in_years, inside, sex_letter
 from marecg.read.wfdb import _millivolts, read_record
 from marecg.read.wfdb_header import Channel

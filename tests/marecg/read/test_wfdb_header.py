@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.errors import RecordError
+from marecg.base.errors import RecordError
 from marecg.read.wfdb_header import Header, parse_header
 
 HERE = Path("E07500.hea")

@@ -10,16 +10,16 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import CheckpointError, InputError, RecordError
 from marecg.corpus.prepare import prepare
-from marecg.drawing.charts import interval
-from marecg.drawing.page import Figure, Section, page, table
-from marecg.drawing.tracing import WIDTH
-from marecg.errors import CheckpointError, InputError, RecordError
 from marecg.evaluate.scores.results import Report
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.attention import attention
+from marecg.report.charts import interval
+from marecg.report.page import Figure, Section, page, table
+from marecg.report.tracing import WIDTH
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
@@ -238,7 +238,7 @@ def test_a_folder_without_a_finished_run_and_a_damaged_probe_are_one_line_each(
     (run / "probe").mkdir()
     (run / "probe" / "task-strict.json").write_text("{}")
     try:
-        with pytest.raises(InputError, match="no probe report"):
+        with pytest.raises(InputError, match="a probe report"):
             write_report(run)
     finally:
         (run / "probe" / "task-strict.json").unlink()

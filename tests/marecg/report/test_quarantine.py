@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from marecg.base.errors import CorpusError, OutputError
 from marecg.corpus.prepare import prepare
-from marecg.errors import CorpusError, OutputError
 from marecg.report.quarantine import gallery
 
 

@@ -10,10 +10,9 @@ import pytest
 from tests.marecg.own_graphs import cardiac_with_an_axis
 from tests.marecg.report.test_page import Checked
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.drawing.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
-from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.evaluate.scores.results import Cell, Difference, Report
 from marecg.model.card import Score
 from marecg.read.any_leads import read_one
@@ -22,6 +21,7 @@ from marecg.report import texts as module
 from marecg.report.measurements import Measurements, measurements
 from marecg.report.record_page import write_record
 from marecg.report.texts import number, texts
+from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.report.trust import Verdict, trust
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus

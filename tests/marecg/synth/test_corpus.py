@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import wfdb
 
-from marecg.config import LEADS
-from marecg.errors import OutputError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import OutputError, UsageError
 from marecg.synth import write_corpus
 
 N, SEED = 12, 5

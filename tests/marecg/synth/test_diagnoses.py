@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from marecg.config import LEADS
-from marecg.errors import UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg.synth import DIAGNOSES, Noise, SyntheticRecord, record
 from marecg.synth.patient import Patient
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.synth import Noise, record
 from marecg.synth.challenge import quantised
 from marecg.synth.dipole import DOWER, INDEPENDENT, Bumps, project, twelve, vectorcardiogram

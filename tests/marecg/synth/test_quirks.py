@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import wfdb
 
-from marecg.errors import RecordError
+from marecg.base.errors import RecordError
 from marecg.read.wfdb import read_record
 from marecg.synth import QUIRKS, write_corpus
 

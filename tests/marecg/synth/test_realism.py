@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from marecg.errors import RecordError
+from marecg.base.errors import RecordError
 from marecg.read.wfdb import read_record
 from marecg.synth import record
 

@@ -8,12 +8,14 @@ import pytest
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.train.networks import ONTOLOGY, small
 
-from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.overrides import override
+from marecg.ecg.batch import Batch
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
+from marecg.train.data import supervise
 from marecg.train.run import train
 
 
@@ -48,7 +50,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def batch(corpus_folder: Path) -> Batch:
     corpus = Corpus.open(corpus_folder)
-    return BatchStream(corpus, small("tiny-c3").supervision(corpus, ONTOLOGY), 4, 1, seed=0).batch(0)
+    return BatchStream(corpus, supervise(small("tiny-c3"), corpus, ONTOLOGY), 4, 1, seed=0).batch(0)
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import torch
 
 import ecg_ontology
-from marecg.corpus.batches import Batch
-from marecg.overrides import override
+from marecg.ecg.batch import Batch
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.network import Network, Outcome
 
 ONTOLOGY = ecg_ontology.load()

@@ -13,9 +13,9 @@ import pytest
 import torch
 from tests.marecg.train.runs import files, rows
 
-from marecg.errors import OutputError
-from marecg.overrides import override
+from marecg.base.errors import OutputError
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
 from marecg.train.run import train
 

@@ -6,15 +6,16 @@ import pytest
 import torch
 from tests.marecg.train.networks import ONTOLOGY, SMALLER, network, run
 
-from marecg.comparison import METHODS
-from marecg.config import sources
-from marecg.corpus.batches import Batch
+from marecg.base.config import sources
+from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import labels
-from marecg.errors import ConfigError
+from marecg.corpus.sampling import labels
+from marecg.ecg.batch import Batch
 from marecg.objectives.comparators import COMPARATORS
-from marecg.overrides import override
 from marecg.recipes import COMPARISON, Config, by_name
+from marecg.recipes.comparison import METHODS
+from marecg.recipes.overrides import override
+from marecg.train.data import supervise
 from marecg.train.monitors import monitor
 from marecg.train.run import train
 
@@ -80,13 +81,13 @@ def test_permuted_codes_are_the_same_codes_on_other_records(corpus_folder: Path)
     assert sorted(map(bytes, true)) == sorted(map(bytes, permuted))
     assert (permuted == labels(corpus, codes_permuted=0)).all()
     assert not (permuted == labels(corpus, codes_permuted=1)).all()
-    supervision = by_name("tiny-random").supervision(corpus, ONTOLOGY)
+    supervision = supervise(by_name("tiny-random"), corpus, ONTOLOGY)
     assert (supervision.whole().y_BN.numpy() == permuted.astype(bool)).all()
 
 
 def test_without_reach_a_target_is_its_active_leaves(corpus_folder: Path) -> None:
     corpus = Corpus.open(corpus_folder)
-    found = by_name("tiny-sigma0").supervision(corpus, ONTOLOGY).whole()
+    found = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
     y = found.y_BN.float()
     torch.testing.assert_close(found.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
 

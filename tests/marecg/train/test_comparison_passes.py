@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.marecg.train.networks import network, run
 
-from marecg.corpus.batches import Batch
+from marecg.ecg.batch import Batch
 from marecg.nn.pooling import lead_mean
 from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
 from marecg.objectives.comparators.crt import Crt, _taken

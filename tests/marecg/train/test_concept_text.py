@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.errors import CheckpointError
+from marecg.base.errors import CheckpointError
 from marecg.objectives.concept_text import check, shipped
 
 

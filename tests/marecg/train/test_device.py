@@ -9,12 +9,11 @@ from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 import ecg_ontology
-from marecg.corpus.batches import Batch
-from marecg.corpus.supervision import Supervision
-from marecg.overrides import override
+from marecg.ecg.batch import Batch, Supervision
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
+from marecg.train.data import CorpusData
 from marecg.train.network import Network
-from marecg.train.run import CorpusData
 
 ONTOLOGY = ecg_ontology.load()
 CONFIG = override(by_name("tiny-c3"), ["model.width=32", "model.depth=2", "model.heads=2"])

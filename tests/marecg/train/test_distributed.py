@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from marecg.ecg.augment import AUGMENTATIONS
-from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 SCRIPT = """

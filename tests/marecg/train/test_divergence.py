@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from marecg.corpus.batches import Batch
+from marecg.base.errors import DivergedError
 from marecg.corpus.prepared import Corpus
-from marecg.errors import DivergedError
-from marecg.overrides import override
+from marecg.ecg.batch import Batch
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.network import Network, Outcome
 from marecg.train.run import train
 

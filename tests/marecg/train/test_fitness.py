@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.marecg.train.runs import SMALL, relabelled
 
+from marecg.base.errors import CorpusError
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError
-from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 

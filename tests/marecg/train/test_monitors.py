@@ -6,9 +6,10 @@ import pytest
 import torch
 from tests.marecg.train.networks import network, run, small
 
-from marecg.corpus.batches import Batch
-from marecg.overrides import override
-from marecg.train.monitors import effective_rank, entropy, monitor
+from marecg.ecg.batch import Batch
+from marecg.nn.collapse import effective_rank
+from marecg.recipes.overrides import override
+from marecg.train.monitors import entropy, monitor
 
 
 def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> None:

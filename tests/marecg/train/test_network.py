@@ -7,13 +7,15 @@ import pytest
 import torch
 from tests.marecg.train.networks import ONTOLOGY, network, run, small
 
-from marecg.corpus.batches import Batch, BatchStream
+from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.batch import Batch
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
 from marecg.objectives.mpct import Mpct
-from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
+from marecg.train.data import supervise
 from marecg.train.network import Network
 
 AR = {"recon", "mask"}
@@ -169,7 +171,7 @@ def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
 def test_small_teaches_the_clean_pass_and_reaches_every_parameter(corpus_folder: Path) -> None:
     config = by_name("small")
     corpus = Corpus.open(corpus_folder)
-    batch = BatchStream(corpus, config.supervision(corpus, ONTOLOGY), 6, 1, seed=0).batch(0)
+    batch = BatchStream(corpus, supervise(config, corpus, ONTOLOGY), 6, 1, seed=0).batch(0)
     net = network(config)
     outcome = run(net, batch)
     outcome.loss.backward()

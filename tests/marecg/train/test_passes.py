@@ -7,14 +7,14 @@ import torch
 from tests.marecg.train.networks import network, run, small
 from torch import Tensor
 
-from marecg.corpus.batches import Batch
+from marecg.base.errors import ConfigError
 from marecg.ecg.augment import AUGMENTATIONS
-from marecg.errors import ConfigError
+from marecg.ecg.batch import Batch
 from marecg.nn.revin import Scale
 from marecg.objectives import jepa
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
-from marecg.overrides import override
+from marecg.recipes.overrides import override
 from marecg.train.network import Network
 
 

@@ -8,8 +8,8 @@ from tests.marecg.train.runs import relabelled
 import ecg_ontology
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.overrides import override
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 

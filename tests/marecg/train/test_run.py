@@ -12,8 +12,8 @@ from tests.marecg.train.runs import rows
 import ecg_ontology
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.jepa import Jepa
-from marecg.overrides import override
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.run import _network, train
 
 

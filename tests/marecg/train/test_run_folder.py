@@ -13,11 +13,11 @@ import pytest
 from tests.marecg.train.runs import KILLED, SMALL, files, rows
 
 import ecg_ontology
+from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageError
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
-from marecg.errors import CheckpointError, CorpusError, OutputError, UsageError
-from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.synth import write_corpus
 from marecg.train.run import train
 

@@ -5,10 +5,10 @@ import torch
 from torch import nn
 
 import ecg_ontology
-from marecg.config import TrainConfig
+from marecg.base.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run import _total_steps

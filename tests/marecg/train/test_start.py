@@ -8,12 +8,12 @@ import torch
 from torch.nn.functional import layer_norm, normalize
 
 import ecg_ontology
-from marecg.errors import CheckpointError, ConfigError, InputError, UsageError
+from marecg.base.errors import CheckpointError, ConfigError, InputError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Objective
-from marecg.overrides import override
 from marecg.recipes import RECIPES, Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run import train

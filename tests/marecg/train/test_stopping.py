@@ -10,7 +10,7 @@ import torch
 from lightning.pytorch.strategies import SingleDeviceStrategy
 from tests.marecg.train.runs import files
 
-from marecg.errors import StoppedError
+from marecg.base.errors import StoppedError
 from marecg.recipes import Config
 from marecg.train import stopping
 from marecg.train.run import train

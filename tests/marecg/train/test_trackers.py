@@ -12,7 +12,7 @@ import pytest
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.loggers.logger import DummyLogger
 
-from marecg.errors import OutputError, StoppedError, UsageError
+from marecg.base.errors import OutputError, StoppedError, UsageError
 from marecg.recipes import Config
 from marecg.train import trackers
 from marecg.train.run import train

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.use.calibration import Calibration, calibrate, log_loss, threshold
 
 RNG = np.random.default_rng(0)

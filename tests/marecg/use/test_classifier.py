@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from sklearn.base import clone
 
 from marecg import EcgClassifier
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.windows import Window, looks, recording, stacked
-from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use import classifier as module

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marecg
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
-from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
 from marecg.recipes import Config

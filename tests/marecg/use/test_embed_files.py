@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from marecg.errors import CheckpointError, UsageError
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.array_layout import Layout
 from marecg.recipes import Config, by_name

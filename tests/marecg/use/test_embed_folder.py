@@ -10,11 +10,11 @@ import pytest
 import torch
 from tests.marecg.use.parted import run, same_files
 
+from marecg.base.errors import UsageError
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.places import EMBEDDINGS
+from marecg.storage.places import EMBEDDINGS
 from marecg.use import embed_records as module
 from marecg.use import processes
 from marecg.use.embed import embed

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.marecg.use.parted import PART, run
 
-from marecg.config import CorpusConfig
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.errors import CheckpointError, InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.array_layout import Layout

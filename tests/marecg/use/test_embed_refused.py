@@ -8,8 +8,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
-from marecg.errors import CheckpointError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config

@@ -11,8 +11,8 @@ import onnxruntime
 import pytest
 import torch
 
-from marecg.config import LEADS
-from marecg.errors import OutputError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use import export as exporting

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.use import embedding_files
 from marecg.use.neighbours import neighbours
 

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use.embed import embed

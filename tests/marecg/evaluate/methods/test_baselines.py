@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import resnet
 from marecg.evaluate.methods.minirocket import minirocket

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.model_under_test import file_sha256
 from marecg.evaluate.tasks.task import Recordings

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from marecg.config import ModelConfig
-from marecg.errors import CorpusError, InputError, RecordError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CorpusError, InputError, RecordError
 from marecg.evaluate.methods import features as module
 from marecg.evaluate.methods.encoder import encoder, random_encoder
 from marecg.evaluate.methods.features import extract

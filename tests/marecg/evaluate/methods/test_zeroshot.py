@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.config import ModelConfig
-from marecg.errors import UsageError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import UsageError
 from marecg.evaluate.methods.encoder import random_encoder
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc

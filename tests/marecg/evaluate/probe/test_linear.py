@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import (
     COARSE,
     EXACT,

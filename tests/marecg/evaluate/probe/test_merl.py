@@ -3,7 +3,7 @@ import pytest
 import torch
 from sklearn.model_selection import train_test_split
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES, MERL, fit, merl_view
 from marecg.evaluate.tasks.task import Recordings

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe import protocol
 from marecg.evaluate.probe.linear import choose_logistic
 from marecg.evaluate.probe.strict import STRICT, draw

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.probe.ridge import ALPHAS, choose_ridge
 from marecg.evaluate.scores.metrics import macro_auc

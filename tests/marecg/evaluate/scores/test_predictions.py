@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import Predictions, compare, load, save, scarce
 from marecg.evaluate.scores.summary import difference

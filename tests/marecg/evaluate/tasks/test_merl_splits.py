@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marecg.errors import CorpusError, UsageError
+from marecg.base.errors import CorpusError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.merl_splits import read_split_tables
 from marecg.evaluate.tasks.registry import task_named

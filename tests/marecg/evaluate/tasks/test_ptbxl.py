@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.registry import TASKS, task_named
 

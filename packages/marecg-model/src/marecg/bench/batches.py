@@ -6,9 +6,8 @@ Shapes: B records, C leads, L samples, K beats, N concepts, T patches.
 import torch
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS
-from marecg.corpus.batches import Batch
-from marecg.corpus.supervision import Supervision
+from marecg.base.config import LEADS
+from marecg.ecg.batch import Batch, Supervision
 from marecg.recipes import Config
 
 CODES = (["164889003"], ["54329005"], ["426783006"], ["713427006"])

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
+from marecg.base.config import LEADS, ModelConfig
 from marecg.bench.ratio import Action, Effort, Reach, Row, costs
-from marecg.config import LEADS, ModelConfig
 from marecg.nn.encoder import Encoder
 
 DEEPER = 3

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import wfdb
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.synth import write_corpus

@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
+from marecg.base.config import LEADS, ModelConfig
 from marecg.bench.corpora import workspace
 from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.bench.together import beside_two_apart
-from marecg.config import LEADS, ModelConfig
 from marecg.ecg.windows import looks, recording, stacked
 from marecg.model.mar_ecg import MarEcg
-from marecg.overrides import override
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
 from marecg.use.embed import embed
 from marecg.use.embed_records import embed_records
 from marecg.use.export import INPUTS, export

@@ -13,14 +13,14 @@ from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
 import ecg_ontology
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.memory import keep_freed
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, alternate
-from marecg.config import LEADS, ModelConfig
-from marecg.memory import keep_freed
 from marecg.model.flops import encoder_flops
 from marecg.nn.encoder import Encoder
-from marecg.overrides import override
 from marecg.recipes import c3
+from marecg.recipes.overrides import override
 from marecg.train.network import Network
 
 RECORDS, DEPTH = 2, 2

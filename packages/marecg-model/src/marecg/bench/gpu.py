@@ -22,13 +22,15 @@ from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 
 import ecg_ontology
+from marecg.base.errors import UsageError
 from marecg.bench.corpora import prepared
 from marecg.bench.gpu_kernels import BACKENDS, in_short, product_rate, spatial, synchronise, under
 from marecg.bench.supervision import RECORDS as EPOCH
-from marecg.corpus.batches import Batch, BatchStream
-from marecg.errors import UsageError
-from marecg.overrides import override
+from marecg.corpus.batches import BatchStream
+from marecg.ecg.batch import Batch
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
+from marecg.train.data import supervise
 from marecg.train.network import Network
 from marecg.train.schedule import parameter_groups
 
@@ -223,7 +225,7 @@ def _train(config: Config, name: str, device: torch.device, steps: int, product:
 def stream(config: Config, batches: int) -> Iterator[Batch]:
     """Micro-batches from the shards of a synthetic corpus."""
     corpus = prepared(4 * config.train.batch_size)
-    supervision = config.supervision(corpus, ONTOLOGY)
+    supervision = supervise(config, corpus, ONTOLOGY)
     return iter(BatchStream(corpus, supervision, config.train.batch_size, batches, seed=0))
 
 

@@ -12,7 +12,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 
 BACKENDS = (
     None,

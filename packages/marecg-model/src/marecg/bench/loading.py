@@ -9,12 +9,13 @@ import wfdb
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from marecg.base.config import LEADS, CorpusConfig
 from marecg.bench.corpora import prepared, records
 from marecg.bench.ratio import Effort, Reach, Row, speedups
-from marecg.config import LEADS, CorpusConfig
 from marecg.corpus.batches import BatchStream
 from marecg.read.discovery import find
 from marecg.recipes import c3
+from marecg.train.data import supervise
 
 RECORDS, BATCH = 512, 64
 EPOCHS = 20
@@ -42,7 +43,7 @@ def loader(effort: Effort) -> list[float]:
     """Records per second of ours, supervision included, over the DataLoader's."""
     number = effort.of(RECORDS)
     corpus = prepared(number)
-    supervision = c3().supervision(corpus, corpus.ontology())
+    supervision = supervise(c3(), corpus, corpus.ontology())
     batches = EPOCHS * len(corpus) // BATCH
     names = [str(candidate.file.with_suffix("")) for candidate in find([records(number)])]
     plain = DataLoader(WfdbRecords(names, CorpusConfig().window), BATCH, shuffle=True)

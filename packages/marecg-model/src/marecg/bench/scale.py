@@ -25,12 +25,13 @@ import pyarrow.parquet as pq
 import ecg_ontology
 from ecg_ontology import refuse_others
 from marecg import recipes
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.plan import Plan, write_json
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervised import KEPT
+from marecg.corpus.supervision import KEPT
+from marecg.train.data import supervise
 from marecg.train.run_folder import fingerprint
 
 PIECE = 1 << 16
@@ -141,7 +142,7 @@ def _stages(folder: Path) -> dict[str, dict[str, float]]:
     size = config.train.batch_size
     timed("imports", lambda: None)
     corpus = timed("open", lambda: Corpus.open(folder))
-    supervision = timed("supervision", lambda: config.supervision(corpus, corpus.ontology()))
+    supervision = timed("supervision", lambda: supervise(config, corpus, corpus.ontology()))
     stream = BatchStream(corpus, supervision, size, 1000, seed=0)
     timed("shuffle", lambda: stream.rows(0))
     timed("first batch", lambda: stream.batch(0))

@@ -12,12 +12,12 @@ import torch
 from torch.nn.functional import linear
 
 import ecg_ontology
+from marecg.base.config import LEADS
+from marecg.base.memory import keep_freed
 from marecg.bench.batches import noise_batch
 from marecg.bench.ratio import Action, Effort, Reach, Row, alternate, costs, seconds
-from marecg.config import LEADS
-from marecg.memory import keep_freed
-from marecg.overrides import override
 from marecg.recipes import Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.checkpoints import WrittenBehind
 from marecg.train.network import Network
 

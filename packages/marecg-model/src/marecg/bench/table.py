@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from marecg.base.errors import UsageError
 from marecg.bench import (
     checkpointing,
     embedding,
@@ -26,7 +27,6 @@ from marecg.bench import (
     supervision,
 )
 from marecg.bench.ratio import Effort, Measured, Row
-from marecg.errors import UsageError
 
 SUBJECTS = (
     encoder,

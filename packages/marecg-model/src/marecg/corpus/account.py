@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from marecg.config import Frozen
+from marecg.base.config import Frozen
 
 
 class Account(Frozen):

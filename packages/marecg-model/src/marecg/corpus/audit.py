@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.config import CorpusConfig, Frozen
+from marecg.base.config import CorpusConfig, Frozen
+from marecg.base.errors import RecordError
 from marecg.corpus import index
 from marecg.corpus.prepare_record import judged_samples, signal_hash, windowed
 from marecg.corpus.prepared import Corpus
-from marecg.errors import RecordError
 from marecg.read.datasets import cpsc2018, ptbxl
 from marecg.read.datasets.cinc2021 import COLLECTIONS
 from marecg.read.discovery import find

@@ -1,46 +1,19 @@
 """Batches as one endless, restartable stream: which records micro-batch k holds follows from (seed, k, rank).
 
-Shapes: B batch, C leads, L samples, M records of the corpus.
+Shapes: B batch, M records of the corpus.
 """
 
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.utils._pytree import tree_map_only
 
-from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus
+from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import systematic
-from marecg.corpus.supervised import CorpusSupervision
-from marecg.corpus.supervision import Supervision
-
-
-class Batch(NamedTuple):
-    """What one rank sees in one micro-batch.
-
-    `number` is k; `rows_B` are the records' places in the corpus; `d_BCL` is int16 in µV, as it lies on disk:
-    half the bytes on the way to the device, which scales them.
-    """
-
-    number: int
-    rows_B: Tensor
-    d_BCL: Tensor
-    n_valid_B: Tensor
-    supervision: Supervision
-
-    @property
-    def x_BCL(self) -> Tensor:
-        """The signals in mV, float32, wherever the batch is."""
-        return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
-
-    def pinned(self) -> "Batch":
-        """The batch in page-locked memory: a GPU fetches it from there while the host goes on launching."""
-        pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
-        return pinned
+from marecg.corpus.supervision import CorpusSupervision
+from marecg.ecg.batch import Batch
 
 
 class BatchStream:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from ecg_ontology import CodeTable, Ontology
+from marecg.base.errors import CorpusError
 from marecg.corpus.account import CodeAccount, Unreached
-from marecg.errors import CorpusError
 from marecg.read.record import Candidate, Stated, without_ending
 
 FEW = 3

@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, find_concept
+from marecg.base.errors import UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.errors import UsageError
 from marecg.read.record import name_of
 
 COLUMNS = ("id", "source", "patient", "age", "sex", "acquired", "codes", "root", "path", "fs", "length")

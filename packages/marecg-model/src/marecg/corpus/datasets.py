@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from marecg.base.errors import UsageError
 from marecg.corpus import index
-from marecg.errors import UsageError
 
 LABELS = ("leaves", "primary")
 _SHOWN = ("id", "source", "patient", "age", "sex", "codes", "leaves", "primary", "n_valid", "rpeaks")

@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_ontology import refuse_others, replacing
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg.corpus import index
-from marecg.corpus.prepared import MILLIVOLTS_PER_UNIT, Corpus, read_about, refuse_own
-from marecg.errors import UsageError
+from marecg.corpus.prepared import Corpus, read_about, refuse_own
+from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
 
 PIECE = 128
 """Records at a time, and per row group: 14 MB."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ecg_ontology import refuse_pipe
-from marecg.errors import CorpusError
+from marecg.base.errors import CorpusError
 
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""

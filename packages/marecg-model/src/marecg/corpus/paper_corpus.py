@@ -3,7 +3,7 @@
 The paper's are those of tab:pretrain-corpus and tab:pretrain-code-histogram.
 """
 
-from marecg.config import Frozen
+from marecg.base.config import Frozen
 from marecg.corpus.account import Account
 from marecg.corpus.statistics import Statistics
 

@@ -25,12 +25,12 @@ from pydantic import ValidationError
 
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_address, refuse_pipe, replacing
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import CorpusError, InputError, OutputError, in_short
 from marecg.corpus import index
 from marecg.corpus.account import Report
 from marecg.corpus.index import ONTOLOGY
 from marecg.corpus.prepared import Corpus, open_shard
-from marecg.errors import CorpusError, InputError, OutputError, in_short
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate

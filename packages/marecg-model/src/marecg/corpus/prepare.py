@@ -20,8 +20,7 @@ from joblib import Parallel, delayed
 
 import ecg_ontology
 from ecg_ontology import CodeTable, Ontology, Profile, replacing
-from marecg.config import CorpusConfig
-from marecg.copies import sending
+from marecg.base.config import CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import with_codes
@@ -29,11 +28,12 @@ from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
 from marecg.corpus.prepare_record import Block
 from marecg.corpus.shards import Growing, prepare_into
 from marecg.corpus.workers import workers
-from marecg.places import is_remote
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
 from marecg.read.stores import on_disk
+from marecg.storage.copies import sending
+from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)
 

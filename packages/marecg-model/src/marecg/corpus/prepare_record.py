@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import RecordError
 from marecg.ecg.quality import measure, notes, verdict
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
-from marecg.errors import RecordError
 from marecg.read.record import Candidate, Record
 from marecg.read.stores import ahead
 

@@ -16,20 +16,19 @@ from pydantic import ValidationError
 
 import ecg_ontology
 from ecg_ontology import Ontology, Profile, refuse_pipe
-from marecg.config import LEADS, CorpusConfig
-from marecg.copies import here
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index
 from marecg.corpus.columns import Beats, Texts
 from marecg.corpus.index import ONTOLOGY
-from marecg.drawing.page import table
-from marecg.errors import CorpusError, UsageError
+from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
+from marecg.storage.copies import here
 
 if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset
 
 SHOWN = 10
 """Rows of each table in a notebook."""
-MILLIVOLTS_PER_UNIT = np.float32(1e-3)
 OWN = ("corpus.json", "index.parquet", "report.json", ONTOLOGY, "shards", "building")
 """What a corpus folder holds."""
 ROWS = ["id", "source", "patient", "shard", "row", "n_valid", "leaves", "primary", "rpeaks"]
@@ -130,8 +129,10 @@ class Corpus:
         names = [node.abbr for node in self.ontology().nodes]
         counts = dict(zip(names, self.y.sum(0).tolist(), strict=True))
         leaves = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: -pair[1])
+        from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
+
         return f"<p>{len(self):,} records</p>" + "".join(
-            table((what, "records"), [(name, f"{count:,}") for name, count in pairs[:SHOWN]], numeric=(1,))
+            DataFrame(pairs[:SHOWN], columns=[what, "records"]).to_html(index=False)
             for what, pairs in (("collection", collections), ("leaf", leaves))
         )
 

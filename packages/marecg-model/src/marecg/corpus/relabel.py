@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from ecg_ontology import Ontology, replacing
+from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.index import ONTOLOGY
 from marecg.corpus.plan import locked, routing_sha256, write_json
 from marecg.corpus.prepared import Corpus, read_about
-from marecg.errors import CorpusError
 
 _STAYS = ["root", "path", "codes", "signal_hash"]
 """What a record is under any graph."""

@@ -1,15 +1,16 @@
-"""Which records an epoch draws: all alike, or rare leaves more often and each source by its share.
+"""Which records an epoch draws, rare leaves more often and sources by their share, and whose codes count.
 
 Shapes: M records, N concepts.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import SamplingConfig
+from marecg.base.config import SamplingConfig
+from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import labels
-from marecg.errors import ConfigError
 
 MOST_OFTEN = 12.0
 """No record comes more often than this many times the median one: few records would be learnt by heart."""
@@ -64,3 +65,21 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
         np.maximum(weight_M, y_MN[:, leaf] * wanted, out=weight_M)
     capped_M: NDArray[np.float64] = np.minimum(weight_M, MOST_OFTEN * np.median(weight_M))
     return capped_M
+
+
+def labels(
+    corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
+) -> NDArray[np.uint8]:
+    """The active leaves, uint8 [M, N].
+
+    Args:
+        corpus: the records.
+        without_codes: sources whose codes are not read: their records have no leaf.
+        codes_permuted: a seed; the records whose codes are read exchange them among each other.
+    """
+    read_M = ~corpus.sources.among(without_codes)
+    y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)
+    if codes_permuted is not None:
+        rows = np.flatnonzero(read_M)
+        y_MN[rows] = y_MN[np.random.default_rng(codes_permuted).permutation(rows)]
+    return y_MN

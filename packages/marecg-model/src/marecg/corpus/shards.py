@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.memory import keep_freed
 from marecg.corpus.prepare_record import Block, prepare_block
-from marecg.memory import keep_freed
 from marecg.read.record import Candidate
 
 HEAD = 128

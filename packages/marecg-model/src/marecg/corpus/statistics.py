@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ecg_ontology import Ontology
-from marecg.config import Frozen
+from marecg.base.config import Frozen
 from marecg.corpus import index
 from marecg.corpus.account import Account, Report
 from marecg.corpus.plan import read_report

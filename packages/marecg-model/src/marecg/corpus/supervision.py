@@ -1,86 +1,198 @@
-"""What supervises the records of a batch.
+"""What supervises a whole corpus, fetched by row: nothing of it is in memory twice, the phases not at all.
 
-Shapes: M records of the corpus or B of a batch, N concepts, K the most beats of a record, T patches.
+What the R-peaks say takes 6 µs per record. It is computed once and kept with the corpus:
+
+supervision/KEY.npy          a row of `RHYTHM` per record; written last, so a KEY that has it is whole
+supervision/KEY-phase.npy    int8 [M, T], fetched through a memory map
+
+KEY is a hash of the corpus, of the patches and of the thresholds. Where the corpus can't be written, each
+process computes it for itself.
+
+Shapes: M records of the corpus or B of a batch, N concepts, T patches.
 """
 
-from collections.abc import Collection
-from typing import Literal, NamedTuple, Self
+import fcntl
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from marecg.config import ModelConfig, Settings, paper
-from marecg.corpus.prepared import Corpus
-from marecg.ecg.physiology import Rate
+from ecg_ontology import Ontology, refuse_pipe, replacing
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CorpusError, OutputError
+from marecg.corpus.prepared import Corpus, read_about, refuse_cut
+from marecg.corpus.sampling import labels
+from marecg.ecg.batch import SoftTargets, Supervision
+from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
 
+logger = logging.getLogger(__name__)
+
+KEPT = "supervision"
+"""The folder of a corpus."""
+VERSION = 1
+"""Goes up when `physiology` says something else of the same beats: what was kept is left behind."""
+AT_ONCE = 1 << 16
+"""Records whose beats are read at a time."""
 SMALLEST_STD = 1e-6
 """Added to a standard deviation that is divided by."""
+RHYTHM = np.dtype([("mean_rr", "<f4"), ("rr_cv", "<f4"), ("rate", "i1"), ("alternates", "i1")])
 
 
-class SoftTargets(Settings):
-    """How far a record's target reaches over the graph, and from which leaf (eq. gscl-target)."""
-
-    sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
-    rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
-
-
-class Supervision(NamedTuple):
-    """Labels, soft targets and physiology; the first axis is the record.
-
-    Attributes:
-        y_BN: bool, active leaves.
-        target_BN: float32, soft targets t; all zero where only roots are known.
-        rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
-        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.ecg.physiology`.
-    """
-
-    y_BN: Tensor
-    target_BN: Tensor
-    rpeaks_BK: Tensor
-    mean_rr_B: Tensor
-    rr_cv_B: Tensor
-    rate_B: Tensor
-    alternates_B: Tensor
-    phase_BT: Tensor
-
-    def rows(self, rows_B: Tensor) -> Self:
-        """The supervision of some records."""
-        return type(self)(*(value[rows_B] for value in self))
-
-    def of_patches(self, patches: int) -> Self:
-        """The same of a record's first patches alone."""
-        return self._replace(phase_BT=self.phase_BT[:, :patches])
-
-    def later(self, start_B: Tensor, model: ModelConfig) -> Self:
-        """The same of the context that begins at each record's patch `start_B`."""
-        patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
-        shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
-        return self._replace(
-            phase_BT=self.phase_BT.gather(1, patch_BT),
-            rpeaks_BK=torch.where(self.rpeaks_BK < 0, -1, shifted_BK).clamp(min=-1),
-        )
-
-    @property
-    def known_B(self) -> Tensor:
-        """Which records have a readable rhythm."""
-        return self.rate_B != Rate.NONE
-
-
-def labels(
-    corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
-) -> NDArray[np.uint8]:
-    """The active leaves, uint8 [M, N].
+class CorpusSupervision:
+    """The supervision of a corpus, as the encoder's patches, σ and the thresholds of a run want it.
 
     Args:
-        corpus: the records.
-        without_codes: sources whose codes are not read: their records have no leaf.
-        codes_permuted: a seed; the records whose codes are read exchange them among each other.
+        corpus, ontology: the records, and what their codes mean.
+        model: the patches, as many as its context has.
+        soft, limits: of GSCL and MSPS.
+        without_codes, codes_permuted: see `labels`.
+        standardised: mean RR and RR-CV as z-scores over the corpus.
     """
-    read_M = ~corpus.sources.among(without_codes)
-    y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)
-    if codes_permuted is not None:
-        rows = np.flatnonzero(read_M)
-        y_MN[rows] = y_MN[np.random.default_rng(codes_permuted).permutation(rows)]
-    return y_MN
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        ontology: Ontology,
+        model: ModelConfig,
+        soft: SoftTargets | None = None,
+        limits: RhythmThresholds | None = None,
+        *,
+        without_codes: Collection[str] = (),
+        codes_permuted: int | None = None,
+        standardised: bool = False,
+    ) -> None:
+        self._corpus, self._ontology, self._soft = corpus, ontology, soft or SoftTargets()
+        self._y_MN = labels(corpus, without_codes, codes_permuted)
+        self._rhythm_M, self._phase_MT = _read_or_made(corpus, model, limits or RhythmThresholds())
+        known_M = self._rhythm_M["rate"] != Rate.NONE
+        names = ("mean_rr", "rr_cv") if standardised and known_M.any() else ()
+        self._scale = {name: _mean_and_std(self._rhythm_M[name][known_M]) for name in names}
+
+    def __len__(self) -> int:
+        return len(self._y_MN)
+
+    def rows(self, rows_B: Tensor) -> Supervision:
+        """The supervision of some records. Raises `CorpusError` as `refuse_cut`."""
+        rows = rows_B.numpy()
+        refuse_cut(self._phase_MT)
+        y_BN, rhythm_B = self._y_MN[rows], self._rhythm_M[rows]
+        target_BN = self._ontology.soft_targets(y_BN, sigma=self._soft.sigma, rule=self._soft.rule)
+        return Supervision(
+            torch.from_numpy(y_BN.astype(bool)),
+            torch.from_numpy(target_BN.astype(np.float32)),
+            torch.from_numpy(self._corpus.rpeaks.padded(rows)),
+            torch.from_numpy(self._scaled("mean_rr", rhythm_B)),
+            torch.from_numpy(self._scaled("rr_cv", rhythm_B)),
+            torch.from_numpy(rhythm_B["rate"].astype(np.int64)),
+            torch.from_numpy(rhythm_B["alternates"].astype(np.float32)),
+            torch.from_numpy(np.asarray(self._phase_MT[rows])),
+        )
+
+    def whole(self) -> Supervision:
+        """The supervision of all records, of a corpus that is small."""
+        return self.rows(torch.arange(len(self)))
+
+    def _scaled(self, name: str, rhythm_B: NDArray[Any]) -> NDArray[np.float32]:
+        value_B: NDArray[np.float32] = rhythm_B[name].copy()  # torch takes no steps of ten bytes
+        if name in self._scale:
+            mean, std = self._scale[name]
+            value_B = (value_B - mean) / (std + SMALLEST_STD)
+        return value_B
+
+
+def _mean_and_std(value_M: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
+    return value_M.mean(), value_M.std()
+
+
+def _read_or_made(
+    corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
+) -> tuple[NDArray[Any], NDArray[np.int8]]:
+    """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
+    folder, key = corpus.folder / KEPT, _key(corpus, model, limits)
+    rhythm, phase = folder / f"{key}.npy", folder / f"{key}-phase.npy"
+    with _alone(corpus.folder):
+        found = _read(rhythm, phase, len(corpus), model)
+        if found is not None:
+            return found
+        logger.info("the beats of %d records are read once", len(corpus))
+        try:
+            with replacing(phase) as temporary:
+                shape = (len(corpus), model.context_patches)
+                numpy: Any = np.lib.format  # it has no types
+                phase_MT = numpy.open_memmap(temporary, "w+", np.int8, shape)
+                _reserve(temporary)
+                rhythm_M = _make(corpus, model, limits, phase_MT)
+                phase_MT.flush()
+            with replacing(rhythm) as temporary, temporary.open("wb") as file:
+                np.save(file, rhythm_M, allow_pickle=False)
+        except OutputError as error:
+            logger.info("%s: the beats are read in memory", error)
+            phase_MT = np.empty((len(corpus), model.context_patches), np.int8)
+            return _make(corpus, model, limits, phase_MT), phase_MT
+        return _read(rhythm, phase, len(corpus), model) or (rhythm_M, phase_MT)
+
+
+def _reserve(path: Path) -> None:
+    """Have the disk give the room of a file of holes; without it, writing to its map ends the process.
+
+    Raises:
+        OSError: there is no room.
+    """
+    if hasattr(os, "posix_fallocate"):  # not on every system
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def _make(
+    corpus: Corpus, model: ModelConfig, limits: RhythmThresholds, phase_MT: NDArray[np.int8]
+) -> NDArray[Any]:
+    rhythm_M = np.empty(len(corpus), RHYTHM)
+    for first in range(0, len(corpus), AT_ONCE):
+        here = slice(first, min(first + AT_ONCE, len(corpus)))
+        found = physiology(corpus.rpeaks[here], model, limits)
+        phase_MT[here] = found.phase_MT
+        for name in RHYTHM.names or ():
+            rhythm_M[name][here] = getattr(found, f"{name}_M")
+    return rhythm_M
+
+
+def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
+    patches = (model.fs, model.patch, model.stride, model.context)
+    said = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _read(
+    rhythm: Path, phase: Path, records: int, model: ModelConfig
+) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
+    """What was kept; None where it is not there or not whole. Raises `CorpusError` where it is no file."""
+    for path in (rhythm, phase):
+        refuse_pipe(path, "Remove it", CorpusError)
+    try:
+        rhythm_M = np.load(rhythm, allow_pickle=False)
+        phase_MT = np.load(phase, mmap_mode="r", allow_pickle=False)
+    except (OSError, EOFError, ValueError):
+        return None
+    fits = rhythm_M.shape == (records,) and phase_MT.shape == (records, model.context_patches)
+    return (rhythm_M, phase_MT) if fits and (rhythm_M.dtype, phase_MT.dtype) == (RHYTHM, np.int8) else None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one process after another in; where the file system knows no locks, all at once."""
+    handle = os.open(folder / "corpus.json", os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.base.errors import InputError
 from marecg.corpus import index
 from marecg.corpus.audit import dataset_of, identity, patient_of, published_as
 from marecg.corpus.columns import AT_ONCE, Texts
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
-from marecg.errors import InputError
 from marecg.read.datasets import cpsc2018, ptbxl
 
 FILE = "trained_on.parquet"

@@ -16,7 +16,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 
 import marecg.corpus.shards  # noqa: F401 — what a worker runs, loaded before it begins
-from marecg.errors import CorpusError, UsageError
+from marecg.base.errors import CorpusError, UsageError
 
 WORTH_A_PROCESS = 512
 """Records: what one process prepares in the seconds that another spends on its imports."""

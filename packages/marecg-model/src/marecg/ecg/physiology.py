@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import ModelConfig, Settings, paper
+from marecg.base.config import ModelConfig, Settings, paper
 
 TOGETHER = 1024
 """Records that are read at once: their phases fit into a processor's cache."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS, CorpusConfig
+from marecg.base.config import LEADS, CorpusConfig
+from marecg.base.errors import Reason
 from marecg.ecg.median import median
-from marecg.errors import Reason
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.median import median
-from marecg.errors import Reason, RecordError, UsageError
 
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
 
+MILLIVOLTS_PER_UNIT = np.float32(1e-3)
+"""Of a signal as it is stored: int16 in µV."""
 UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1e6}
 """How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
 

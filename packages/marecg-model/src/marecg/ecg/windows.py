@@ -13,9 +13,9 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resample
-from marecg.errors import UsageError
 
 
 class Recording(NamedTuple):

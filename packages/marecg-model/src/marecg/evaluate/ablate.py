@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from joblib import Parallel, delayed
 
 import ecg_ontology
+from marecg.base.errors import UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
-from marecg.errors import UsageError
 from marecg.evaluate.budget import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.methods.method import Progress, no_progress
@@ -24,8 +24,8 @@ from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.overrides import override
 from marecg.recipes import RECIPES, Config, by_name
+from marecg.recipes.overrides import override
 from marecg.train.callbacks import StepProgress
 from marecg.train.run import train
 from marecg.train.stopping import left_to_others

@@ -3,8 +3,8 @@
 import math
 from typing import Literal
 
-from marecg.overrides import override
-from marecg.recipe import Config
+from marecg.recipes.overrides import override
+from marecg.recipes.schema import Config
 
 Equal = Literal["records", "flops"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from marecg.evaluate.budget import records_of
 from marecg.model.card import Provenance
-from marecg.recipe import Config
+from marecg.recipes.schema import Config
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
-from marecg import copies
-from marecg.errors import InputError, OutputError, UsageError
+from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
@@ -29,7 +28,8 @@ from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT, summarise
 from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
-from marecg.train.monitors import effective_rank
+from marecg.nn.collapse import effective_rank
+from marecg.storage import copies
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError
 from marecg.ecg.windows import Recording, recording
-from marecg.errors import RecordError
 from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
 from marecg.evaluate.methods.method import Features, Progress, finite, no_progress
 from marecg.evaluate.model_under_test import load_under_test

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from marecg.evaluate.cost import Cost
 from marecg.evaluate.leaderboard import Standing
 from marecg.evaluate.table import share
-from marecg.train.monitors import COLLAPSED
+from marecg.nn.collapse import COLLAPSED
 
 TERA = 1e12
 NOTE = (

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from marecg.base.errors import RecordError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
-from marecg.errors import RecordError
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report

@@ -9,8 +9,8 @@ import torch
 
 import ecg_ontology
 from ecg_ontology import Ontology
+from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
-from marecg.errors import UsageError
 from marecg.evaluate.scores.summary import ENCODER, WIDE
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.methods.registry import Baseline, baseline_named
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.registry import protocol_named

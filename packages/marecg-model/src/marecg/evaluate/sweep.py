@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from marecg.errors import ConfigError, InputError, UsageError
+from marecg.base.errors import ConfigError, InputError, UsageError
 from marecg.evaluate.scores.results import Report
-from marecg.overrides import Change, changed, parsed
 from marecg.recipes import Config
+from marecg.recipes.overrides import Change, changed, parsed
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

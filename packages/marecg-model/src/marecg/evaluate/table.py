@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.results import Cell, Report
 from marecg.evaluate.scores.summary import OWN
-from marecg.train.monitors import COLLAPSED
+from marecg.nn.collapse import COLLAPSED
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from marecg.evaluate.table import MEASURED, Column, Row, Value, columns, judged, ranks, share, title
-from marecg.train.monitors import COLLAPSED
+from marecg.nn.collapse import COLLAPSED
 
 NOTE = (
     "Macro AUC in percent. Published rows are copied from the paper; measured ones stand on the records that "

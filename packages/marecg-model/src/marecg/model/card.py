@@ -7,7 +7,7 @@ from huggingface_hub import ModelCard, ModelCardData
 from pydantic import Field
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS, ModelConfig, Settings
+from marecg.base.config import LEADS, ModelConfig, Settings
 
 LICENSE = "apache-2.0"
 TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "feature-extraction"]

@@ -6,7 +6,7 @@ A multiply-add counts as two. Norms, activations and softmax are left out: they 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 
 
 class Flops(NamedTuple):

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 import ecg_ontology
 from ecg_ontology import Ontology
-from marecg.config import LEADS, ModelConfig, Settings
-from marecg.errors import CheckpointError, EcgError, in_short
+from marecg.base.config import LEADS, ModelConfig, Settings
+from marecg.base.errors import CheckpointError, EcgError, in_short
 from marecg.model.card import Provenance, Score
 
 FILES = ("config.json", "model.safetensors", "ontology.json")

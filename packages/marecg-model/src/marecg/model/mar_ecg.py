@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS, ModelConfig
-from marecg.errors import UsageError
+from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import UsageError
 from marecg.model.pretrained import Pretrained
 from marecg.model.readout import wide_readout
 from marecg.nn.attention import init_linear

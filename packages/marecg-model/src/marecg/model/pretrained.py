@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 import ecg_ontology
 from ecg_ontology import Ontology, refuse_others, replacing
-from marecg.config import ModelConfig
-from marecg.copies import here
-from marecg.errors import CheckpointError, UsageError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.model import installed
 from marecg.model.card import Provenance, Score, model_card
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
-from marecg.places import Place, is_remote
+from marecg.storage.copies import here
+from marecg.storage.places import Place, is_remote
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
 """What only a model has: a prepared corpus carries its ontology too."""

@@ -13,7 +13,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 

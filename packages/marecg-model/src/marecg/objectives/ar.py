@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import LEADS, ModelConfig
+from marecg.base.config import LEADS, ModelConfig
 from marecg.model.flops import Flops, decoder_flops
 from marecg.nn.decoder import Decoder
 from marecg.objectives.narrow import NarrowConfig

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ecg_ontology import Ontology, replacing
-from marecg.errors import CheckpointError, UsageError
+from marecg.base.errors import CheckpointError, UsageError
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax
 
-from marecg.config import chosen
-from marecg.corpus.supervision import SoftTargets
+from marecg.base.config import chosen
+from marecg.ecg.batch import SoftTargets
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.concepts import concept_logits
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, smooth_l1_loss
 
-from marecg.config import LEADS, ModelConfig, chosen, paper
+from marecg.base.config import LEADS, ModelConfig, chosen, paper
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at

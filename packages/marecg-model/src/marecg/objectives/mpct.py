@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, normalize
 
-from marecg.config import chosen, paper
+from marecg.base.config import chosen, paper
 from marecg.nn.precision import in_float32
 from marecg.nn.text import TextAlignment, pool_beats
 from marecg.objectives.concept_text import embedded

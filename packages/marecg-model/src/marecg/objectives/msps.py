@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from marecg.config import chosen, paper
+from marecg.base.config import chosen, paper
 from marecg.ecg.physiology import RhythmThresholds
 from marecg.nn.heads import MLP
 from marecg.objectives.objective import Objective, ObjectiveConfig, Parts

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from marecg.config import ModelConfig, chosen
+from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import Predictor
 from marecg.objectives.objective import ObjectiveConfig

@@ -12,8 +12,8 @@ from typing import ClassVar, Literal, NamedTuple
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.config import ModelConfig, Settings, chosen, paper
-from marecg.errors import ConfigError
+from marecg.base.config import ModelConfig, Settings, chosen, paper
+from marecg.base.errors import ConfigError
 from marecg.model.flops import Flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.encoder import Encoder

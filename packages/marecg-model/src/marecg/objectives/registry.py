@@ -4,8 +4,8 @@ from functools import cache
 
 from pydantic import ConfigDict
 
-from marecg import extensions
-from marecg.errors import ConfigError
+from marecg.base import plugins
+from marecg.base.errors import ConfigError
 from marecg.objectives.comparators import COMPARATORS
 from marecg.objectives.objective import ObjectiveConfig
 
@@ -28,7 +28,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
         ConfigError: one is no `ObjectiveConfig`, or has the name of one of ours.
     """
     found = dict(COMPARATORS)
-    for name, kind in extensions.installed(GROUP).items():
+    for name, kind in plugins.installed(GROUP).items():
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
             raise ConfigError(f"{kind!r} is no ObjectiveConfig", where=f"{GROUP}: {name}")
         if name in COMPARATORS:

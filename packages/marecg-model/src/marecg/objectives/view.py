@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import Augmentation, ModelConfig, paper
+from marecg.base.config import Augmentation, ModelConfig, paper
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
 from marecg.objectives.contrast import nt_xent

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from marecg.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
-from marecg.corpus.batches import Batch
-from marecg.corpus.supervision import Supervision
+from marecg.base.config import LEADS, Augmentation, CleanConfig, MaskingConfig, RegulariserConfig
 from marecg.ecg.augment import AUGMENTATIONS, Augment
+from marecg.ecg.batch import Batch, Supervision
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask

@@ -7,9 +7,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from marecg.copies import address
+from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
-from marecg.errors import UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
@@ -17,6 +16,7 @@ from marecg.read.discovery import find, names_apart, with_root_names
 from marecg.read.readers import HEADERS, format_of
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 from marecg.read.stores import brought, on_disk
+from marecg.storage.copies import address
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:

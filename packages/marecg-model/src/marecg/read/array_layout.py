@@ -4,9 +4,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import RecordError, UsageError
 from marecg.ecg.signal import UNITS_PER_MV, lead_rows
-from marecg.errors import RecordError, UsageError
 
 
 @dataclass(frozen=True)

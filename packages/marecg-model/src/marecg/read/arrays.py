@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
+from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.ecg.signal import known_leads, lead_rows
-from marecg.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.containers import Lazy, arrays_in, openers
 from marecg.read.parquet import Nested

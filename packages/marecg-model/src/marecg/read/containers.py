@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
-from marecg.errors import InputError
-from marecg.extensions import installed
+from marecg.base.errors import InputError
+from marecg.base.plugins import installed
 from marecg.read import mat5
 from marecg.read.packed import Packed, Slices
 from marecg.read.parquet import columns_in

@@ -10,9 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from marecg.copies import address
-from marecg.errors import CorpusError, UsageError
-from marecg.places import EMBEDDINGS
+from marecg.base.errors import CorpusError, UsageError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
 from marecg.read.containers import openers
@@ -22,6 +20,8 @@ from marecg.read.readers import HEADERS, format_of, readers
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.stores import brought
 from marecg.read.wfdb_header import MOST_BYTES
+from marecg.storage.copies import address
+from marecg.storage.places import EMBEDDINGS
 
 logger = logging.getLogger(__name__)
 CORPUS = ("corpus.json", "building/plan.json")

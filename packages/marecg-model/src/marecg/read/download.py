@@ -21,7 +21,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
 from ecg_ontology import replacing
-from marecg.errors import InputError, OutputError
+from marecg.base.errors import InputError, OutputError
 from marecg.read.published import Dataset
 from marecg.read.record import inside
 

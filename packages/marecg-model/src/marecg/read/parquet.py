@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 
 BATCH = 16
 """Rows decoded at a time."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.read.discovery import sources_below
 
 

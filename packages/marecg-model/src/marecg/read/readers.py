@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from marecg.extensions import installed
+from marecg.base.plugins import installed
 from marecg.read.clinical.dicom import DICOM
 from marecg.read.clinical.edf import EDF
 from marecg.read.clinical.scp import SCP

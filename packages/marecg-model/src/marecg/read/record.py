@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import order_leads
-from marecg.errors import Reason, RecordError
 
 
 @dataclass(frozen=True)

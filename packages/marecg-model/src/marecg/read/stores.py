@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from marecg.copies import address, bring, here
-from marecg.errors import RecordError
+from marecg.base.errors import RecordError
 from marecg.read.record import Candidate, Reader, Record
 from marecg.read.wfdb_header import read_header
+from marecg.storage.copies import address, bring, here
 
 Key = TypeVar("Key")
 AHEAD = 32

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import diagnoses
+from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import known_leads, lead_rows
-from marecg.errors import Reason, RecordError
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.wfdb_header import Channel, Header, read_header
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_ontology import header_comments, header_lines
+from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
-from marecg.errors import Reason, RecordError
 from marecg.read.record import inside
 
 MOST_BYTES = 1 << 20

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.drawing.page import Figure, Section, paragraph
-from marecg.drawing.tracing import strip
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import captions
+from marecg.report.page import Figure, Section, paragraph
+from marecg.report.tracing import strip
 from marecg.use.embed import embed
 
 GALLERY = 256

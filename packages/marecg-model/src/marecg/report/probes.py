@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from marecg.drawing.charts import interval
-from marecg.drawing.page import Section, folded, heading, paragraph, table
 from marecg.evaluate.leak import describe_leak
 from marecg.evaluate.scores.results import Cell, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report, share, title
 from marecg.report import captions
+from marecg.report.charts import interval
+from marecg.report.page import Section, folded, heading, paragraph, table
 
 
 def probes(run: Path) -> Section:

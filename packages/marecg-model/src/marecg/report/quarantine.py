@@ -11,17 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from ecg_ontology import replacing
-from marecg.copies import here
+from marecg.base.errors import RecordError
 from marecg.corpus.account import Quarantined
 from marecg.corpus.plan import read_report
 from marecg.corpus.prepared import read_about
-from marecg.drawing.page import Figure, Section, page
-from marecg.drawing.tracing import rows
-from marecg.errors import RecordError
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
 from marecg.read.stores import on_disk
+from marecg.report.page import Figure, Section, page
+from marecg.report.tracing import rows
+from marecg.storage.copies import here
 
 EXAMPLES = 3
 """Pictures per reason."""

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, label_in, load, replacing
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import CorpusError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.drawing.concepts import concept_graph
-from marecg.drawing.page import Figure, Section, folded, page, paragraph, table
-from marecg.drawing.tracing import stacked, strip, tracing
 from marecg.ecg.signal import order_leads, resample
-from marecg.errors import CorpusError
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
+from marecg.report.concept_graph import concept_graph
 from marecg.report.measurements import Measurements, measurements
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
+from marecg.report.page import Figure, Section, folded, page, paragraph, table
 from marecg.report.records import Shown, attention_figure, from_file
 from marecg.report.texts import Say, number, texts
+from marecg.report.tracing import stacked, strip, tracing
 from marecg.report.training import origin_table
 from marecg.report.trust import trust
 from marecg.use.embed import embed

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
-from marecg.drawing.attention import attention_map
-from marecg.drawing.concepts import concept_graph
-from marecg.drawing.page import Figure, Section, heading, paragraph, table
-from marecg.drawing.tracing import SECONDS, tracing, tracing_gain
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.report import captions
 from marecg.report.attention import attention
+from marecg.report.attention_picture import attention_map
+from marecg.report.concept_graph import concept_graph
+from marecg.report.page import Figure, Section, heading, paragraph, table
+from marecg.report.tracing import SECONDS, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3

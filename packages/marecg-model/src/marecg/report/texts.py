@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 
 Say = Callable[..., str]
 """Fills in the text of a key."""

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.drawing.charts import curve, matrix
-from marecg.drawing.page import Figure, Section, folded, table
-from marecg.errors import CheckpointError
+from marecg.base.errors import CheckpointError
 from marecg.model.card import ancestors, sources, told
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import captions
+from marecg.report.charts import curve, matrix
+from marecg.report.page import Figure, Section, folded, table
 
 
 def origin(model: MarEcg, config: Config) -> Section:

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ecg_ontology import refuse_others, replacing
+from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.drawing.page import Section, page
-from marecg.drawing.svg import standalone
-from marecg.errors import CheckpointError, CorpusError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.neighbours import neighbours
+from marecg.report.page import Section, page
 from marecg.report.probes import probes
 from marecg.report.records import from_corpus, from_file, record_section
+from marecg.report.svg import standalone
 from marecg.report.training import origin, prototypes, training
 
 

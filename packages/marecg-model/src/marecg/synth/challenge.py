@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.synth.dipole import INDEPENDENT, Array, twelve
 
 PER_MV = 1000

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ecg_ontology import refuse_others, replacing
-from marecg.config import LEADS
-from marecg.errors import UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
 from marecg.synth import challenge, findings
 from marecg.synth.diagnoses import DIAGNOSES
 from marecg.synth.noise import Noise

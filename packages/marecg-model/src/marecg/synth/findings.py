@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.synth import patient
 from marecg.synth.diagnoses import DIAGNOSES, UNDERLYING
 from marecg.synth.diagnosis import Diagnosis

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 
 Samples = NDArray[np.int16]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.synth import findings, heart, patient
 from marecg.synth.dipole import Array, project, twelve, vectorcardiogram
 from marecg.synth.heart import Beats

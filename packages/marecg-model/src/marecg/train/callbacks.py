@@ -16,8 +16,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ecg_ontology import replacing
-from marecg.corpus.batches import Batch, BatchStream
-from marecg.errors import OutputError
+from marecg.base.errors import OutputError
+from marecg.corpus.batches import BatchStream
+from marecg.ecg.batch import Batch
 from marecg.train.lightning_module import Pretraining
 
 logger = logging.getLogger(__name__)

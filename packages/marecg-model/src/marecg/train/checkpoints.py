@@ -17,8 +17,8 @@ from lightning.pytorch.callbacks import Checkpoint
 from lightning_utilities.core.apply_func import apply_to_collection
 
 from ecg_ontology import replacing
-from marecg.corpus.batches import Batch
-from marecg.errors import CheckpointError, OutputError
+from marecg.base.errors import CheckpointError, OutputError
+from marecg.ecg.batch import Batch
 from marecg.train.callbacks import AfterStep
 from marecg.train.lightning_module import Pretraining
 from marecg.train.stopping import Stopping

@@ -2,10 +2,10 @@
 
 import logging
 
+from marecg.base.errors import CorpusError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import labels
-from marecg.errors import CorpusError
+from marecg.corpus.sampling import labels
 from marecg.recipes import Config
 
 logger = logging.getLogger(__name__)

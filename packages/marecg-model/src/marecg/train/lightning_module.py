@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from marecg.corpus.batches import Batch
-from marecg.errors import DivergedError
+from marecg.base.errors import DivergedError
+from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema
 from marecg.recipes import Config

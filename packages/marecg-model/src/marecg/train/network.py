@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
-from marecg.corpus.batches import Batch
-from marecg.errors import ConfigError
+from marecg.base.errors import ConfigError
+from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Objective, Parts, weighed
 from marecg.objectives.views import Views

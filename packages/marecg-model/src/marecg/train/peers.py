@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from lightning.pytorch.strategies import DDPStrategy
 
-from marecg.errors import PeerError
+from marecg.base.errors import PeerError
 
 PATIENCE = timedelta(minutes=10)
 """What a process waits for the others in an exchange: longer than a step, a checkpoint or its hash takes."""

@@ -8,7 +8,7 @@ from operator import add
 
 from ecg_ontology import Ontology
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import labels
+from marecg.corpus.sampling import labels
 from marecg.corpus.trained_on import signals_sha256
 from marecg.model.card import BeganFrom, Provenance
 from marecg.read.published import catalogue

@@ -22,21 +22,20 @@ from lightning.pytorch.utilities.exceptions import SIGTERMException
 from torch import Tensor
 
 import ecg_ontology
-from marecg.corpus.batches import Batch, BatchStream
+from marecg.base.device import best_device
+from marecg.base.errors import StoppedError, UsageError
+from marecg.base.memory import keep_freed
 from marecg.corpus.plan import locked
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.sampling import draws
-from marecg.corpus.supervised import CorpusSupervision
-from marecg.errors import StoppedError, UsageError
-from marecg.memory import keep_freed
 from marecg.model.card import BeganFrom, Provenance
+from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
+from marecg.train.data import CorpusData, supervise
 from marecg.train.fitness import refuse_unfit, warn_of_leaks
 from marecg.train.lightning_module import Pretraining
-from marecg.train.monitors import COLLAPSED
 from marecg.train.network import Network
 from marecg.train.peers import lost_peers, several_processes
 from marecg.train.provenance import provenance, united
@@ -44,7 +43,6 @@ from marecg.train.run_folder import claim
 from marecg.train.start import start_of
 from marecg.train.stopping import Stopping
 from marecg.train.trackers import Tracking, opened, refuse_missing
-from marecg.use.embed import best_device
 
 logger = logging.getLogger(__name__)
 
@@ -56,36 +54,6 @@ class Run:
     folder: Path
     steps: int
     skipped_steps: int
-
-
-class CorpusData(lightning.LightningDataModule):
-    """Hands each rank its stream of micro-batches, once the ranks are known."""
-
-    def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
-        super().__init__()
-        self.corpus = corpus
-        self.supervision = supervision
-        self.config = config
-        self.steps = steps
-
-    def train_dataloader(self) -> BatchStream:
-        """The stream of this rank."""
-        assert self.trainer is not None
-        return BatchStream(
-            self.corpus,
-            self.supervision,
-            self.config.train.batch_size,
-            self.steps * self.config.train.accumulate,
-            self.config.train.seed,
-            self.trainer.global_rank,
-            self.trainer.world_size,
-            draws(self.corpus, self.config.sampling),
-        )
-
-    def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
-        """Pin what goes to a GPU."""
-        assert self.trainer is not None
-        return batch.pinned() if self.trainer.strategy.root_device.type == "cuda" else batch
 
 
 def train(
@@ -194,7 +162,7 @@ def _run(
         warnings.filterwarnings("ignore", module="lightning")
         trainer.fit(
             module,
-            datamodule=CorpusData(corpus, config.supervision(corpus, ontology), config, steps),
+            datamodule=CorpusData(corpus, supervise(config, corpus, ontology), config, steps),
             ckpt_path=checkpoint,
             weights_only=True,
         )

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 import ecg_ontology
 from ecg_ontology import replacing
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import CheckpointError, UsageError, in_short
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CheckpointError, UsageError, in_short
 from marecg.model.card import BeganFrom
 from marecg.recipes import Config
 from marecg.train.start import Start

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import nn
 
-from marecg.config import TrainConfig
+from marecg.base.config import TrainConfig
 
 UNDECAYED = ("lead", "position", "query", "embedding")
 """Embeddings by their parameters' names: like biases and norms, they are not decayed."""

@@ -9,16 +9,16 @@ from pathlib import Path
 from torch import Tensor
 
 from ecg_ontology import Ontology
-from marecg import recipe_toml
-from marecg.config import ModelConfig
+from marecg.base.config import ModelConfig
+from marecg.base.errors import ConfigError, UsageError
 from marecg.corpus import trained_on
-from marecg.errors import ConfigError, UsageError
 from marecg.model.card import BeganFrom
 from marecg.model.folder import read
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.overrides import Change, override
 from marecg.recipes import Config, by_name
+from marecg.recipes import toml as recipe_toml
+from marecg.recipes.overrides import Change, override
 
 logger = logging.getLogger(__name__)
 

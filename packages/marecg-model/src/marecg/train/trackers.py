@@ -20,8 +20,8 @@ from lightning.pytorch.loggers.logger import DummyLogger
 from lightning.pytorch.utilities import rank_zero_only
 
 from ecg_ontology import replacing
-from marecg.corpus.batches import Batch
-from marecg.errors import OutputError, UsageError
+from marecg.base.errors import OutputError, UsageError
+from marecg.ecg.batch import Batch
 from marecg.train.callbacks import AfterStep, Metrics
 from marecg.train.lightning_module import Pretraining
 

@@ -16,8 +16,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.model_selection import StratifiedKFold
 
-from marecg.config import Settings
-from marecg.errors import UsageError
+from marecg.base.config import Settings
+from marecg.base.errors import UsageError
 
 Floats = NDArray[np.float64]
 Kind = Literal["temperature", "isotonic"]

@@ -17,13 +17,14 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from ecg_ontology import refuse_others, replacing
-from marecg.config import LEADS, Settings
+from marecg.base.config import LEADS, Settings
+from marecg.base.device import best_device
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged
-from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.calibration import Calibration, Method, calibrate, check_rule, threshold
-from marecg.use.embed import best_device, loaded, records
+from marecg.use.embed import loaded, records
 from marecg.use.tuning import Classifier, Floats, Tuned, Tuning, Vectors, logits, tune
 
 MARK = "classifier.json"

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.config import LEADS
-from marecg.drawing.page import table
+from marecg.base.config import LEADS
+from marecg.base.device import best_device
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, WindowFeatures, arranged, join, looks, stacked
-from marecg.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns
 
@@ -68,7 +68,10 @@ class WideEmbeddings(NamedTuple):
 def _shapes(arrays: Mapping[str, NDArray[np.float32]]) -> str:
     """A table of arrays, without their numbers."""
     rows = [(name, " × ".join(map(str, array.shape)), str(array.dtype)) for name, array in arrays.items()]
-    return table(("array", "shape", "type"), rows)
+    from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
+
+    html: str = DataFrame(rows, columns=["array", "shape", "type"]).to_html(index=False)
+    return html
 
 
 Readout = Literal["rhythm", "wide"]
@@ -199,11 +202,6 @@ def check_readout(readout: str) -> None:
     if readout not in get_args(Readout):
         remedy = f"Choose {' or '.join(get_args(Readout))}"
         raise UsageError(f"there is no readout {readout!r}", remedy=remedy)
-
-
-def best_device() -> torch.device:
-    """A GPU if there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:

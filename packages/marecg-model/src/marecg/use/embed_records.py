@@ -13,12 +13,12 @@ from itertools import chain
 from pathlib import Path
 
 from ecg_ontology import replacing
+from marecg.base.errors import UsageError
 from marecg.corpus.index import keep_private
-from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.places import is_remote
 from marecg.read.array_layout import Layout
+from marecg.storage.places import is_remote
 from marecg.use.embed import BATCH, Readout, check_readout
 from marecg.use.embedding_files import FORMATS, schema, write
 from marecg.use.embedding_store import EmbeddingStore

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from marecg.config import ModelConfig
-from marecg.errors import EcgError, InputError, UsageError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import EcgError, InputError, UsageError
 from marecg.model.readout import wide_width
-from marecg.places import Place, is_remote
+from marecg.storage.places import Place, is_remote
 from marecg.use.embed import Readout, WideEmbeddings
 
 npy: Any = np.lib.format  # it has no types

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marecg.errors import CorpusError, OutputError, UsageError
-from marecg.places import EMBEDDINGS, LEFT_OVER, Place
+from marecg.base.errors import CorpusError, OutputError, UsageError
+from marecg.storage.places import EMBEDDINGS, LEFT_OVER, Place
 from marecg.use.recordings import Embedded
 
 ABOUT = b"marecg"

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
 from ecg_ontology import replacing
-from marecg.config import LEADS
-from marecg.errors import OutputError, UsageError
+from marecg.base.config import LEADS
+from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 
 Target = Literal["onnx", "torch"]

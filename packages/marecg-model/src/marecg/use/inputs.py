@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from marecg.base.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.read.record import as_text
 from marecg.use.embedding_files import blocks, vectors
 

@@ -13,12 +13,13 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology import Ontology
-from marecg.config import LEADS
-from marecg.errors import CheckpointError
+from marecg.base.config import LEADS
+from marecg.base.device import best_device
+from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
-from marecg.use.embed import BATCH, best_device, embed, encode, loaded
+from marecg.use.embed import BATCH, embed, encode, loaded
 from marecg.use.recordings import prepared
 
 logger = logging.getLogger(__name__)

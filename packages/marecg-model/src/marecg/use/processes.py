@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import torch
 from joblib import Parallel, delayed
 
+from marecg.base.errors import CheckpointError
 from marecg.corpus.workers import workers
-from marecg.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from marecg.base.errors import InputError, UsageError
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording, recording
-from marecg.errors import InputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.record import Record, as_text
 from marecg.use.embed import WideEmbeddings, encode

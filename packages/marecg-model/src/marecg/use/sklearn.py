@@ -13,12 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.device import best_device
+from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
-from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_width
-from marecg.use.embed import BATCH, Readout, best_device, check_readout, embed
+from marecg.use.embed import BATCH, Readout, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

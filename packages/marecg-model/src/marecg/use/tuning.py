@@ -18,8 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from marecg.base.errors import UsageError
 from marecg.ecg.windows import Recording, looks, stacked
-from marecg.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_width
 from marecg.use.embed import encode

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
-from marecg.config import ModelConfig
-from marecg.errors import CheckpointError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CheckpointError
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.scores.summary import ENCODER, MEAN_H, RANDOM, RANDOM_WIDE, WIDE
 from marecg.evaluate.tasks.task import FS

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.base.errors import InputError
 from marecg.corpus.audit import published_as
-from marecg.errors import InputError
 from marecg.evaluate.methods.method import Features
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.embedding_files import blocks, vectors

@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
+from marecg.base.errors import InputError, RecordError
 from marecg.corpus.workers import workers
-from marecg.errors import InputError, RecordError
 from marecg.evaluate.methods.method import Features, Method, Progress, Signals, finite, no_progress
 from marecg.evaluate.tasks.task import Recordings
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import welch
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.tasks.task import FS
 

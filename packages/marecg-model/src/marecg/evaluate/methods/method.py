@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.errors import RecordError
+from marecg.base.errors import RecordError
 from marecg.evaluate.probe.linear import Choose
 
 Signals = list[NDArray[np.float32]]

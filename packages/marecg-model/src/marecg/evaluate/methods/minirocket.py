@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from marecg.errors import RecordError, UsageError
+from marecg.base.errors import RecordError, UsageError
 from marecg.evaluate.methods.method import Method, Signals, finite
 from marecg.evaluate.methods.slow_signals import slow_signals
 from marecg.evaluate.probe.ridge import choose_ridge

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from marecg.base.plugins import named
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.tasks.task import Task
-from marecg.extensions import named
 
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""

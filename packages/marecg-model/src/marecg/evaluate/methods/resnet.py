@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels

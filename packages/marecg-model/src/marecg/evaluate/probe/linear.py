@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe.logistic import Logistic
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 

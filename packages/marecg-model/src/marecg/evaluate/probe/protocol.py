@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.errors import InputError
+from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Choose, Part, SealedTest, check_labels
 from marecg.evaluate.scores.trial import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Recordings

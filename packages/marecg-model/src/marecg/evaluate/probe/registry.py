@@ -1,9 +1,9 @@
 """Every protocol by the name that `marecg probe --protocol` takes."""
 
+from marecg.base.plugins import named
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.strict import STRICT
-from marecg.extensions import named
 
 PROTOCOLS = {protocol.name: protocol for protocol in (STRICT, MERL, MERL_POSITIONAL)}
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import replacing
-from marecg.errors import InputError, UsageError
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
 from marecg.evaluate.scores.metrics import Floats, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import Difference

@@ -1,6 +1,6 @@
 """What a probe reports, in the form in which it is printed as JSON and kept in the run folder."""
 
-from marecg.config import Frozen
+from marecg.base.config import Frozen
 
 
 class Spread(Frozen):

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervised import KEPT
-from marecg.errors import CorpusError
+from marecg.corpus.supervision import KEPT
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.task import (
     FS,

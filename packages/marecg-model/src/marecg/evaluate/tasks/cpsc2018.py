@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import CPSC_LABELS
+from marecg.base.errors import CorpusError
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
-from marecg.errors import CorpusError
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.task import Task
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
 
 PART = re.compile(r"(\d+)(?:-(\d+))?")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marecg.errors import CorpusError
+from marecg.base.errors import CorpusError
 from marecg.evaluate.tasks.task import SPLITS, LabelTable
 
 META = {

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.base.errors import CorpusError
 from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
-from marecg.errors import CorpusError
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from marecg.copies import here
-from marecg.errors import UsageError
+from marecg.base.errors import UsageError
+from marecg.base.plugins import named
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
-from marecg.extensions import named
+from marecg.storage.copies import here
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
 """The tasks of published data sets."""

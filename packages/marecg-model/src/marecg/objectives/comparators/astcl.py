@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from marecg.config import ModelConfig, chosen
+from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.pooling import real_or_all

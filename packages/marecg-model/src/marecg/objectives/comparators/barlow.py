@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import batch_norm
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.precision import in_float32
 from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import cosine_similarity
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
 from marecg.objectives.objective import Part, Parts

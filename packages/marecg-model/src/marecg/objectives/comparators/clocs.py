@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import ModelConfig, chosen
+from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.contrast import info_nce
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts

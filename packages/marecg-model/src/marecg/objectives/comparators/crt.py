@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, pad
 
-from marecg.config import LEADS, ModelConfig, chosen
+from marecg.base.config import LEADS, ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor

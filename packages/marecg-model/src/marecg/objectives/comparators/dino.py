@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, normalize
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.attention import init_linear
 from marecg.nn.precision import in_float32
 from marecg.objectives.comparators.momentum import Momentum, MomentumConfig

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.attention import init_linear
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Views

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import LEADS
+from marecg.base.config import LEADS
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
 from marecg.objectives.narrow import NarrowConfig
 from marecg.objectives.objective import Objective, Parts

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
 from marecg.objectives.contrast import info_nce

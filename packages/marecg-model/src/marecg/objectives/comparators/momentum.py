@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from marecg.config import ModelConfig, chosen
+from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at

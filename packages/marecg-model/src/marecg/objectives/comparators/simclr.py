@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.heads import MLP
 from marecg.objectives.comparators.two_views import TwoViewsConfig
 from marecg.objectives.contrast import nt_xent

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from marecg.config import chosen
+from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
 from marecg.objectives.contrast import minus_cosine

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from marecg.config import ModelConfig, chosen
+from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP

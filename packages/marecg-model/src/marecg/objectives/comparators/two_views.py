@@ -5,8 +5,8 @@ Shapes: B batch, D width.
 
 from torch import Tensor
 
-from marecg.config import Augmentation, ModelConfig, chosen
-from marecg.errors import ConfigError
+from marecg.base.config import Augmentation, ModelConfig, chosen
+from marecg.base.errors import ConfigError
 from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.views import Pass, Views

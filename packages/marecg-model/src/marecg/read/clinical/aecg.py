@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, moment, per_mv, stacked
 from marecg.read.record import sex_letter
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import (
     BY_NUMBER,
     Format,

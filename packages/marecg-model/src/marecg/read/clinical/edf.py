@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from marecg.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Format, Waveform, filtered, finite_gain, is_lead, per_mv, stacked
 
 RECORDS = slice(236, 244)

@@ -15,8 +15,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.config import LEADS
-from marecg.errors import Reason, RecordError
+from marecg.base.config import LEADS
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
 from marecg.read.record import age_in_years, sex_letter
 

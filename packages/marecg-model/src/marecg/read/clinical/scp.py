@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
 
 MOST_BYTES = 64 << 20

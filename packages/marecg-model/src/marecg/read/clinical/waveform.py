@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.config import LEADS
+from marecg.base.config import LEADS
+from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
-from marecg.errors import Reason, RecordError, UsageError
 from marecg.read.record import Candidate, Record, inside, is_regular
 
 _LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from marecg.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical import aecg, muse, philips
 from marecg.read.clinical.waveform import Format, Waveform
 

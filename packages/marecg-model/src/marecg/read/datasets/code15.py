@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.errors import CorpusError, Reason, RecordError
+from marecg.base.errors import CorpusError, Reason, RecordError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import read_row
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology import CPSC_LABELS, diagnoses
-from marecg.config import LEADS
-from marecg.errors import CorpusError, Reason, RecordError
+from marecg.base.config import LEADS
+from marecg.base.errors import CorpusError, Reason, RecordError
 from marecg.read.datasets.cinc2021 import Cinc2021
 from marecg.read.mat5 import variables
 from marecg.read.record import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from marecg.errors import CorpusError
+from marecg.base.errors import CorpusError
 from marecg.read.record import Candidate, Record, is_regular, unlisted
 from marecg.read.tables import columns
 from marecg.read.wfdb import read_record

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.errors import CorpusError
+from marecg.base.errors import CorpusError
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
 from marecg.read.tables import columns
 from marecg.read.wfdb import read_leads

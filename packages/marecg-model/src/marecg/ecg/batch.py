@@ -1,0 +1,87 @@
+"""What a step of training is given: signals, and what supervises them.
+
+Shapes: B batch, C leads, L samples, N concepts, K the most beats of a record, T patches.
+"""
+
+from typing import Literal, NamedTuple, Self
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map_only
+
+from marecg.base.config import ModelConfig, Settings, paper
+from marecg.ecg.physiology import Rate
+from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
+
+
+class SoftTargets(Settings):
+    """How far a record's target reaches over the graph, and from which leaf (eq. gscl-target)."""
+
+    sigma: float = paper(1.0, "§subsec:tree-distance: σ", gt=0)
+    rule: Literal["max-index", "most-specific"] = paper("max-index", "eq. primary-positive")
+
+
+class Supervision(NamedTuple):
+    """Labels, soft targets and physiology; the first axis is the record.
+
+    Attributes:
+        y_BN: bool, active leaves.
+        target_BN: float32, soft targets t; all zero where only roots are known.
+        rpeaks_BK: int64 sample indices, −1 where a record has fewer beats.
+        mean_rr_B, rr_cv_B, rate_B, alternates_B, phase_BT: see `marecg.ecg.physiology`.
+    """
+
+    y_BN: Tensor
+    target_BN: Tensor
+    rpeaks_BK: Tensor
+    mean_rr_B: Tensor
+    rr_cv_B: Tensor
+    rate_B: Tensor
+    alternates_B: Tensor
+    phase_BT: Tensor
+
+    def rows(self, rows_B: Tensor) -> Self:
+        """The supervision of some records."""
+        return type(self)(*(value[rows_B] for value in self))
+
+    def of_patches(self, patches: int) -> Self:
+        """The same of a record's first patches alone."""
+        return self._replace(phase_BT=self.phase_BT[:, :patches])
+
+    def later(self, start_B: Tensor, model: ModelConfig) -> Self:
+        """The same of the context that begins at each record's patch `start_B`."""
+        patch_BT = start_B[:, None] + torch.arange(model.context_patches, device=start_B.device)
+        shifted_BK = self.rpeaks_BK - start_B[:, None] * model.stride
+        return self._replace(
+            phase_BT=self.phase_BT.gather(1, patch_BT),
+            rpeaks_BK=torch.where(self.rpeaks_BK < 0, -1, shifted_BK).clamp(min=-1),
+        )
+
+    @property
+    def known_B(self) -> Tensor:
+        """Which records have a readable rhythm."""
+        return self.rate_B != Rate.NONE
+
+
+class Batch(NamedTuple):
+    """What one rank sees in one micro-batch.
+
+    `number` is k; `rows_B` are the records' places in the corpus; `d_BCL` is int16 in µV, as it lies on disk:
+    half the bytes on the way to the device, which scales them.
+    """
+
+    number: int
+    rows_B: Tensor
+    d_BCL: Tensor
+    n_valid_B: Tensor
+    supervision: Supervision
+
+    @property
+    def x_BCL(self) -> Tensor:
+        """The signals in mV, float32, wherever the batch is."""
+        return self.d_BCL * float(MILLIVOLTS_PER_UNIT)
+
+    def pinned(self) -> "Batch":
+        """The batch in page-locked memory: a GPU fetches it from there while the host goes on launching."""
+        pinned: Batch = tree_map_only(Tensor, Tensor.pin_memory, self)
+        return pinned

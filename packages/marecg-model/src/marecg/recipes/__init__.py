@@ -1,0 +1,37 @@
+"""Recipes: what defines a run (`schema`), those that have a name, and how any value is changed.
+
+Example:
+    >>> from marecg import recipes
+    >>> list(recipes.c3().objectives)
+    ['ar', 'jepa', 'view', 'gscl', 'msps', 'mpct']
+"""
+
+from marecg.recipes.named import (
+    COMPARISON,
+    RECIPES,
+    base,
+    by_name,
+    c1,
+    c1_gscl,
+    c2,
+    c2p,
+    c3,
+    small,
+    tiny,
+)
+from marecg.recipes.schema import Config
+
+__all__ = [
+    "COMPARISON",
+    "RECIPES",
+    "Config",
+    "base",
+    "by_name",
+    "c1",
+    "c1_gscl",
+    "c2",
+    "c2p",
+    "c3",
+    "small",
+    "tiny",
+]

@@ -1,0 +1,212 @@
+"""The recipes that have a name (Table component-ablation), each derived from the one before it."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import TypeVar
+
+from marecg.base.config import (
+    CleanConfig,
+    CorpusConfig,
+    MaskingConfig,
+    ModelConfig,
+    RegulariserConfig,
+    SamplingConfig,
+    TrainConfig,
+)
+from marecg.base.errors import ConfigError
+from marecg.base.plugins import named
+from marecg.objectives.gscl import GsclConfig
+from marecg.objectives.jepa import JepaConfig
+from marecg.objectives.mpct import MpctConfig
+from marecg.objectives.msps import MspsConfig
+from marecg.objectives.objective import ObjectiveConfig
+from marecg.objectives.view import ViewConfig
+from marecg.recipes import toml as recipe_toml
+from marecg.recipes.comparison import comparison
+from marecg.recipes.schema import Config
+
+T = TypeVar("T", bound=ObjectiveConfig)
+
+
+def c1() -> Config:
+    """C1: masked autoregressive reconstruction alone."""
+    return Config(name="c1")
+
+
+def c1_gscl() -> Config:
+    """C1 with graph-smoothed contrastive learning and nothing else: what the graph alone adds."""
+    return c1().derived(name="c1-gscl", gscl=GsclConfig())
+
+
+def c2p() -> Config:
+    """C2′: C1 with the auxiliary self-supervised stack and the multi-prototype head."""
+    return c1().derived(
+        name="c2p",
+        jepa=JepaConfig(),
+        view=ViewConfig(),
+        regulariser=RegulariserConfig(),
+        mpct=MpctConfig(),
+    )
+
+
+def c2() -> Config:
+    """C2: C2′ with graph-smoothed contrastive learning."""
+    return c2p().derived(name="c2", gscl=GsclConfig())
+
+
+def c3() -> Config:
+    """C3: C2 with multi-scale physiological supervision and views that leave the beats where they are."""
+    return c2().derived(name="c3", view=ViewConfig(augmentation="rhythm-safe"), msps=MspsConfig())
+
+
+def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
+    """A recipe at a size that two CPU cores train in minutes; C1 with GSCL where none is named.
+
+    Patches of 200 ms without overlap make 35 of the context's 139; in the few steps of such a run the graph
+    teaches more than reconstruction, so less is masked and GSCL weighs more.
+    """
+    full = recipe()
+    narrow = {"width": 32, "depth": 1, "heads": 2}
+    return full.derived(
+        name=name,
+        model=ModelConfig(patch=100, stride=100, width=64, depth=2, heads=4, mlp_ratio=2, concept_width=32),
+        masking=MaskingConfig(ratio=0.3),
+        ar=full.ar and full.ar.model_copy(update=narrow),
+        jepa=full.jepa and full.jepa.model_copy(update=narrow),
+        gscl=full.gscl and full.gscl.model_copy(update={"weight": 2.0, "node_width": 32}),
+        train=TrainConfig(batch_size=16, accumulate=1, lr=2e-3, final_lr=1e-5, checkpoint_every=50),
+    )
+
+
+def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
+    """A recipe, C3 where none is named, at a size that one CPU core trains in an hour or two."""
+    model = ModelConfig(
+        patch=100,
+        stride=100,
+        width=96,
+        depth=2,
+        heads=3,
+        mlp_ratio=2,
+        concept_width=64,
+        tau=0.2,
+        amplitude=True,
+        phases=3,
+        modulation=True,
+    )
+    train = TrainConfig(
+        max_epochs=7,
+        warmup_epochs=0.7,
+        batch_size=32,
+        accumulate=1,
+        lr=2e-3,
+        final_lr=2e-5,
+        average=0.998,
+        checkpoint_every=100,
+    )
+    return _as_it_is_used(recipe(), name, model, train, {"width": 64, "depth": 1, "heads": 2})
+
+
+def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
+    """The same for one GPU, and patches of 100 ms."""
+    model = ModelConfig(
+        stride=50,
+        width=384,
+        depth=6,
+        heads=6,
+        concept_width=128,
+        tau=0.2,
+        amplitude=True,
+        phases=3,
+        modulation=True,
+    )
+    train = TrainConfig(
+        max_epochs=60,
+        warmup_epochs=3,
+        batch_size=64,
+        accumulate=1,
+        lr=5e-4,
+        final_lr=5e-6,
+        average=0.999,
+    )
+    return _as_it_is_used(recipe(), name, model, train, {"width": 192, "depth": 2, "heads": 3})
+
+
+def _as_it_is_used(
+    full: Config, name: str, model: ModelConfig, train: TrainConfig, narrow: dict[str, int]
+) -> Config:
+    """A recipe that learns as its encoder will be used; the paper's size and length can do without.
+
+    The supervision reads a clean, augmented, randomly cropped pass, as inference does; tokens carry their
+    lead's amplitude; whole blocks are masked; beats are sought in the lead where they stand out; rare leaves
+    are drawn more often; what is exported is an average of the weights, and reads a window from three
+    beginnings, and its modulation spectrum beside H. docs/small.md says what was measured of them.
+    """
+    return full.derived(
+        name=name,
+        model=model,
+        data=CorpusConfig(rpeaks_lead="best"),
+        sampling=SamplingConfig(balance=0.5),
+        masking=MaskingConfig(block_patches=400 // model.stride, block_leads=3, hidden_leads=True),
+        clean=CleanConfig(supervised=True, augmentation="rhythm-safe", crop=True),
+        regulariser=full.regulariser and RegulariserConfig(p_lead=0.1, p_drop=0.0),
+        ar=_changed(full.ar, **narrow),
+        jepa=_changed(full.jepa, **narrow, horizon=0.05),
+        view=_changed(full.view, weight=0.2, tau=0.1, width=128, augmentation="rhythm-safe"),
+        gscl=_changed(full.gscl, sigma=0.4, rule="most-specific", node_width=64),
+        msps=_changed(full.msps, ramp_epochs=1.0, hidden=128, z_score="corpus"),
+        train=train,
+    )
+
+
+COMPARISON = comparison(c1, c1_gscl, tiny, small)
+"""Other methods and controls: `marecg.recipes.comparison`."""
+
+RECIPES: dict[str, Callable[[], Config]] = {
+    "c1": c1,
+    "c1-gscl": c1_gscl,
+    "c2p": c2p,
+    "c2": c2,
+    "c3": c3,
+    "small": small,
+    "small-c1": partial(small, c1, "small-c1"),
+    "small-c2p": partial(small, c2p, "small-c2p"),
+    "small-c2": partial(small, c2, "small-c2"),
+    "base": base,
+    "tiny": tiny,
+    "tiny-c1": partial(tiny, c1, "tiny-c1"),
+    "tiny-c2p": partial(tiny, c2p, "tiny-c2p"),
+    "tiny-c2": partial(tiny, c2, "tiny-c2"),
+    "tiny-c3": partial(tiny, c3, "tiny-c3"),
+    **COMPARISON,
+}
+"""Every recipe by the name that `marecg train --recipe` takes."""
+
+
+def by_name(name: str) -> Config:
+    """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
+
+    Raises:
+        ConfigError: the function fails, or returns something else; or the file has a mistake.
+        InputError: the file can't be read.
+        UsageError: there is none of that name.
+
+    Example:
+        >>> by_name("tiny-c3").model.width
+        64
+    """
+    if name.endswith(".toml"):
+        return recipe_toml.read(Path(name), by_name)
+    make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
+    try:
+        config = make()
+    except Exception as error:
+        raise ConfigError(f"fails ({type(error).__name__}: {error})", where=name) from error
+    if not isinstance(config, Config):
+        raise ConfigError(f"returns {type(config).__name__}, not a Config", where=name)
+    return config
+
+
+def _changed(objective: T | None, **changes: object) -> T | None:
+    return objective and objective.model_copy(update=changes)

@@ -1,0 +1,159 @@
+"""`--set key=value`: change any value of a recipe, or of a preparation, by its name, and no other."""
+
+import difflib
+import json
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from marecg.base.config import CorpusConfig, sources
+from marecg.base.errors import ConfigError
+from marecg.objectives.objective import ObjectiveConfig
+from marecg.objectives.registry import installed
+from marecg.recipes.schema import Config
+
+
+class Change(NamedTuple):
+    """A value by its dotted key, and where it was said, for errors."""
+
+    key: str
+    value: Any
+    where: str
+
+
+def override(config: Config, assignments: Iterable[str], before: Iterable[Change] = ()) -> Config:
+    """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
+
+    `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
+    has as many positions as its window has patches, it goes on having them.
+
+    Args:
+        config: the recipe.
+        assignments: as on a command line.
+        before: changes that come first.
+
+    Raises:
+        ConfigError: the key is unknown, the value impossible, or there is no `=`.
+
+    Example:
+        >>> from marecg.recipes import tiny
+        >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
+        200
+    """
+    changes = [_read(assignment, named(config)) for assignment in assignments]
+    return changed(config, [*before, *changes])
+
+
+def changed(config: Config, changes: Collection[Change], *, strict: bool = False) -> Config:
+    """The recipe with these values in place of its own; None takes an objective out.
+
+    Args:
+        config: the recipe.
+        changes: applied in order.
+        strict: whether `"2"` is no number.
+
+    Raises:
+        ConfigError: a key is unknown, or a value impossible.
+    """
+    values, kinds, known = config.model_dump(), _kinds(config), named(config)
+    if config.model.positions == config.window_patches:
+        del values["model"]["positions"]
+    for key, value, where in changes:
+        _refuse_unknown(key, known, where)
+        *path, last = key.split(".")
+        section = values
+        for part in path:
+            if section.get(part) is None:
+                section[part] = {}
+            section = section[part]
+            if not isinstance(section, dict):
+                raise ConfigError("is set to no group of values before", where=where)
+        section[last] = value
+    try:
+        return type(config).model_validate(values, strict=strict, context={"kinds": kinds, "strict": strict})
+    except ValidationError as error:
+        raise _refused(error, changes, known) from error
+
+
+def named(config: Config) -> set[str]:
+    """The dotted key of every value that a recipe can have."""
+    known = {name for name, _ in sources(type(config))}
+    return known | {
+        name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")
+    }
+
+
+def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
+    return installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
+
+
+def with_settings(assignments: Iterable[str]) -> CorpusConfig:
+    """The preparation's settings with some changed; values are JSON, or else plain words.
+
+    Raises:
+        ConfigError: the key is unknown, the value impossible, or there is no `=`.
+
+    Example:
+        >>> with_settings(["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
+        0.5
+    """
+    known = set(CorpusConfig.model_fields)
+    changes = [_read(assignment, known) for assignment in assignments]
+    try:
+        return CorpusConfig.model_validate({key: value for key, value, _ in changes})
+    except ValidationError as error:
+        raise _refused(error, changes, known) from error
+
+
+def _read(assignment: str, known: set[str]) -> Change:
+    """A key and its value: JSON, or else plain words."""
+    key, equals, text = assignment.partition("=")
+    where = f"--set {assignment}"
+    if not equals:
+        raise ConfigError("has no '='", where=where, remedy=f"Write --set {min(known)}=VALUE")
+    _refuse_unknown(key, known, where)
+    return Change(key, parsed(text), where)
+
+
+def _refuse_unknown(key: str, known: set[str], where: str) -> None:
+    """Refuse a key that is no value's name, nor that of a group of them."""
+    groups = {name.rpartition(".")[0] for name in known} - {""}
+    if key in known | groups:
+        return
+    group, dot, rest = key.partition(".")
+    if dot and group not in groups:  # the right value of a misspelt group, not any group's value of that name
+        near = [f"{each}.{rest}" for each in difflib.get_close_matches(group, sorted(groups), n=1)]
+    else:
+        near = difflib.get_close_matches(key, sorted(known), n=1)
+    raise ConfigError(
+        f"there is no value named {key!r}",
+        where=where,
+        remedy=f"Did you mean {near[0]}?" if near else _listed(known),
+    )
+
+
+def _listed(known: set[str]) -> str:
+    few = all("." not in name for name in known)
+    if few:
+        return f"Choose from {', '.join(sorted(known))}"
+    own = "an objective of yours is known to the recipe in its file, or once its package is installed"
+    return f"marecg recipes NAME lists them all; {own}"
+
+
+def parsed(text: str) -> Any:
+    """A value as it is written on a command line: JSON, or else plain words."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _refused(error: ValidationError, changes: Iterable[Change], known: set[str]) -> ConfigError:
+    """What was wrong, where the key that pydantic names was set, or at all changes where it names none."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    told = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
+    everything = " ".join(dict.fromkeys(change.where for change in changes))
+    return ConfigError(message, where=told[-1] if told else everything, remedy=_listed(known))

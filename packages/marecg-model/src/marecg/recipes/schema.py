@@ -1,0 +1,165 @@
+"""A recipe: everything that defines a run. Those that have a name are in `marecg.recipes`."""
+
+from typing import Any, Self
+
+from pydantic import ConfigDict, ValidationError, ValidationInfo, model_validator
+
+from ecg_ontology import Ontology
+from marecg.base.config import (
+    CleanConfig,
+    CorpusConfig,
+    MaskingConfig,
+    ModelConfig,
+    RegulariserConfig,
+    SamplingConfig,
+    Settings,
+    TrainConfig,
+    chosen,
+)
+from marecg.model.flops import Flops, encoder_flops, step_flops
+from marecg.objectives.ar import ArConfig
+from marecg.objectives.gscl import GsclConfig
+from marecg.objectives.jepa import JepaConfig
+from marecg.objectives.mpct import MpctConfig
+from marecg.objectives.msps import MspsConfig
+from marecg.objectives.objective import ObjectiveConfig
+from marecg.objectives.registry import Elsewhere, installed
+from marecg.objectives.view import ViewConfig
+
+COLUMNS = ("step", "epoch", "loss", "lr")
+"""Of metrics.csv, before the losses."""
+
+
+class Config(Settings):
+    """A recipe: everything that defines a run.
+
+    `data` is how its corpus is prepared; an objective that is None is not part of the run. Objectives are
+    asked in the order in which they stand here, so their draws are too. One from outside this package comes
+    after ours, under a name of its own: `c1().derived(toy=Toy())`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str = chosen("c1", "the recipe's name")
+    data: CorpusConfig = CorpusConfig()
+    model: ModelConfig = ModelConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    masking: MaskingConfig = MaskingConfig()
+    clean: CleanConfig = CleanConfig()
+    regulariser: RegulariserConfig | None = None
+    ar: ArConfig | None = ArConfig()
+    jepa: JepaConfig | None = None
+    view: ViewConfig | None = None
+    gscl: GsclConfig | None = None
+    msps: MspsConfig | None = None
+    mpct: MpctConfig | None = None
+    train: TrainConfig = TrainConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_outside(cls, values: Any, info: ValidationInfo) -> Any:
+        """Every value that no field is for is an objective from outside, or a mistake.
+
+        The context may hold `kinds`, the classes of such objectives, `strict`, for their values too, or
+        `elsewhere`: that what is not installed is to be kept as it is.
+        """
+        if not isinstance(values, dict):
+            return values
+        context = info.context or {}
+        if context.get("elsewhere"):
+            values = _since_masking(values)
+        told = {name: value for name, value in values.items() if name in cls.model_fields}
+        for name, value in values.items():
+            if name not in told and value is not None:
+                told[name] = _outsider(name, value, context)
+        return told
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if not self.objectives:
+            raise ValueError("the recipe has no objective: there is nothing to train for")
+        if "positions" not in self.model.model_fields_set:  # they follow the window
+            self.__dict__["model"] = self.model.model_copy(update={"positions": max(1, self.window_patches)})
+        losses = [loss for each in self.objectives.values() for loss in each.captions]
+        for loss in losses:
+            if losses.count(loss) > 1 or loss in COLUMNS:
+                raise ValueError(f"a loss named {loss!r} would share its column of metrics.csv with another")
+        if self.data.fs != self.model.fs:
+            raise ValueError(
+                f"data.fs is {self.data.fs} and model.fs {self.model.fs}: the encoder reads the corpus at "
+                "its rate, so set both alike"
+            )
+        if not self.model.context_patches < self.window_patches <= self.model.positions:
+            raise ValueError(
+                f"a window of {self.data.window} samples has {self.window_patches} patches; the context has "
+                f"{self.model.context_patches} of them, and there are {self.model.positions} positions"
+            )
+        if self.ar and self.model.context_patches * self.model.stride < self.model.patch:
+            raise ValueError(
+                f"a context of {self.model.context} samples has no patch that ends before the first trailing "
+                "one begins, and the decoder of ar reads that"
+            )
+        if self.clean.supervised and self.clean.augmentation == "unconstrained" and (self.msps or self.mpct):
+            raise ValueError(
+                "clean.augmentation 'unconstrained' moves the beats that msps and mpct read there: make it "
+                "'rhythm-safe', or leave them out"
+            )
+        return self
+
+    @property
+    def window_patches(self) -> int:
+        """S: the patches of the record window."""
+        return self.model.patches(self.data.window)
+
+    @property
+    def objectives(self) -> dict[str, ObjectiveConfig]:
+        """The objectives of the run by name, in the order in which they are asked."""
+        outside = self.model_extra or {}
+        values = ((name, getattr(self, name)) for name in (*type(self).model_fields, *outside))
+        return {name: value for name, value in values if isinstance(value, ObjectiveConfig)}
+
+    @property
+    def captions(self) -> dict[str, str]:
+        """Every loss of the run, a column of metrics.csv, with what it measures."""
+        return {name: meaning for each in self.objectives.values() for name, meaning in each.captions.items()}
+
+    def derived(self, **changes: object) -> Self:
+        """The recipe with other values, checked as a whole: `derived(name="mine", jepa=None, toy=Toy())`."""
+        return self.model_validate({**dict(self), **changes})
+
+    def of_ontology(self, ontology: Ontology) -> Self:
+        """The recipe with as many concepts as a graph has. Raises `ConfigError` where it says another N."""
+        return self.derived(model=self.model.of_concepts(len(ontology)))
+
+    def step_flops(self) -> int:
+        """One record's arithmetic in a training step."""
+        added = [each.flops(self.model, self.window_patches) for each in self.objectives.values()]
+        taught = self.clean.supervised and (self.gscl or self.msps or self.mpct)
+        if taught and not (self.view and self.view.augmentation == self.clean.augmentation):
+            added.append(Flops(encoder_flops(self.model), 0))
+        return step_flops(self.model, added)
+
+
+def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig:
+    if isinstance(value, ObjectiveConfig):
+        return value
+    kind = {**installed(), **context.get("kinds", {})}.get(name)
+    if kind is None and context.get("elsewhere"):
+        kind = Elsewhere
+    if kind is None:
+        raise ValueError(f"there is no value and no objective named {name!r}")
+    try:
+        outsider: ObjectiveConfig = kind.model_validate(value, strict=context.get("strict"))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return outsider
+
+
+def _since_masking(values: dict[str, Any]) -> dict[str, Any]:
+    """A recipe kept before `masking` was a group of its own: reports can still be made of its run."""
+    ar = values.get("ar")
+    if "masking" in values or not isinstance(ar, dict) or "mask_ratio" not in ar:
+        return values
+    rest = {name: value for name, value in ar.items() if name != "mask_ratio"}
+    return {**values, "ar": rest, "masking": {"ratio": ar["mask_ratio"]}}

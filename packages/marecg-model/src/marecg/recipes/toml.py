@@ -1,0 +1,121 @@
+"""A recipe as a TOML file: `marecg recipes c3 --toml` writes one, `--recipe mine.toml` reads it.
+
+A file says what is other than in its `base`, or than in C1 where it names none. A table is a group of
+values, and `NAME = false` takes an objective out, because TOML has no null.
+"""
+
+import math
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.items import Item
+
+from marecg.base.config import Settings, sources
+from marecg.base.errors import ConfigError, InputError, UsageError
+from marecg.recipes.overrides import Change, changed, named
+from marecg.recipes.schema import Config
+
+BASE = "base"
+
+
+def read(path: Path, recipe: Callable[[str], Config]) -> Config:
+    """The recipe that a file describes; it is called as the file says, or as the file.
+
+    Args:
+        path: the file.
+        recipe: makes a recipe that has a name, for `base`.
+
+    Raises:
+        InputError: the file can't be read.
+        ConfigError: it is no TOML, or has an unknown key or an impossible value; a number in quotes is one.
+    """
+    told = _parsed(path)
+    start = _start(told.pop(BASE, None), recipe, f"{path}, {BASE}").derived(name=path.stem)
+    changes = [Change(key, value, f"{path}, {key}") for key, value in _values(told, named(start))]
+    return changed(start, changes, strict=True)
+
+
+def said(path: Path) -> set[str]:
+    """The dotted keys that a file says itself. Raises as `read` does where it is no TOML."""
+    return {key for key, _ in _values(_parsed(path), ())}
+
+
+def _start(base: object, recipe: Callable[[str], Config], where: str) -> Config:
+    """What a file changes; it has a plain name, because a file that is read makes no other file run."""
+    if base is None:
+        return Config()
+    try:
+        if isinstance(base, str) and not base.endswith(".toml") and ".py:" not in base:
+            return recipe(base)
+    except UsageError:
+        pass
+    raise ConfigError(f"there is no recipe {base!r}", where=where, remedy="`marecg recipes` lists them")
+
+
+def written(config: Config) -> str:
+    """The text of a file with every value of a recipe, each with its source."""
+    document = tomlkit.document()
+    document.add(tomlkit.comment("marecg train --recipe FILE.toml; what is left out is as in recipe c1"))
+    document.add("name", tomlkit.item(config.name))
+    absent = [name for name in type(config).model_fields if getattr(config, name) is None]
+    for name in absent:
+        if getattr(Config(), name) is not None:
+            document.add(name, tomlkit.item(False))
+    groups = {name: group for name, group in dict(config).items() if isinstance(group, Settings)}
+    for name, group in groups.items():
+        values, table = group.model_dump(mode="json"), tomlkit.table()
+        if group is config.model and config.model.positions == config.window_patches:
+            del values["positions"]  # they follow the window
+        for key, value in values.items():
+            if value is not None:  # every value that may be absent is absent by default
+                table.add(key, _item(value).comment(_source(group, key)))
+        document.add(name, table)
+    return tomlkit.dumps(document)
+
+
+def _item(value: Any) -> Item:
+    if isinstance(value, dict):
+        item: Item = tomlkit.inline_table()
+        item.update(value)  # type: ignore[attr-defined]
+    else:
+        item = tomlkit.item(value)
+    return item
+
+
+def _source(group: Settings, key: str) -> str:
+    """Where a value comes from; of one that was changed, where the one that it replaces does."""
+    source = dict(sources(type(group))).get(key, "")
+    default = type(group).model_fields[key].default if key in type(group).model_fields else None
+    return source if getattr(group, key) == default else f"other than {default} ({source})"
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is no TOML ({error})", where=path) from error
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise InputError(f"can't be read ({problem})", where=path) from error
+
+
+def _values(told: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value with its dotted key, as Python has it: tuples for arrays, None for `false` as a group."""
+    groups = {name.rpartition(".")[0] for name in known}
+    for name, value in told.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict) and key not in known:
+            yield from _values(value, known, f"{key}.") if value else [(key, {})]
+        else:
+            yield key, None if value is False and key in groups else _python(value)
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_python, value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # no value of a recipe is infinite: refused as what is no number
+    return value

@@ -1,0 +1,48 @@
+"""The whole path on an embedded default: synthesise, prepare, train, probe, report."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from marecg.corpus.prepare import prepare
+from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.request import Request
+from marecg.evaluate.scores.results import Report
+from marecg.recipes import tiny
+from marecg.recipes.overrides import override
+from marecg.report.writing import write_report
+from marecg.synth import write_corpus
+from marecg.train.run import train
+
+DIAGNOSES = ("NSR", "AF", "SBrad", "STach", "LBBB", "RBBB", "AntMI", "LVH")
+"""Rhythm, conduction, ischaemia and hypertrophy, each plain to see in the signal."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Where the demo left what."""
+
+    probe: Report
+    run: Path
+    page: Path
+
+
+def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -> Demo:
+    """Train `tiny` on a synthetic corpus and probe it on another one that it never saw.
+
+    Args:
+        out: a folder for everything; an earlier demo in it is continued.
+        records: how many records to train on; half as many again are probed.
+        steps: optimiser steps.
+        seed: the same seed gives the same demo.
+    """
+    out = Path(out)
+    corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}
+    for name, (count, own_seed) in corpora.items():
+        if not (out / name / "corpus.json").exists():
+            write_corpus(out / f"{name}-wfdb", count, own_seed, diagnoses=DIAGNOSES)
+            prepare([out / f"{name}-wfdb"], out / name)
+    run = out / "run"
+    config = override(tiny(), [f"train.max_steps={steps}", f"train.seed={seed}"])
+    train(config, out / "train", run)
+    report = evaluate(run, "corpus", out / "probe", Request(fractions=(1.0,), seeds=1))
+    return Demo(report, run, write_report(run, out / "train"))

@@ -1,0 +1,215 @@
+"""The ECG on standard paper, in true millimetres: 25 mm/s, 10 mm/mV, squares of 1 mm and 5 mm.
+
+As on an electrocardiograph, waves too high for the paper are drawn at half the gain or less, which is
+written on it.
+
+Each lead is drawn around its own median, as the high-pass filter of an electrocardiograph would have it.
+
+Shapes: C leads, L samples.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.base.config import LEADS
+from marecg.report.svg import UNITS, element, picture, polyline, words
+
+MM_PER_SECOND = 25.0
+MM_PER_MV = 10.0
+GAINS = (10.0, 5.0, 2.5, 1.0, 0.5, 0.1)
+"""mm/mV, the standard one first: a record that is too high for its rows gets the next."""
+SECONDS = 10.0
+MARGIN = 10.0
+"""mm before the first second, for the calibration pulse or what is said of a row."""
+WIDTH = MARGIN + SECONDS * MM_PER_SECOND
+PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
+NAME_SIZE, NAME_WIDTH = 3.4, 10.0
+"""mm that a lead's name is high and, at most, wide."""
+NAME_HEIGHTS = (-8.0, -11.0, 9.5, 12.5)
+"""Where a name may stand, in mm below the baseline, the usual place first."""
+COLUMN = 2.5
+"""Seconds per column of the layout 3 × 4."""
+ROW = 30.0
+"""mm per row of the layout 3 × 4."""
+PITCH = 15.0
+"""mm per row where all leads stand below one another."""
+STACK, STACK_TOP = 20.0, 4.0
+"""mm per row where the leads are scrolled through, and above the first."""
+TOP = 10.0
+"""mm above the first row, where the chest leads reach up."""
+REACH = TOP + ROW / 2
+"""mm from the first row's baseline to the paper's edge."""
+FINEST = 500.0
+"""Hz: more samples than these lie nearer to each other than the stylus is thin."""
+THIN = 0.25
+"""mm: a line as the stylus draws it."""
+
+
+class Strip(NamedTuple):
+    """A stretch of one lead: seconds `start` to `stop` drawn from `x` on around the baseline `y`, in mm."""
+
+    lead: str
+    start: float
+    stop: float
+    x: float
+    y: float
+
+
+def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
+    """A record as it is usually printed: four columns of 2.5 s that follow each other, lead II below.
+
+    Args:
+        x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
+        fs: samples per second.
+        leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
+        label: what a reader who can't see it is told.
+    """
+    gain, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
+    pulses = "".join(pulse(TOP + ROW * (row + 0.5), gain) for row in range(4))
+    traces = lines(x_CL, fs, leads, _columns(), gain)
+    return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5, gain), label=label)
+
+
+def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:
+    """The gain of `tracing` in mm/mV: what it draws of the leads stays on the paper."""
+    drawn_CL = np.zeros(x_CL.shape, bool)
+    found = {name.lower(): place for place, name in enumerate(leads)}
+    for lead, start, stop, _, _ in _columns():
+        if lead.lower() in found:
+            drawn_CL[found[lead.lower()], round(start * fs) : round(stop * fs)] = True
+    return fitting(x_CL, REACH, drawn_CL)
+
+
+def rows(x_CL: NDArray[np.float32], fs: float, label: str = "ECG") -> str:
+    """The twelve leads of a record over 10 s, one below the other, at the gain that fits them."""
+    gain, height = fitting(x_CL, PITCH), 12 * PITCH + 5
+    strips = row_strips(PITCH)
+    names = "".join(words(each.lead, 1, each.y + 1.2, 3.4, fill=INK, font_weight="600") for each in strips)
+    traces = lines(x_CL, fs, LEADS, strips, gain, named=False)
+    return _sheet(height, paper(WIDTH, height), traces, names, scale(height - 1.5, gain), label=label)
+
+
+def stacked(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, label: str = "ECG") -> str:
+    """The leads as they are named, one below the other over 10 s, for a window too narrow for a sheet.
+
+    It keeps its size, and is scrolled through.
+    """
+    gain, width = fitting(x_CL, ROW / 2), SECONDS * MM_PER_SECOND
+    height = STACK_TOP + len(leads) * STACK + 5
+    strips = [
+        Strip(lead, 0, SECONDS, 0, STACK_TOP + STACK * (place + 0.5)) for place, lead in enumerate(leads)
+    ]
+    sheet = paper(width, height), lines(x_CL, fs, leads, strips, gain, width=2 * THIN)
+    return picture(width, height, *sheet, scale(height - 1.5, gain), label=label, unit="mm")
+
+
+def strip(x_L: NDArray[np.float32], fs: float, seconds: float, label: str) -> str:
+    """The beginning of one lead on a strip of paper 30 mm high, to be shown at any size."""
+    width, height = seconds * MM_PER_SECOND, ROW
+    body = lines(x_L[None], fs, ("",), [Strip("", 0, seconds, 0, height / 2)], named=False, width=2 * THIN)
+    return picture(width, height, paper(width, height, minor=False), body, label=label)
+
+
+def _columns() -> list[Strip]:
+    """Four columns of three leads, and lead II below."""
+    strips = [
+        Strip(lead, COLUMN * column, COLUMN * (column + 1), MARGIN + COLUMN * column * MM_PER_SECOND, y)
+        for place, lead in enumerate(LEADS)
+        for column, y in [(place // 3, TOP + ROW * (place % 3 + 0.5))]
+    ]
+    return [*strips, Strip("II", 0, SECONDS, MARGIN, TOP + 3.5 * ROW)]
+
+
+def row_strips(pitch: float) -> list[Strip]:
+    """Twelve rows of 10 s, `pitch` mm apart."""
+    return [Strip(lead, 0, SECONDS, MARGIN, pitch * (place + 0.5)) for place, lead in enumerate(LEADS)]
+
+
+def fitting(x_CL: NDArray[np.float32], reach: float, drawn_CL: NDArray[np.bool_] | None = None) -> float:
+    """The largest gain in mm/mV at which each lead, where it is drawn, stays within `reach` mm of its median.
+
+    One sample in a thousand may lie beyond: an artefact of 10 ms does not flatten a record of 10 s, and the
+    tips of its R waves are more than that.
+    """
+    finite_CL = np.where(np.isfinite(x_CL), x_CL, 0)
+    away_CL = np.abs(finite_CL - np.median(finite_CL, axis=1, keepdims=True))
+    away_CL = away_CL if drawn_CL is None else away_CL * drawn_CL
+    highest = float(np.quantile(away_CL, 0.999, axis=1).max()) if away_CL.size else 0.0
+    return next((gain for gain in GAINS if highest * gain <= reach), GAINS[-1])
+
+
+def paper(width: float, height: float, minor: bool = True) -> str:
+    """Squares of 1 mm and 5 mm."""
+    fine = element("path", d=_grid(width, height, 1), stroke=MINOR, stroke_width=0.1) if minor else ""
+    coarse = element("path", d=_grid(width, height, 5), stroke=MAJOR, stroke_width=0.15)
+    return element("rect", width=width, height=height, fill=PAPER) + fine + coarse
+
+
+def lines(
+    x_CL: NDArray[np.float32],
+    fs: float,
+    leads: Sequence[str],
+    strips: Sequence[Strip],
+    gain: float = MM_PER_MV,
+    named: bool = True,
+    width: float = THIN,
+) -> str:
+    """The strips of a record, each with its lead's name."""
+    every = max(1, int(fs / FINEST))
+    found = {name.lower(): place for place, name in enumerate(leads)}
+    names, traces = [], []
+    for lead, start, stop, x, y in strips:
+        place = found.get(lead.lower())
+        if named:
+            name = lead if place is not None else f"{lead}: not recorded"
+            names.append(_name(name, x + 1, y + _clear(x_CL, place, fs, start, gain)))
+        if place is None or not np.isfinite(x_CL[place]).any():
+            continue
+        part = x_CL[place, round(start * fs) : round(stop * fs) : every]
+        at = np.arange(len(part)) * every / fs * MM_PER_SECOND
+        path = polyline(at, -gain * (part - np.nanmedian(x_CL[place])))
+        where = f"translate({x:g} {y:g}) scale({1 / UNITS:g})"
+        traces.append(element("path", d=path, data_lead=lead, transform=where))
+    thin = {"fill": "none", "stroke": INK, "stroke_width": width * UNITS, "stroke_linejoin": "round"}
+    return "".join(names) + element("g", *traces, **thin)  # no name hides a wave
+
+
+def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float, gain: float) -> float:
+    """Where a lead's name stands clear of its waves, in mm below the baseline."""
+    if place is None or not np.isfinite(x_CL[place]).any():
+        return NAME_HEIGHTS[0]
+    near_L = x_CL[place, round(start * fs) : round((start + NAME_WIDTH / MM_PER_SECOND) * fs)]
+    y_L = -gain * (near_L - np.nanmedian(x_CL[place]))
+    for height in NAME_HEIGHTS:
+        if not ((y_L > height - NAME_SIZE - 0.6) & (y_L < height + 1)).any():
+            return height
+    return NAME_HEIGHTS[0]
+
+
+def _name(text: str, x: float, y: float) -> str:
+    """The name of a lead, legible on the grid."""
+    halo = {"stroke": PAPER, "stroke_width": 0.9, "paint_order": "stroke"}
+    return words(text, x, y, 3.4, fill=INK, font_weight="600", **halo)
+
+
+def pulse(y: float, gain: float = MM_PER_MV) -> str:
+    """The calibration pulse: 1 mV for 200 ms."""
+    path = f"M2 {y:g}h1.5v{-gain:g}h5v{gain:g}h1.5"
+    return element("path", d=path, fill="none", stroke=INK, stroke_width=0.3)
+
+
+def scale(y: float, gain: float = MM_PER_MV) -> str:
+    """What a millimetre means, written at the paper's foot."""
+    return words(f"25 mm/s    {gain:g} mm/mV", 2, y, 3, fill=INK)
+
+
+def _sheet(height: float, *children: str, label: str) -> str:
+    return picture(WIDTH, height, *children, label=label, unit="mm")
+
+
+def _grid(width: float, height: float, every: int) -> str:
+    across = "".join(f"M0 {y}h{width:g}" for y in range(0, int(height) + 1, every))
+    return across + "".join(f"M{x} 0v{height:g}" for x in range(0, int(width) + 1, every))

@@ -1,0 +1,177 @@
+"""A folder that results go to: on this machine, or wherever fsspec reaches (`s3://`, `gs://`, …).
+
+A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from ecg_ontology import replacing
+from marecg.base.errors import InputError, OutputError, UsageError
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
+EMBEDDINGS = "_embeddings.json"
+"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
+LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8}\.\w+")
+"""What `replacing` leaves behind where a process was killed while it wrote."""
+
+
+def is_remote(where: str | Path) -> bool:
+    """Whether a name is an address for fsspec, and no path of this machine.
+
+    Example:
+        >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
+        (True, False, False)
+    """
+    return isinstance(where, str) and _URL.match(where) is not None
+
+
+class Place:
+    """A folder, here or elsewhere.
+
+    Args:
+        where: a path, or an address as fsspec takes it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
+
+    def __init__(self, where: str | Path) -> None:
+        self.where = str(where)
+        self.path = None if is_remote(where) else Path(where)
+        self._fs: Any = None
+        if self.path is None:
+            self._fs, self._root = filesystem(self.where)
+
+    def __str__(self) -> str:
+        return self.where
+
+    def file(self, name: str) -> str:
+        """A file of it, for messages."""
+        return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
+
+    def names(self, pattern: str = "*") -> list[str]:
+        """The files in it whose names fit, in the order of their names; none where there is no folder.
+
+        Raises:
+            InputError: it can't be listed.
+        """
+        try:
+            if self.path:
+                found = [each.name for each in self.path.iterdir()] if self.path.exists() else []
+            else:
+                self._fs.invalidate_cache(self._root)
+                listed = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+                found = [each.rstrip("/").rpartition("/")[2] for each in listed]
+        except Exception as error:  # each store has errors of its own
+            problem, remedy = reasoned(error)
+            if self.path and isinstance(error, OSError):
+                problem, remedy = str(error.strerror), "Name a folder, and one that may be listed"
+            raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
+        return sorted(name for name in found if fnmatch(name, pattern))
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file for reading. Raises `OSError` where there is none."""
+        if self.path is None:
+            try:
+                found: IO[bytes] = self._fs.open(f"{self._root}/{name}")
+            except OSError:
+                raise
+            except Exception as error:  # as above
+                raise OSError(reasoned(error)[0]) from error
+            return found
+        path = self.path / name
+        if path.exists() and not path.is_file():
+            raise OSError("is no file")  # a pipe would be waited for
+        return path.open("rb")
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """A path of this machine whose content becomes that of the file when the block succeeds.
+
+        Raises:
+            OutputError: it can't be written.
+        """
+        if self.path:
+            with replacing(self.path / name) as temporary:
+                yield temporary
+            return
+        with TemporaryDirectory() as folder:
+            temporary = Path(folder) / name
+            try:
+                yield temporary
+            except OSError as error:
+                remedy = "Make room, or set TMPDIR to a folder that has it"
+                raise OutputError(f"cannot be written ({error})", where=temporary, remedy=remedy) from error
+            try:
+                self._fs.makedirs(self._root, exist_ok=True)
+                self._fs.put_file(str(temporary), f"{self._root}/{name}")
+            except Exception as error:  # as above
+                problem, remedy = reasoned(error)
+                where = self.file(name)
+                raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy) from error
+
+    def tidy(self) -> None:
+        """Remove what killed processes left behind."""
+        for path in self.path.iterdir() if self.path else ():
+            if LEFT_OVER.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+
+def filesystem(where: str) -> tuple[Any, str]:
+    """The file system of fsspec that an address is in, and the path in it.
+
+    Raises:
+        UsageError: fsspec knows no such protocol, or lacks the library for it.
+    """
+    from fsspec.core import url_to_fs  # noqa: PLC0415 (most places are here)
+
+    try:
+        fs, root = url_to_fs(where)
+    except ImportError as error:
+        remedy = "pip install 'marecg-model[remote]', or the library that it names"
+        raise UsageError(f"needs a library ({_said(error)})", where=where, remedy=remedy) from error
+    except Exception as error:  # each protocol has errors of its own
+        remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
+        raise UsageError(f"is no address ({_said(error)})", where=where, remedy=remedy) from error
+    return fs, str(root).rstrip("/")
+
+
+_UNKNOWN_USER = (
+    "Credential",
+    "Forbidden",
+    "AccessDenied",
+    "RefreshError",
+    "InvalidAccessKey",
+    "SignatureDoesNotMatch",
+)
+"""Words in the names of errors by which stores say that they don't know, or don't let, a user."""
+
+
+def reasoned(error: Exception) -> tuple[str, str]:
+    """What is wrong with a store, and what to do, by an error that its library raised.
+
+    Example:
+        >>> reasoned(PermissionError("Forbidden"))[0]
+        'access is denied (Forbidden)'
+    """
+    said = _said(error)
+    if isinstance(error, FileNotFoundError):
+        return f"is not there ({said})", "Check the names of bucket and folder"
+    if isinstance(error, PermissionError) or any(word in type(error).__name__ for word in _UNKNOWN_USER):
+        remedy = "Check the credentials, such as AWS_PROFILE, and what they allow"
+        return f"access is denied ({said})", remedy
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"no room here for a copy ({said})", "Make room, or set MARECG_CACHE to a folder that has it"
+    return f"can't be reached ({said})", "Check address, network and service, and run the same command again"
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

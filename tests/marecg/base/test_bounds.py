@@ -1,0 +1,58 @@
+"""Every number of a recipe has its bounds: what no run could go by is refused when it is set."""
+
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import pytest
+from pydantic import ValidationError
+
+from marecg.base.config import Settings
+from marecg.objectives.comparators import COMPARATORS
+from marecg.recipes.schema import Config
+
+NO_COUNTS = {"seed", "codes_permuted"}
+"""Whole numbers that are seeds: 0 is one."""
+DIVISORS = {"tau", "tau_slow", "sigma"}
+"""Real numbers that something is divided by."""
+
+
+def groups(kind: type[Settings]) -> Iterator[type[Settings]]:
+    """A group of values and the groups below it."""
+    yield kind
+    for field in kind.model_fields.values():
+        for inner in (field.annotation, *get_args(field.annotation)):
+            if isinstance(inner, type) and issubclass(inner, Settings):
+                yield from groups(inner)
+
+
+def numbers(annotation: Any) -> Iterator[type[int] | type[float]]:
+    """What kind of number a value may be; one in a tuple or a mapping is none."""
+    if annotation in (int, float):
+        yield annotation
+    elif get_origin(annotation) in (Annotated, Union, UnionType):
+        for inner in get_args(annotation):
+            yield from numbers(inner)
+
+
+KINDS = list(dict.fromkeys([*groups(Config), *COMPARATORS.values()]))
+NUMBERS = [
+    (kind, name, number)
+    for kind in KINDS
+    for name, field in kind.model_fields.items()
+    for number in numbers(field.annotation)
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "number"), NUMBERS, ids=[f"{kind.__name__}.{name}" for kind, name, _ in NUMBERS]
+)
+def test_a_count_is_at_least_one_a_divisor_above_zero_and_nothing_below(
+    kind: type[Settings], name: str, number: type[int] | type[float]
+) -> None:
+    counted = number is int and name not in NO_COUNTS
+    refused = [0, -1] if counted else [0.0, -0.5] if name in DIVISORS else [-1 if number is int else -0.5]
+    for value in refused:
+        with pytest.raises(ValidationError, match="greater than") as error:
+            kind.model_validate({name: value})
+        assert error.value.errors()[0]["loc"][0] == name

@@ -1,0 +1,71 @@
+"""What packages offer by entry points: loaded by name, and refused in one line where it can't be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from marecg.base.errors import ConfigError, UsageError
+from marecg.base.plugins import named
+from marecg.objectives import ObjectiveConfig, registry
+
+
+@dataclass
+class Offered:
+    """An entry point, as `importlib.metadata` describes one."""
+
+    name: str
+    thing: object
+    group: str = "marecg.objectives"
+    value: str = "somewhere:Thing"
+
+    def load(self) -> object:
+        if isinstance(self.thing, Exception):
+            raise self.thing
+        return self.thing
+
+
+@pytest.fixture
+def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Offered]]:
+    """What all groups offer: a list to put entry points in."""
+    found: list[Offered] = []
+    monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: found)
+    registry.installed.cache_clear()
+    yield found
+    registry.installed.cache_clear()
+
+
+def test_what_a_package_offers_is_found_by_its_name(offer: list[Offered]) -> None:
+    offer.append(Offered("three", 3))
+    assert named("three", {"two": 2}, int, "number") == 3
+
+
+def test_one_that_can_not_be_loaded_is_one_clear_error(offer: list[Offered]) -> None:
+    offer.append(Offered("broken", ImportError("no module named somewhere"), "marecg.tasks"))
+    with pytest.raises(UsageError, match=r"'broken' of marecg.tasks can't be loaded \(no module named"):
+        named("broken", {}, int, "task")
+
+
+def test_an_objective_of_a_package_stands_beside_the_comparators(offer: list[Offered]) -> None:
+    class Toy(ObjectiveConfig):
+        """Nothing."""
+
+    offer.append(Offered("toy", Toy))
+    assert registry.installed()["toy"] is Toy
+    assert "simclr" in registry.installed()
+
+
+@pytest.mark.parametrize(
+    ("one", "kind", "problem"),
+    [
+        (Offered("toy", ImportError("gone")), UsageError, "can't be loaded"),
+        (Offered("toy", int), ConfigError, "is no ObjectiveConfig"),
+        (Offered("simclr", ObjectiveConfig), ConfigError, "has the name of an objective of ours"),
+    ],
+)
+def test_an_objective_that_can_not_be_taken_is_refused(
+    one: Offered, kind: type[UsageError], problem: str, offer: list[Offered]
+) -> None:
+    offer.append(one)
+    with pytest.raises(kind, match=problem):
+        registry.installed()

@@ -1,0 +1,209 @@
+"""The supervision of a corpus: computed once, kept beside it, the same to the bit however it is fetched."""
+
+import errno
+import fcntl
+import logging
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.base.config import ModelConfig
+from marecg.base.errors import CorpusError, OutputError
+from marecg.corpus import supervision
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import CorpusSupervision
+from marecg.ecg.batch import SoftTargets
+from marecg.ecg.physiology import RhythmThresholds, physiology
+from marecg.synth import write_corpus
+
+ONTOLOGY = ecg_ontology.load()
+MODEL = ModelConfig(width=16, depth=1, heads=1, concept_width=8)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    write_corpus(tmp_path / "wfdb", 8, 3)
+    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    return Corpus.open(tmp_path / "corpus")
+
+
+def made(corpus: Corpus, **how: object) -> CorpusSupervision:
+    return CorpusSupervision(corpus, ONTOLOGY, MODEL, **how)  # type: ignore[arg-type]
+
+
+def same(one: CorpusSupervision, two: CorpusSupervision) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.whole(), two.whole(), strict=True))
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many records have their beats read, call by call."""
+    calls: list[int] = []
+
+    def read(rpeaks, *given):  # type: ignore[no-untyped-def]
+        calls.append(len(rpeaks))
+        return physiology(rpeaks, *given)
+
+    monkeypatch.setattr(supervision, "physiology", read)
+    return calls
+
+
+def test_each_record_has_what_its_beats_and_leaves_say(corpus: Corpus) -> None:
+    found = made(corpus, soft=SoftTargets(sigma=0.5)).whole()
+    rhythm = physiology(list(corpus.rpeaks), MODEL, RhythmThresholds())
+    np.testing.assert_array_equal(found.y_BN, corpus.y.astype(bool))
+    targets = ONTOLOGY.soft_targets(corpus.y, sigma=0.5)
+    np.testing.assert_array_equal(found.target_BN, targets.astype(np.float32))
+    np.testing.assert_array_equal(found.mean_rr_B, rhythm.mean_rr_M)
+    np.testing.assert_array_equal(found.rr_cv_B, rhythm.rr_cv_M)
+    np.testing.assert_array_equal(found.rate_B, rhythm.rate_M)
+    np.testing.assert_array_equal(found.alternates_B, rhythm.alternates_M)
+    np.testing.assert_array_equal(found.phase_BT, rhythm.phase_MT)
+    for row, peaks in enumerate(corpus.rpeaks):
+        assert found.rpeaks_BK[row, : len(peaks)].tolist() == peaks.tolist()
+        assert (found.rpeaks_BK[row, len(peaks) :] == -1).all()
+
+
+@pytest.mark.parametrize("standardised", [False, True])
+def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus: Corpus, standardised: bool) -> None:
+    supervision = made(corpus, standardised=standardised)
+    whole = supervision.whole()
+    for rows in ([5], [2, 2, 0], [7, 1, 3, 0, 6]):
+        for value, expected in zip(supervision.rows(torch.tensor(rows)), whole, strict=True):
+            assert torch.equal(value, expected[rows])
+            assert value.dtype == expected.dtype
+
+
+def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = counted(monkeypatch)
+    monkeypatch.setattr(supervision, "AT_ONCE", 3)
+    one = made(corpus)
+    assert calls == [3, 3, 2]
+    assert same(made(Corpus.open(corpus.folder)), one)
+    assert len(calls) == 3
+    other = made(corpus, limits=RhythmThresholds(brady_bpm=90))
+    assert not same(other, one)
+    for name, value in {"fs": 250, "patch": 100, "stride": 50, "context": 3000}.items():
+        before = len(calls)
+        CorpusSupervision(corpus, ONTOLOGY, MODEL.model_copy(update={name: value}))
+        assert len(calls) == before + 3, name
+
+
+def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(
+    corpus: Corpus, tmp_path: Path
+) -> None:
+    made(corpus)
+    write_corpus(tmp_path / "others", 8, 4)
+    prepare([tmp_path / "others"], tmp_path / "other", jobs=1)
+    other = Corpus.open(tmp_path / "other")
+    expected = made(other).whole()
+    shutil.rmtree(other.folder / "supervision")
+    shutil.copytree(corpus.folder / "supervision", other.folder / "supervision")
+    assert torch.equal(made(other).whole().mean_rr_B, expected.mean_rr_B)
+
+
+def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
+    handle = os.open(corpus.folder / "corpus.json", os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    other = threading.Thread(target=made, args=(corpus,))
+    try:
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert not (corpus.folder / "supervision").exists()
+    finally:
+        os.close(handle)
+    other.join()
+    assert len(list((corpus.folder / "supervision").iterdir())) == 2
+
+
+def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus: Corpus) -> None:
+    supervision = made(corpus)
+    (phase,) = corpus.folder.glob("supervision/*-phase.npy")
+    os.truncate(phase, phase.stat().st_size - 1)
+    with pytest.raises(CorpusError, match=f"{phase.name}: was cut short since it was opened"):
+        supervision.rows(torch.tensor([0]))
+    assert same(made(corpus), made(corpus))
+
+
+@pytest.mark.parametrize("which", ["????????????????.npy", "*-phase.npy"])
+def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus: Corpus, which: str) -> None:
+    made(corpus)
+    (file,) = corpus.folder.glob(f"supervision/{which}")
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(CorpusError, match=f"{file.name}: is no file. Remove it"):
+        made(corpus)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY and no more", None])
+@pytest.mark.parametrize("which", ["phase", "rhythm"])
+def test_what_is_damaged_or_of_another_corpus_is_computed_again(
+    corpus: Corpus, which: str, damage: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = made(corpus)
+    (phase,) = corpus.folder.glob("supervision/*-phase.npy")
+    file = phase if which == "phase" else phase.with_name(phase.name.replace("-phase", ""))
+    whole = np.load(file)
+    file.unlink()  # `one` goes on with the old one
+    if damage is None:
+        np.save(file, whole[:-1])
+    else:
+        file.write_bytes(damage)
+    calls = counted(monkeypatch)
+    assert same(made(corpus), one)
+    assert len(calls) == 1
+    assert same(made(corpus), one)
+    assert len(calls) == 1
+
+
+def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(target: Path) -> None:
+        raise OutputError("cannot be written (Read-only file system)", where=target)
+
+    monkeypatch.setattr(supervision, "replacing", refuse)
+    with caplog.at_level(logging.INFO, logger="marecg"):
+        found = made(corpus)
+    assert "the beats are read in memory" in caplog.text
+    assert not (corpus.folder / "supervision").exists()
+    monkeypatch.undo()
+    assert same(found, made(corpus))
+
+
+def test_on_a_full_disk_it_is_computed_in_memory(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A map of a file that got no room would end the process."""
+
+    def full(handle: int, first: int, size: int) -> None:
+        assert size > first == 0
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with caplog.at_level(logging.INFO, logger="marecg"):
+        made(corpus)
+    assert "cannot be written (No space left on device)" in caplog.text
+    assert "the beats are read in memory" in caplog.text
+    assert not list((corpus.folder / "supervision").iterdir())
+
+
+def test_a_corpus_without_any_beat_is_supervised_too(corpus: Corpus) -> None:
+    import pyarrow as pa
+
+    from marecg.corpus.columns import Beats
+
+    mute = replace(corpus, rpeaks=Beats(pa.array([[]] * len(corpus), pa.list_(pa.int32()))))
+    found = made(mute, standardised=True).whole()
+    assert found.rpeaks_BK.shape == (8, 0)
+    assert not found.known_B.any()

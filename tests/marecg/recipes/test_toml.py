@@ -1,0 +1,83 @@
+"""A recipe as a TOML file: every one survives it, and whatever is wrong in one is named with file and key."""
+
+from pathlib import Path
+
+import pytest
+
+from marecg.base.errors import ConfigError, InputError
+from marecg.recipes import RECIPES, by_name, c3, small
+from marecg.recipes.overrides import override
+from marecg.recipes.toml import written
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_survives_its_file(name: str, tmp_path: Path) -> None:
+    config = RECIPES[name]()
+    file = tmp_path / "mine.toml"
+    file.write_text(written(config), encoding="utf-8")
+    assert by_name(str(file)) == config
+
+
+def test_changed_values_and_objectives_from_outside_the_paper_survive_too(tmp_path: Path) -> None:
+    changes = [
+        'sampling.shares={"synth": 0.25}',
+        "train.max_steps=7",
+        "view=null",
+        "mae={}",
+        "data.window=5000",
+    ]
+    config = override(small(), changes)
+    (tmp_path / "mine.toml").write_text(written(config), encoding="utf-8")
+    assert by_name(str(tmp_path / "mine.toml")) == config
+
+
+def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('base = "c3"\njepa = false\n[gscl]\nsigma = 2\n[train]\nbetas = [0.9, 0.95]\n')
+    config = by_name(str(file))
+    assert config.name == "mine"
+    assert config.jepa is None
+    assert config.gscl is not None
+    assert (config.gscl.sigma, config.train.betas) == (2, (0.9, 0.95))
+    assert config == override(c3(), ["name=mine", "jepa=null", "gscl.sigma=2", "train.betas=[0.9,0.95]"])
+
+
+def test_a_value_that_was_changed_says_what_it_replaces() -> None:
+    (width,) = [line for line in written(by_name("tiny")).splitlines() if line.startswith("width = 64")]
+    assert width == "width = 64 # other than 768 (paper §sec:values: d)"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "complaint"),
+    [
+        ("[gscl]\nsigam = 1", ", gscl.sigam", "Did you mean gscl.sigma"),
+        ('[gscl]\nsigma = "2"', ", gscl.sigma", "valid number"),
+        ("[train]\nlr = inf", ", train.lr", "valid number"),
+        ("[train]\nbetas = [0.9]", ", train.betas", "required"),
+        ('[mae]\nweight = "1"', ", mae.weight", "valid number"),
+        ("seed = 1", ", seed", "no value named"),
+        ("gscl = 3", ", gscl", "valid dictionary"),
+        ("model = false", ", model", "valid dictionary"),
+        ("[model]\nwidth = 7", ", model.width", "not a multiple"),
+        ('base = "c9"', ", base", "no recipe 'c9'"),
+        ('base = "other.py:recipe"', ", base", "no recipe"),
+        ('base = "other.toml"', ", base", "no recipe"),
+        ("[model\n", "", "is no TOML"),
+        ("[model]\nwidth = 768\nwidth = 768", "", "is no TOML"),
+    ],
+)
+def test_a_mistake_is_named_with_its_file_and_its_key(
+    tmp_path: Path, text: str, key: str, complaint: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=complaint) as caught:
+        by_name(str(file))
+    assert str(caught.value).startswith(f"{file}{key}: ")
+
+
+def test_a_file_that_is_not_there_or_no_text_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "binary.toml").write_bytes(b"\xff")
+    for name, complaint in (("none.toml", "No such file"), ("binary.toml", "UTF-8")):
+        with pytest.raises(InputError, match=complaint):
+            by_name(str(tmp_path / name))

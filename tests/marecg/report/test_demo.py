@@ -1,0 +1,17 @@
+"""The whole path, at the smallest size at which every part of it runs."""
+
+from pathlib import Path
+
+from marecg.report.demo import demo
+
+
+def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path: Path) -> None:
+    done = demo(tmp_path / "demo", records=200, steps=2)
+    assert {"encoder", "random encoder", "hand-crafted"} <= {cell.method for cell in done.probe.cells}
+    page = done.page.read_text()
+    assert "http://" not in page
+    assert "https://" not in page
+    assert {"record-1-ecg.svg", "neighbours-01.svg", "training-01.svg"} <= {
+        picture.name for picture in (done.run / "pictures").iterdir()
+    }
+    assert "<h3>corpus, protocol strict</h3>" in page

@@ -1,0 +1,135 @@
+"""The ECG on standard paper, read back from its coordinates in millimetres."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from marecg.base.config import LEADS
+from marecg.report.svg import standalone
+from marecg.report.tracing import fitting, rows, tracing
+
+
+def read_back(svg: str) -> dict[str, list[NDArray[np.float64]]]:
+    """Every trace as points [n, 2] in mm of the sheet, by lead, in the order drawn."""
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    for path in ElementTree.fromstring(standalone(svg)).iter("{http://www.w3.org/2000/svg}path"):
+        if "data-lead" not in path.attrib:
+            continue
+        x, y, scale = (float(value) for value in re.findall(r"[\d.]+", path.attrib["transform"]))
+        values = [int(value) for value in re.findall(r"-?\d+", path.attrib["d"])]
+        points = np.cumsum(np.array(values).reshape(-1, 2), axis=0) * scale + (x, y)
+        found.setdefault(path.attrib["data-lead"], []).append(points)
+    return found
+
+
+def size_in_mm(svg: str) -> tuple[float, float]:
+    sheet = ElementTree.fromstring(svg)
+    width, height = sheet.attrib["width"], sheet.attrib["height"]
+    assert sheet.attrib["viewBox"] == f"0 0 {width.removesuffix('mm')} {height.removesuffix('mm')}"
+    return float(width.removesuffix("mm")), float(height.removesuffix("mm"))
+
+
+def test_a_second_is_25_mm_and_a_millivolt_10_mm() -> None:
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[1, 500] = 1.5  # lead II, one second in
+    [column, strip] = read_back(tracing(x_CL, 500))["II"]
+    peak = int(column[:, 1].argmin())
+    assert column[peak, 0] - column[0, 0] == pytest.approx(25)
+    assert column[0, 1] - column[peak, 1] == pytest.approx(15)
+    assert strip[-1, 0] - strip[0, 0] == pytest.approx(25 * 4999 / 500, abs=0.01)
+
+
+def test_the_sheet_fits_on_a4_and_letter_laid_crosswise() -> None:
+    for svg in (tracing(np.zeros((12, 5000), np.float32), 500), rows(np.zeros((12, 5000), np.float32), 500)):
+        width, height = size_in_mm(svg)
+        assert width <= 279.4 - 18
+        assert height <= 210 - 18
+
+
+def test_columns_follow_each_other_in_time_and_lead_ii_runs_through_below() -> None:
+    x_CL = np.random.default_rng(0).normal(0, 0.1, (12, 5000)).astype(np.float32)
+    found = read_back(tracing(x_CL, 500))
+    assert list(found) == list(LEADS)
+    assert [len(found[lead]) for lead in LEADS] == [1, 2, *[1] * 10]
+    starts = [found[lead][0][0, 0] for lead in ("I", "aVR", "V1", "V4")]
+    np.testing.assert_allclose(np.diff(starts), 62.5)
+    v4 = found["V4"][0]
+    expected = x_CL[9, 3750:5000] - np.median(x_CL[9])
+    np.testing.assert_allclose(v4[:, 1] - v4[0, 1], -10 * (expected - expected[0]), atol=0.011)
+    assert found["II"][1][:, 1].mean() > found["III"][0][:, 1].mean()
+
+
+def test_another_rate_changes_no_millimetre() -> None:
+    seconds = np.arange(10_000) / 1000
+    x_CL = np.tile(np.sin(2 * np.pi * seconds), (12, 1)).astype(np.float32)
+    fast, slow = read_back(tracing(x_CL, 1000))["V1"][0], read_back(tracing(x_CL[:, ::4], 250))["V1"][0]
+    np.testing.assert_allclose(fast[::2], slow, atol=0.011)  # above 500 Hz samples are left out
+
+
+def test_an_absent_lead_is_named_and_a_flat_line_is_not_drawn_for_it() -> None:
+    svg = tracing(np.zeros((2, 5000), np.float32), 500, ["v5", "I"])
+    assert set(read_back(svg)) == {"I", "V5"}
+    assert "aVF: not recorded" in svg
+
+
+def test_samples_that_are_missing_leave_a_gap() -> None:
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[0, 100:200] = np.nan
+    x_CL[3] = np.nan
+    svg = tracing(x_CL, 500)
+    [path] = re.findall(r'd="([^"]*)" data-lead="I"', svg)
+    assert path.count("M") == 2
+    assert 'data-lead="aVR"' not in svg
+
+
+def test_the_grid_has_a_line_per_millimetre_and_a_stronger_one_every_five() -> None:
+    svg = tracing(np.zeros((12, 5000), np.float32), 500)
+    width, height = size_in_mm(svg)
+    fine, coarse = (path for path in re.findall(r'<path d="([^"]*)"', svg)[:2])
+    assert fine.count("M") == width + 1 + height + 1
+    assert coarse.count("M") == width / 5 + 1 + height / 5 + 1
+
+
+def test_the_calibration_pulse_is_one_millivolt_for_200_ms_in_every_row() -> None:
+    assert tracing(np.zeros((12, 5000), np.float32), 500).count("v-10h5v10") == 4
+
+
+@given(st.floats(0.01, 60))
+def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach: float) -> None:
+    x_CL = np.zeros((1, 100), np.float32)
+    x_CL[0, :30] = reach
+    gain = fitting(x_CL, 15)
+    assert gain * reach <= 15 * 1.001 or gain == 0.1
+    assert gain == 10 or 2.5 * gain * reach > 15 * 0.399
+
+
+@pytest.mark.parametrize(
+    ("lead", "seconds", "height", "gain"),
+    [("V4", 9, 2.9, 5), ("V4", 9, 2.4, 10), ("V4", 1, 2.9, 10), ("II", 9, -2.9, 5), ("V4", 9, 80, 0.1)],
+)
+def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(
+    lead: str, seconds: int, height: float, gain: float
+) -> None:
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[LEADS.index(lead), 500 * seconds : 500 * seconds + 20] = height
+    svg = tracing(x_CL, 500)
+    assert f"{gain:g} mm/mV" in svg
+    assert f"v{-gain:g}h5v{gain:g}" in svg
+    width, bottom = size_in_mm(svg)
+    points = np.concatenate([each for drawn in read_back(svg).values() for each in drawn])
+    assert (points >= 0).all()
+    assert (points <= (width, bottom)).all()
+
+
+def test_a_record_that_is_too_high_is_drawn_at_a_lower_gain_that_is_written_on_it() -> None:
+    x_CL = np.zeros((12, 5000), np.float32)
+    x_CL[:, ::50] = 2.9
+    svg = rows(x_CL, 500)
+    assert "5 mm/mV" in svg
+    points = read_back(svg)["V6"][0]
+    assert np.ptp(points[:, 1]) == pytest.approx(14.5)

@@ -1,0 +1,60 @@
+"""A store's copies here: made again when their file changed, by one process at a time, within the cache."""
+
+import fcntl
+import logging
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from marecg.storage.copies import here
+
+
+def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> None:
+    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
+    for text, when in ((b"old", 1_000_000_000), (b"new", 1_000_000_001)):
+        store.pipe_file(root, text)
+        store.store[root].created = datetime.fromtimestamp(when, UTC)
+        assert here(f"{memory}/a.csv").read_bytes() == text
+
+
+def test_one_process_copies_and_another_waits(memory: str) -> None:
+    store, root = fsspec.url_to_fs(f"{memory}/a.csv")
+    store.pipe_file(root, b"1")
+    copy = here(f"{memory}/a.csv")
+    store.pipe_file(root, b"22")
+    home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
+    handle = os.open(home, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    other = threading.Thread(target=here, args=(f"{memory}/a.csv",))
+    try:
+        other.start()
+        other.join(0.3)
+        assert copy.read_bytes() == b"1"
+    finally:
+        os.close(handle)
+    other.join()
+    assert copy.read_bytes() == b"22"
+
+
+def test_a_name_that_leads_out_of_the_cache_is_passed_over(
+    memory: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    store, root = fsspec.url_to_fs(f"{memory}/a")
+    for name in ("../../../../evil.csv", "good.csv", 255 * "x", 128 * "é"):  # é: two bytes
+        store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
+    copy = here(f"{memory}/a")
+    assert sorted(path.name for path in copy.iterdir()) == ["good.csv", 255 * "x"]
+    assert not list(tmp_path.rglob("evil*"))
+    assert caplog.text.count("is passed over") == 2
+
+
+def _file(store: Any, name: str) -> Any:
+    from fsspec.implementations.memory import MemoryFile
+
+    return MemoryFile(store, name, b"1")

@@ -1,0 +1,234 @@
+"""A store is read and written as a folder of this machine is: fsspec's own in memory, and S3 where s3fs is.
+
+The S3 test asks a server of moto in this process.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from tests.cli.calls import run
+from tests.marecg import clinical_files as files
+from tests.marecg.made_records import make_ecg, make_record
+
+from marecg.base.errors import InputError, OutputError, UsageError
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.any_leads import read_one
+from marecg.recipes import Config
+from marecg.storage.copies import here
+from marecg.storage.mirrors import cache
+from marecg.use.embed_records import embed_records
+
+pytest.importorskip("pydicom")
+ROWS = 2
+KEPT = len(files.FILES) + 2 + ROWS
+"""Files of clinics, records of WFDB that are whole, and rows of an array."""
+SIGNALS = {".dcm", ".edf", ".mat", ".scp", ".xml"}
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """A bucket of a server on this machine."""
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    said = {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in said.items():
+            patch.setenv(name, value)
+        fsspec.filesystem("s3").mkdir("bucket")
+        yield "s3://bucket"
+        server.stop()
+
+
+@pytest.fixture(params=["memory", "s3"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty place."""
+    monkeypatch.setenv("MARECG_CACHE", str(tmp_path / "cache"))
+    return f"{request.getfixturevalue('s3') if request.param == 's3' else 'memory://bucket'}/{tmp_path.name}"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """Records of several formats, on this machine."""
+    folder = tmp_path / "archive"
+    for name, write in files.FILES.items():
+        (folder / name[0]).mkdir(parents=True)
+        write(folder / name[0] / name, make_ecg(seed=len(name)) + 0.2)
+    for number in range(3):
+        make_record(folder / "georgia", f"E{number}", make_ecg(seed=number))
+    (folder / "georgia" / "E2.mat").unlink()
+    np.save(folder / "arrays.npy", np.stack([make_ecg(seed=20 + row) for row in range(ROWS)]))
+    return folder
+
+
+def put(folder: Path, where: str) -> Any:
+    """Send a folder to an address, without this project; returns the store."""
+    store, root = fsspec.url_to_fs(where)
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            store.pipe_file(f"{root}/{path.relative_to(folder)}", path.read_bytes())
+    return store
+
+
+def layout() -> Any:
+    from marecg.read.array_layout import Layout
+
+    return Layout(fs=500)
+
+
+def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
+    bucket: str, archive: Path, tmp_path: Path, micro: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = put(archive, f"{bucket}/archive")
+    local = prepare([archive], tmp_path / "corpus", jobs=1, layout=layout())
+    report = prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout())
+    assert report == local
+    assert (report.kept, report.quarantined) == (KEPT, {"no-signal-file": 1})
+    root = fsspec.url_to_fs(bucket)[1]
+    for path in (each for each in (tmp_path / "corpus").rglob("*.*") if each.name != "corpus.json"):
+        assert store.cat_file(f"{root}/corpus/{path.relative_to(tmp_path / 'corpus')}") == path.read_bytes()
+    copies = [path for path in cache().rglob("archive/**/*.*") if path.is_file()]
+    assert {path.suffix for path in copies if not path.stat().st_size} == SIGNALS
+
+    shutil.rmtree(cache())  # as on another machine
+    assert prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout()) == local
+    corpus = Corpus.open(f"{bucket}/corpus")
+    assert np.array_equal(corpus.signals([0, 7]), Corpus.open(tmp_path / "corpus").signals([0, 7]))
+
+    MarEcg(micro.model).save_pretrained(tmp_path / "model")
+    put(tmp_path / "model", f"{bucket}/run/model")
+    embed_records(tmp_path / "model", [archive], tmp_path / "parts", layout=layout())
+    embed_records(f"{bucket}/run", [f"{bucket}/archive"], f"{bucket}/parts", layout=layout())
+    with store.open(f"{root}/parts/part-00000.parquet") as file:
+        assert pq.read_table(file).equals(pq.read_table(tmp_path / "parts" / "part-00000.parquet"))
+
+    assert run("stats", f"{bucket}/corpus", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["kept"] == KEPT
+    assert run("cohort", f"{bucket}/corpus", "--concept", "NSR", "--format", "json") == 0
+    assert {row["id"] for row in json.loads(capsys.readouterr().out)} == {"E0", "E1"}
+    assert run("neighbours", f"{bucket}/parts", "arrays/0", "--top", 2) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run("embed", f"{bucket}/run", f"{bucket}/archive/georgia/E0", "--out", tmp_path / "e.npz") == 0
+    assert np.load(tmp_path / "e.npz")["id"].tolist() == ["E0"]
+
+
+def test_one_record_is_read_by_its_header_its_name_or_its_file(bucket: str, archive: Path) -> None:
+    put(archive, f"{bucket}/archive")
+    for name in ("georgia/E1.hea", "georgia/E1", "georgia/E1.mat", "d/d.dcm"):
+        assert read_one(f"{bucket}/archive/{name}").length == 5000, name
+    with pytest.raises(InputError, match=f"{bucket}/nothing: is not there"):
+        read_one(f"{bucket}/nothing")
+
+
+def test_what_changes_in_a_store_changes_here(bucket: str, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("kept.csv", "gone.csv", "new.csv"):
+        (tmp_path / "a" / name).write_text("old")
+    store = put(tmp_path / "a", f"{bucket}/a")
+    copy = here(f"{bucket}/a")
+    before = (copy / "kept.csv").stat()
+    root = fsspec.url_to_fs(f"{bucket}/a")[1]
+    store.rm_file(f"{root}/gone.csv")
+    store.pipe_file(f"{root}/new.csv", b"newer")
+    assert here(f"{bucket}/a") == copy
+    assert {path.name: path.read_text() for path in copy.iterdir()} == {"kept.csv": "old", "new.csv": "newer"}
+    assert (copy / "kept.csv").stat().st_ino == before.st_ino, "it is not copied again"
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception, *, after: int = 0) -> None:
+    """Let a method of the store fail after some calls."""
+    original, calls = getattr(MemoryFileSystem, method), []
+
+    def fail(self: Any, *args: Any, **options: Any) -> Any:
+        calls.append(args)
+        if len(calls) > after:
+            raise error
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(MemoryFileSystem, method, fail)
+
+
+def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
+    memory: str, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = corpus_folder.parent / "wfdb"
+    with monkeypatch.context() as patch:
+        refusing(patch, "put_file", ConnectionError("reset"), after=1)
+        with pytest.raises(OutputError, match=r"can't be reached \(reset\).*the same command sends it"):
+            prepare([source], f"{memory}/corpus", jobs=1)
+    store, root = fsspec.url_to_fs(f"{memory}/corpus")
+    assert not store.exists(f"{root}/corpus.json")
+    prepare([source], f"{memory}/corpus", jobs=1)
+    assert len(Corpus.open(f"{memory}/corpus")) == 10
+    (here(f"{memory}/corpus") / "kept-by-training.bin").write_bytes(b"1")
+    prepare([source], f"{memory}/corpus", jobs=1)
+    assert not store.exists(f"{root}/kept-by-training.bin")
+    assert (here(f"{memory}/corpus") / "kept-by-training.bin").exists()
+    with pytest.raises(InputError, match="holds a corpus of other settings"):
+        prepare(
+            [source],
+            f"{memory}/corpus",
+            jobs=1,
+            config=Corpus.open(corpus_folder).config.model_copy(update={"zero_limit": 0.5}),
+        )
+
+
+def test_other_things_at_the_address_are_not_touched(memory: str, corpus_folder: Path) -> None:
+    store, root = fsspec.url_to_fs(f"{memory}/thesis")
+    store.pipe_file(f"{root}/chapter.tex", b"1")
+    with pytest.raises(UsageError, match=r"thesis: is not empty \(chapter.tex\) and has no corpus.json"):
+        prepare([corpus_folder.parent / "wfdb"], f"{memory}/thesis", jobs=1)
+    assert store.find(root) == [f"{root}/chapter.tex"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError("Forbidden"), r"access is denied \(Forbidden\). Check the credentials"),
+        (type("NoCredentialsError", (Exception,), {})("Unable to locate"), "access is denied"),
+        (OSError(28, "No space left on device"), "no room here for a copy.*MARECG_CACHE"),
+        (ConnectionError("reset"), "can't be reached"),
+    ],
+)
+def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
+    memory: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    put(archive, f"{memory}/archive")
+    here_already = len(list(archive.rglob("*.hea"))) + 1  # the array; signals come when they are read
+    refusing(monkeypatch, "get_file", error, after=here_already)
+    with pytest.raises(InputError, match=words):
+        prepare([f"{memory}/archive"], tmp_path / "out", jobs=1)
+    assert not (tmp_path / "out" / "corpus.json").exists()
+    monkeypatch.undo()
+    os.environ["MARECG_CACHE"] = str(tmp_path / "cache")
+    assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == KEPT - ROWS
+
+
+def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
+    """As a container's user may."""
+
+    def nobody(self: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("MARECG_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "expanduser", nobody)
+    assert read_one(archive / "georgia" / "E1").length == 5000
+    assert cache().name == f"marecg-{os.getuid()}"
