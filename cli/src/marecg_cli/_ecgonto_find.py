@@ -52,6 +52,7 @@ def _as_text(onto: "Ontology", hit: "Hit", lang: str) -> str:
         return "\n".join((f"{code}  {route.label}  ({route.status})", *(f"    {n}" for n in route.notes)))
     label = ecg_ontology.label_in(hit.concept, lang).text
     lines = [f"{hit.concept.abbr} ({hit.concept.index})  {label}"]
+    lines += [f"    {hit.concept.definition}"] if hit.concept.definition else []
     for match in hit.matches[:_SHOWN]:
         code = f" {match.code}" if match.code and match.code != match.text else ""
         language = f" ({match.language})" if match.language else ""

@@ -111,7 +111,7 @@ def show(
     ontology: Source = None,
     form: As = Format.text,
 ) -> None:
-    """List the concepts, or show one with its neighbours, names, text variants and codes.
+    """List the concepts, or show one with its definition, neighbours, names, text variants and codes.
 
     Example: ecgonto show "atrial fibrillation"
     """
@@ -137,6 +137,8 @@ def show(
     else:
         label = ecg_ontology.label_in(concept, lang).text
         result(f"{concept.abbr} ({concept.index})  {label}\n{concept.iri}")
+        if concept.definition:
+            result("\n".join((concept.definition, *(f"  {source}" for source in concept.sources))))
         for name in (*concept.translations, *concept.synonyms):
             result(f"  {name.text}" + (f" ({name.language})" if name.language else ""))
         result("\n".join(f"  “{text}”" for text in concept.variants))

@@ -195,9 +195,21 @@ def _article(
     tier = "family" if node.root else "finding"
     return (
         f'<article id="c-{node.index}" tabindex="-1"><h2>{_title(node, name)}</h2>'
-        f'<p class="facts">{tier}, index {node.index} · {escape(node.iri)}</p>'
+        f'<p class="facts">{tier}, index {node.index} · {escape(node.iri)}</p>{_definition(node)}'
         f'<div class="parts">{sections}</div></article>\n'
     )
+
+
+def _definition(node: Concept) -> str:
+    """What the concept means, with its sources; an address that is none of the web's is text."""
+    links = (
+        f'<a href="{escape(each)}">{escape(each.partition("://")[2])}</a>'
+        if each.startswith("https://")
+        else escape(each)
+        for each in node.sources
+    )
+    sources = f" <small>{', '.join(links)}</small>" if node.sources else ""
+    return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
 
 
 def _tag(text: str) -> str:

@@ -112,6 +112,8 @@ class Concept(Frozen):
             ``most-specific``.
         translations: its name in other languages, by language.
         synonyms: what else it is called, in any language.
+        definition: what it means, in English.
+        sources: the published documents that it is defined by, as IRIs.
 
     Example:
         >>> import ecg_ontology
@@ -128,6 +130,8 @@ class Concept(Frozen):
     yields: bool = False
     translations: tuple[Name, ...] = ()
     synonyms: tuple[Name, ...] = ()
+    definition: str = ""
+    sources: tuple[str, ...] = ()
 
 
 class Relation(Frozen):

@@ -61,6 +61,8 @@ class DraftConcept(Frozen):
     yields: bool = False
     translations: tuple[Name, ...] = ()
     synonyms: tuple[Name, ...] = ()
+    definition: str = ""
+    sources: tuple[str, ...] = ()
     deprecated: bool = False
     place: str = ""
 

@@ -35,7 +35,7 @@ def languages_of(onto: Ontology) -> dict[str, int]:
     Example:
         >>> import ecg_ontology
         >>> languages_of(ecg_ontology.load())
-        {'en': 40, 'de': 40}
+        {'en': 40, 'de': 40, 'es': 40, 'zh': 40}
     """
     counts = Counter(name.language for node in onto.nodes for name in node.translations)
     return {ENGLISH: len(onto), **dict(sorted(counts.items()))}
@@ -48,7 +48,7 @@ def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()
         >>> language_notes(onto, onto.nodes, "fr")
-        ("no label in 'fr' for 40 of 40 concepts: English is shown (there are en, de)",)
+        ("no label in 'fr' for 40 of 40 concepts: English is shown (there are en, de, es, zh)",)
     """
     used = [label_in(concept, language).language for concept in concepts]
     asked = language.casefold()

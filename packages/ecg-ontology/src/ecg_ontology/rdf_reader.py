@@ -179,6 +179,8 @@ class _Reading:
             translations=names(label for label in labels if not is_english(label)),
             label=self.stated.english(iri, values, SKOS.prefLabel),
             synonyms=names(values.get(SKOS.altLabel, [])),
+            definition=self.stated.definition(iri, values),
+            sources=self.stated.sources(iri, values),
             tier=tiers[0] if tiers else None,
             variants=self.stated.texts(iri, values, CCG["textVariant"], ENGLISH),
             yields=self.stated.boolean(iri, values, CCG["yields"]),

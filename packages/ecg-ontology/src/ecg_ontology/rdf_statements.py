@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import rdflib
-from rdflib.namespace import SKOS
+from rdflib.namespace import DCTERMS, SKOS
 
 from ecg_ontology.drafts import Draft, Misstatement, Statement
 from ecg_ontology.rdf_nodes import (
@@ -87,6 +87,19 @@ class Statements:
         found = values.pop(predicate, [])
         self.keep(subject, predicate, (v for v in found if not is_text(v) or language_of(v) != language))
         return tuple(sorted(str(value) for value in found))
+
+    def definition(self, subject: Node, values: Values) -> str:
+        """The first English definition in order of text; others, in whatever language, are kept."""
+        stated = values.pop(SKOS.definition, [])
+        first = min((str(value) for value in stated if is_text(value) and is_english(value)), default="")
+        self.keep(subject, SKOS.definition, (v for v in stated if v != rdflib.Literal(first, lang=ENGLISH)))
+        return first
+
+    def sources(self, subject: Node, values: Values) -> tuple[str, ...]:
+        """The documents that are named by an IRI; others are kept."""
+        stated = values.pop(DCTERMS.source, [])
+        self.keep(subject, DCTERMS.source, (v for v in stated if not isinstance(v, rdflib.URIRef)))
+        return tuple(sorted(str(value) for value in stated if isinstance(value, rdflib.URIRef)))
 
     def boolean(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> bool:
         """Whether the only value is true; no value is false, and any other word a misstatement."""

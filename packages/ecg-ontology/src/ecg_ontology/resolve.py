@@ -23,6 +23,8 @@ def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
                     yields=concept.yields,
                     translations=concept.translations,
                     synonyms=concept.synonyms,
+                    definition=concept.definition,
+                    sources=concept.sources,
                 )
                 for concept in draft.concepts
                 if concept.index is not None and concept.tier is not None

@@ -146,6 +146,8 @@ def _concept(concept: DraftConcept) -> list[Pair]:
         ("skos:prefLabel", f"{literal_text(concept.label)}@en"),
         *(("skos:prefLabel", name_text(name)) for name in concept.translations),
         *(("skos:altLabel", name_text(name)) for name in concept.synonyms),
+        ("skos:definition", f"{literal_text(concept.definition)}@en"),
+        *(("dcterms:source", iri_text(source)) for source in concept.sources),
         *(("ccg:textVariant", f"{literal_text(text)}@en") for text in sorted(concept.variants)),
     ]
     flags = (("ccg:yields", concept.yields), ("owl:deprecated", concept.deprecated))

@@ -63,6 +63,9 @@ def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
         yield f"skos:topConceptOf {scheme}"
     yield f"skos:notation {literal_text(node.abbr)}"
     yield from _labels(node)
+    if node.definition:
+        yield f"skos:definition {literal_text(node.definition)}@en"
+    yield from (f"dcterms:source {iri_text(source)}" for source in node.sources)
     upwards = {kind.readings[0]: kind for kind in (Kind.family, Kind.subtype_of)}
     beside = onto.neighbours(node.index)
     above = {kind: [other for other, how in beside if upwards.get(how) is kind] for kind in upwards.values()}
