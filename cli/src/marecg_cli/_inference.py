@@ -128,13 +128,18 @@ def predict(
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
-    The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL.
+    The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL. A folder of
+    `marecg classify fit` in its place gives the calibrated probability of each of its classes.
 
     Example: marecg predict /data/georgia/E00001
     """
-    from marecg.use.predict import predict_file
+    from marecg.use.classifier import is_classifier
+    from marecg.use.predict import classify_file, predict_file
 
     run, read = model_and_record(given)
+    if is_classifier(run):
+        _tell_calls(classify_file(run, read, array_layout(fs, leads, units, gain, key)), format_)
+        return
     found = predict_file(run, read, top, array_layout(fs, leads, units, gain, key))
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
@@ -149,6 +154,17 @@ def predict(
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They are no diagnosis."
     )
+
+
+def _tell_calls(calls: list[Any], format_: Format) -> None:
+    """Print what a classifier says of a record."""
+    if format_ is Format.json:
+        result_json([asdict(call) for call in calls])
+        return
+    width = max(len(str(call.name)) for call in calls)
+    for call in calls:
+        mark = "called" if call.called else "no"
+        result(f"{call.probability:6.1%}  {call.name:<{width}}  {mark:<6}  from {call.threshold:.1%} on")
 
 
 def export(

@@ -136,7 +136,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             UsageError: the records, the labels or a value can't be.
             CheckpointError: the model can't be loaded.
         """
-        self._tuning()
+        self.tuning()
         model = loaded(self.model)
         whole = self._recordings(X, model)
         y_BK, classes, several = _targets(y, len(whole))
@@ -168,13 +168,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UsageError: a value can't be.
         """
-        self._tuned = tune(self._tuning(), vectors, y_BK[[*train, *val]], train, val)
+        self._tuned = tune(self.tuning(), vectors, y_BK[[*train, *val]], train, val)
         self.step_, self.classes_, self._several = self._tuned.step, classes, several
         self._calibrate(self._tuned.logits(vectors, val), y_BK[val])
         return self
 
-    def _tuning(self) -> Tuning:
-        """How it is trained, checked. Raises `UsageError`."""
+    def tuning(self) -> Tuning:
+        """How it is trained. Raises `UsageError` where a value can't be."""
         check_rule(self.threshold)
         names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
         return Tuning(**{name: getattr(self, name) for name in names})
@@ -187,6 +187,10 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.calibrations_.append(curve)
             cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
         self.thresholds_ = np.array(cuts)
+
+    def logits(self, vectors: Vectors, rows: Sequence[int]) -> Floats:
+        """Logits [B, K] of records by their numbers; where the encoder stayed frozen, from its vectors."""
+        return self._tuned.logits(vectors, rows)
 
     def probabilities(self, logits_BK: Floats) -> Floats:
         """Calibrated probabilities [B, K] of logits."""

@@ -19,6 +19,7 @@ from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
+from marecg.use.classifier import EcgClassifier
 from marecg.use.embed import BATCH, embed, encode, loaded
 from marecg.use.recordings import prepared
 
@@ -137,3 +138,32 @@ def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighb
         Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
         for other, relation in near
     ]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One class of a fitted classifier on a record; `called` where its probability reaches the threshold."""
+
+    name: str | int
+    probability: float
+    threshold: float
+    called: bool
+
+
+def classify_file(folder: str | Path, record: str | Path, layout: Layout | None = None) -> list[Call]:
+    """The calibrated probability of every class of a classifier, most probable first.
+
+    Logs a warning where the amplitude isn't a heart's in mV.
+
+    Raises:
+        InputError: the record can't be read.
+        UsageError: the file or folder holds several records.
+        CheckpointError: the folder isn't a classifier.
+    """
+    classifier = EcgClassifier.load(folder)
+    whole, doubt = prepared(read_one(record, layout), record, classifier.encoder)
+    if doubt:
+        logger.warning("check the units: %s", doubt)
+    p_K = classifier.predict_recordings([whole])[0].tolist()
+    rows = zip(classifier.classes_.tolist(), p_K, classifier.thresholds_.tolist(), strict=True)
+    return sorted((Call(name, p, cut, p >= cut) for name, p, cut in rows), key=lambda call: -call.probability)

@@ -46,14 +46,8 @@ def corpus_task(root: Path) -> Task:
             enough support.
     """
     corpus = Corpus.open(root)
-    if corpus.config.fs != FS:
-        raise CorpusError(
-            f"is at {corpus.config.fs} Hz", where=root, remedy=f"Prepare the corpus again at {FS} Hz"
-        )
-    onto = corpus.ontology()
-    ids = _names(corpus)
-    patients = tuple(map(patient_of, corpus.sources, corpus.patients))
-    split_R = np.array([split_of(patient or record) for patient, record in zip(patients, ids, strict=True)])
+    onto, recordings = corpus.ontology(), corpus_recordings(corpus)
+    ids, split_R = recordings.ids, split_by_patient(recordings)
     asked = np.flatnonzero(_supported(corpus.y, split_R))
     if not len(asked):
         least = ", ".join(f"{least} {part}" for part, least in LEAST_SUPPORT.items())
@@ -70,7 +64,7 @@ def corpus_task(root: Path) -> Task:
         split_M=split_R[labelled],
     )
     themselves = {name: (name,) for name in table.classes}
-    return assemble("corpus", _recordings(corpus, ids, patients), table, FOLDS, concepts=themselves)
+    return assemble("corpus", recordings, table, FOLDS, concepts=themselves)
 
 
 def _names(corpus: Corpus) -> tuple[str, ...]:
@@ -94,18 +88,29 @@ def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np
     return enough_N
 
 
-def _recordings(corpus: Corpus, ids: tuple[str, ...], patients: tuple[str | None, ...]) -> Recordings:
+def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
+    """The part of each recording, by a hash of its patient, or of itself where nobody knows one."""
+    pairs = zip(recordings.patients, recordings.ids, strict=True)
+    return np.array([split_of(patient or record) for patient, record in pairs])
+
+
+def corpus_recordings(corpus: Corpus) -> Recordings:
+    """The records of a corpus, in its order. Raises `CorpusError` where it isn't at 500 Hz."""
+    if corpus.config.fs != FS:
+        remedy = f"Prepare the corpus again at {FS} Hz"
+        raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)
+
     def read(row: int) -> NDArray[np.float32]:
         return corpus.signals([row])[0, :, : corpus.n_valid[row]]
 
     return Recordings(
         name="corpus",
-        ids=ids,
+        ids=_names(corpus),
         sha256=files_sha256(corpus.folder, sorted(filter(_is_data, corpus.folder.rglob("*.*")))),
         window=f"up to {corpus.config.window / FS:g} s at {FS} Hz, padding left out",
         read=read,
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
-        patients=patients,
+        patients=tuple(map(patient_of, corpus.sources, corpus.patients)),
     )
 
 

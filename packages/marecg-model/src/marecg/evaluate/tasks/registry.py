@@ -1,6 +1,7 @@
 """Every task by the name that `marecg probe --task` takes, and where its data are."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from marecg.base.errors import UsageError
@@ -8,6 +9,7 @@ from marecg.base.plugins import named
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.definition import TaskDefinition
+from marecg.evaluate.tasks.labels import labels_task
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
 from marecg.storage.copies import here
 
@@ -20,7 +22,9 @@ ALL = "all"
 
 
 def task_named(name: str) -> TaskDefinition:
-    """The task of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    """The task of that name, `FILE.py:NAME`, or a table of labels. Raises `UsageError` where it is none."""
+    if name.endswith(".csv"):
+        return TaskDefinition(Path(name).stem, data=CORPUS.data, build=partial(labels_task, Path(name)))
     return named(name, TASKS, TaskDefinition, "task")
 
 

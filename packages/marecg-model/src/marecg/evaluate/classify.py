@@ -1,0 +1,289 @@
+"""`marecg classify fit`: a calibrated classifier from a labelled corpus, and what it does on the test part.
+
+Shapes: M test records, K classes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from ecg_ontology import refuse_others, replacing
+from marecg.base.config import LEADS, Settings
+from marecg.base.errors import InputError
+from marecg.corpus import index, trained_on
+from marecg.ecg.windows import Recording, recording
+from marecg.evaluate.leak import describe_leak, leak
+from marecg.evaluate.methods.method import Progress, no_progress
+from marecg.evaluate.scores.calibration import error_by_chance, expected_calibration_error
+from marecg.evaluate.scores.metrics import class_ap, class_auc, interval, resampled_macro_auc
+from marecg.evaluate.tasks.corpus import corpus_task
+from marecg.evaluate.tasks.labels import read_labels
+from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of
+from marecg.use.calibration import log_loss
+from marecg.use.classifier import FILES, MARK, EcgClassifier
+from marecg.use.embed import loaded
+from marecg.use.tuning import Vectors
+
+EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", "README.md", "report.html"
+"""What stands in a classifier's folder beside its own files."""
+AGES = (0, 40, 60, 80, 200)
+"""The ends of the bands, in years."""
+FEW = 5
+"""Positives, and negatives, without which nothing is said of a class or a group."""
+AT_ONCE = 256
+"""Records that are embedded between two looks at the progress."""
+
+
+class ClassScore(Settings):
+    """How a class does on the test part, or on a group of it.
+
+    Attributes:
+        name: the class.
+        group: such as `sex F`; empty for all of test.
+        records: with a known label.
+        positives: of these.
+        auc, low, high: area under the ROC, and its 95 % interval over records.
+        average_precision: area under precision by recall.
+        ece, ece_before, ece_chance: expected calibration error as calibrated, of the sigmoid, and of true
+            probabilities.
+        log_loss, log_loss_before: mean cross-entropy, as calibrated and of the sigmoid.
+        sensitivity, specificity, ppv: at the class's threshold.
+    """
+
+    name: str
+    group: str = ""
+    records: int
+    positives: int
+    auc: float
+    low: float
+    high: float
+    average_precision: float
+    ece: float
+    ece_before: float
+    ece_chance: float
+    log_loss: float
+    log_loss_before: float
+    sensitivity: float
+    specificity: float
+    ppv: float | None
+
+
+class Evaluation(Settings):
+    """What `evaluation.json` says.
+
+    Attributes:
+        model: whose encoder it began from.
+        data: the corpus.
+        task: what the labels are called.
+        folds: how the parts came about.
+        counts: by part and class, positives and known labels.
+        missing: records that the labels name and the corpus lacks.
+        leak: what is known of test records in the pretraining, in words.
+        seen: how many test records were, or their patients.
+        scores: of every class, then of groups.
+    """
+
+    model: str
+    data: str
+    task: str
+    folds: str
+    counts: dict[str, dict[str, tuple[int, int]]]
+    missing: int
+    leak: str
+    seen: int
+    scores: tuple[ClassScore, ...]
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """A task with labels that may be unknown, float64 [M, K] with NaN."""
+
+    task: Task
+    y_MK: NDArray[np.float64]
+
+    def part(self, name: str) -> NDArray[np.int64]:
+        return np.flatnonzero(self.task.split_M == name)
+
+
+def fit_classifier(
+    classifier: EcgClassifier,
+    data: Path,
+    out: Path,
+    labels: Path | None = None,
+    watch: Progress = no_progress,
+) -> Evaluation:
+    """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
+
+    Args:
+        classifier: unfitted; its model is left as it is.
+        data: a prepared corpus.
+        out: the folder; an older classifier there is replaced.
+        labels: a table as `labels.read_labels` reads; the corpus' leaves with enough support if None.
+        watch: sees the records go by.
+
+    Raises:
+        UsageError: a value can't be, or the folder holds other files.
+        InputError: the labels can't be used.
+        CorpusError: the corpus can't.
+        CheckpointError: the model can't be loaded.
+        OutputError: the folder can't be written.
+    """
+    refuse_others(out, OWN.__contains__, mark=MARK)
+    classifier.tuning()
+    labelled = _labelled(data, labels)
+    _refuse_too_few(labelled, labels or data)
+    model, task = loaded(classifier.model), labelled.task
+    whole = (model.config, task.recordings)
+
+    def fetch(place: int) -> Recording:
+        config, recordings = whole
+        return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
+
+    vectors = Vectors(model, fetch)
+    rows = np.concatenate([labelled.part(part) for part in SPLITS]).tolist()
+    for first in watch(range(0, len(rows), AT_ONCE), "embedding"):
+        vectors(rows[first : first + AT_ONCE])
+    train, val, test = (labelled.part(part).tolist() for part in (TRAIN, VAL, TEST))
+    classifier.fit_rows(vectors, labelled.y_MK, train, val, np.array(task.classes))
+    logits_MK = classifier.logits(vectors, test)
+    frame = _predictions(classifier, labelled, data, test, logits_MK)
+    place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
+    found = leak(trained_on.folder_beside(place), task) if place else None
+    seen = {*found.same_record, *found.same_patient, *found.same_signal} if found else set()
+    frame["seen"] = frame["name"].isin(seen)
+    evaluation = Evaluation(
+        model="a model in memory" if place is None else str(classifier.model),
+        data=str(data),
+        task=task.name,
+        folds=task.folds,
+        counts={part: _counts(labelled, part) for part in SPLITS},
+        missing=len(task.missing),
+        leak=describe_leak(found),
+        seen=int(frame["seen"].sum()),
+        scores=(*_scores(classifier, frame), *_groups(classifier, frame)),
+    )
+    with replacing(out) as temporary:
+        classifier.write(temporary)
+        (temporary / EVALUATION).write_text(evaluation.model_dump_json(indent=2), encoding="utf-8")
+        frame.to_parquet(temporary / PREDICTIONS, index=False)
+        index.keep_private(temporary / PREDICTIONS)
+    return evaluation
+
+
+OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
+"""What a folder may hold that is replaced."""
+
+
+def _labelled(data: Path, labels: Path | None) -> _Labelled:
+    if labels is None:
+        task = corpus_task(data)
+        return _Labelled(task, task.y_MK.astype(np.float64))
+    task, known_MK = read_labels(labels, data)
+    return _Labelled(task, np.where(known_MK, task.y_MK, np.nan))
+
+
+def _counts(labelled: _Labelled, part: str) -> dict[str, tuple[int, int]]:
+    y_MK = labelled.y_MK[labelled.part(part)]
+    pairs = zip(np.nansum(y_MK, axis=0).tolist(), np.isfinite(y_MK).sum(axis=0).tolist(), strict=True)
+    return {
+        name: (int(positives), known)
+        for name, (positives, known) in zip(labelled.task.classes, pairs, strict=True)
+    }
+
+
+def _refuse_too_few(labelled: _Labelled, where: Path) -> None:
+    """See that every class can be learnt, chosen and judged. Raises `InputError`."""
+    task, patients = labelled.task, labelled.task.recordings.patients
+    for part in SPLITS:
+        for name, (positives, known) in _counts(labelled, part).items():
+            if not 0 < positives < known:
+                kind = "positives" if not positives else "negatives"
+                problem = f"class {name} has no {kind} among the {known} {part} records with a label"
+                remedy = "Label more records, leave the class out, or give a column `split` of your own"
+                raise InputError(problem, where=where, remedy=remedy)
+    for column, name in enumerate(task.classes):
+        rows = task.row_M[(labelled.y_MK[:, column] == 1) & (task.split_M == TRAIN)]
+        if len({patients[row] or task.recordings.ids[row] for row in rows}) < 2:
+            problem = f"class {name} has one patient among the train records"
+            raise InputError(problem, where=where, remedy="Label more patients, or leave the class out")
+
+
+def _predictions(
+    classifier: EcgClassifier,
+    labelled: _Labelled,
+    data: Path,
+    test: Sequence[int],
+    logits_MK: NDArray[np.float64],
+) -> pd.DataFrame:
+    """A row per test record: who it is, then label, logit and probability of each class."""
+    task = labelled.task
+    rows = task.row_M[test]
+    columns = ["id", "source", "patient", "age", "sex"]
+    frame = index.read(data / "index.parquet", columns).take(rows).to_pandas()
+    frame.insert(0, "row", rows)
+    frame.insert(1, "name", [task.recordings.ids[row] for row in rows])
+    p_MK = classifier.probabilities(logits_MK)
+    for column, name in enumerate(task.classes):
+        frame[f"label {name}"] = labelled.y_MK[test, column]
+        frame[f"logit {name}"] = logits_MK[:, column]
+        frame[f"p {name}"] = p_MK[:, column]
+    return frame
+
+
+def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> list[ClassScore]:
+    """The figures of every class that has enough of both kinds; all classes where it is the whole of test."""
+    found: list[ClassScore] = []
+    for name, cut in zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True):
+        known = frame[frame[f"label {name}"].notna()]
+        y_M, logit_M, p_M = (known[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p"))
+        positives = int(y_M.sum())
+        if group and min(positives, len(y_M) - positives) < FEW:
+            continue
+        y_M1, called_M, before_M = y_M[:, None].astype(np.uint8), p_M >= cut, expit(logit_M)
+        low, high = interval(resampled_macro_auc(y_M1, logit_M[None, :, None]))
+        found.append(
+            ClassScore(
+                name=name,
+                group=group,
+                records=len(y_M),
+                positives=positives,
+                auc=float(class_auc(y_M1, logit_M[:, None])[0]),
+                low=low,
+                high=high,
+                average_precision=float(class_ap(y_M1, logit_M[:, None])[0]),
+                ece=expected_calibration_error(y_M, p_M),
+                ece_before=expected_calibration_error(y_M, before_M),
+                ece_chance=error_by_chance(p_M),
+                log_loss=log_loss(y_M, p_M),
+                log_loss_before=log_loss(y_M, before_M),
+                sensitivity=float(called_M[y_M == 1].mean()),
+                specificity=float(1 - called_M[y_M == 0].mean()),
+                ppv=float(y_M[called_M].mean()) if called_M.any() else None,
+            )
+        )
+    return found
+
+
+def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
+    """The figures by age, sex, source and whether the encoder has seen the record."""
+    bands = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
+    by = {
+        "age": pd.cut(frame["age"], AGES, right=False, labels=bands).astype(object),
+        "sex": frame["sex"],
+        "source": frame["source"],
+        "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
+    }
+    found: list[ClassScore] = []
+    for what, values in by.items():
+        different = sorted(values.dropna().unique())
+        for value in different if len(different) > 1 else ():
+            found += _scores(classifier, frame[values == value], f"{what} {value}")
+    return found

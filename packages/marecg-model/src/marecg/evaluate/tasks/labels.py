@@ -1,0 +1,149 @@
+"""Labels of one's own for the records of a prepared corpus: a CSV with a row per record, a column per class.
+
+Shapes: R recordings, M labelled records, K classes.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from marecg.base.errors import InputError
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+from marecg.evaluate.tasks.corpus import FOLDS, corpus_recordings, split_by_patient
+from marecg.evaluate.tasks.task import SPLITS, Task
+from marecg.read.record import name_of
+
+NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
+"""What the column may be called that names the records; the first column otherwise."""
+SPLIT = "split"
+"""The column that says `train`, `val` or `test`, where there is one."""
+CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
+
+
+def labels_task(path: Path, root: Path) -> Task:
+    """The records all of whose labels are known, as a task for a probe. Raises as `read_labels` does."""
+    task, known_MK = read_labels(path, root)
+    return task.only(np.asarray(known_MK.all(axis=1)))
+
+
+def read_labels(path: Path, root: Path) -> tuple[Task, NDArray[np.bool_]]:
+    """Read a table of labels against a corpus.
+
+    A record is named as in `index.parquet` (`id`), with its source before it (`ptbxl/00001`), as `marecg
+    embed` calls it, or by the number that its `id` is (`1`). Empty cells are labels that nobody knows.
+    Without a column `split` the parts follow from a hash of each record's patient.
+
+    Args:
+        path: the CSV.
+        root: the prepared corpus.
+
+    Returns:
+        The task, and which of its labels are known, bool [M, K]; the others are 0 in `y_MK`.
+
+    Raises:
+        InputError: it isn't such a table, names no record of the corpus or one of several, or splits a
+            patient.
+        CorpusError: `root` isn't a corpus at 500 Hz.
+    """
+    corpus = Corpus.open(root)
+    recordings = corpus_recordings(corpus)
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
+    except (OSError, ValueError) as error:
+        problem = f"can't be read as a table ({str(error).strip()})"
+        raise InputError(problem, where=path, remedy="Write CSV with a header line") from error
+    if not len(table.columns):
+        raise InputError("has no columns", where=path, remedy="Write CSV with a header line")
+    named_by = next((name for name in NAMED_BY if name in table), table.columns[0])
+    rows_by_name = _rows_by_name(corpus)
+    table["row"] = table[named_by].str.strip().map(rows_by_name)
+    missing = tuple(table[named_by][table["row"].isna()])
+    table = table.dropna(subset="row").astype({"row": int})
+    if not len(table):
+        first = f", such as {missing[0]!r}, which it has not" if missing else ""
+        remedy = f"Name them as the corpus does, such as {corpus.ids[0]} or {recordings.ids[0]}"
+        raise InputError(f"names no record of {root}{first}", where=path, remedy=remedy)
+    _refuse_twice(table, path, named_by)
+    classes = tuple(name for name in table.columns if name not in (named_by, SPLIT, "row"))
+    y_MK = _cells(table, classes, path)
+    row_M = table["row"].to_numpy(np.int64)
+    split_M, folds = split_by_patient(recordings)[row_M], FOLDS
+    if SPLIT in table:
+        split_M, folds = table[SPLIT].to_numpy(np.str_), f"by the column {SPLIT} of {path.name}"
+        patients = [recordings.patients[row] or recordings.ids[row] for row in row_M]
+        _check_split(split_M, patients, path)
+    task = Task(
+        name=path.stem,
+        classes=classes,
+        recordings=recordings,
+        row_M=row_M,
+        y_MK=np.nan_to_num(y_MK).astype(np.uint8),
+        split_M=split_M,
+        folds=folds,
+        missing=missing,
+        unlabelled=len(corpus) - len(table),
+        concepts=_concepts(corpus, classes),
+    )
+    return task, np.isfinite(y_MK)
+
+
+def _rows_by_name(corpus: Corpus) -> dict[str, int]:
+    """Every name that means one record alone, and its row; −1 where it means several."""
+    places = index.read(corpus.folder / "index.parquet", ["root", "path"]).to_pylist()
+    rows: dict[str, int] = {}
+    for row, (record, source, place) in enumerate(zip(corpus.ids, corpus.sources, places, strict=True)):
+        names = {record, f"{source}/{record}", name_of(place["root"], place["path"])}
+        if record.isdecimal():
+            names.add(str(int(record)))
+        for name in names:
+            rows[name] = -1 if name in rows else row
+    return rows
+
+
+def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:
+    several = table[named_by][table["row"] < 0]
+    if len(several):
+        remedy = "Write its source before it, as SOURCE/NAME"
+        raise InputError(f"{several.iloc[0]!r} names several records", where=path, remedy=remedy)
+    twice = table[named_by][table["row"].duplicated()]
+    if len(twice):
+        problem = f"names the record {twice.iloc[0]!r} twice"
+        raise InputError(problem, where=path, remedy="Leave one row for each record")
+
+
+def _cells(table: pd.DataFrame, classes: tuple[str, ...], path: Path) -> NDArray[np.float64]:
+    """0, 1, or NaN where a cell is empty, [M, K]."""
+    if not classes:
+        raise InputError("has no column for a class", where=path, remedy="Add one, with 0 and 1 in it")
+    y_MK = np.full((len(table), len(classes)), np.nan)
+    for column, name in enumerate(classes):
+        cells = table[name].str.strip()
+        odd = cells[~cells.isin(list(CELLS))]
+        if len(odd):
+            problem = f"line {odd.index[0] + 2}, column {name}: {odd.iloc[0]!r}"
+            raise InputError(problem, where=path, remedy="Write 1, 0, or nothing where nobody knows")
+        y_MK[:, column] = cells.map(CELLS)
+    return y_MK
+
+
+def _check_split(split_M: NDArray[np.str_], patients: list[str], path: Path) -> None:
+    """See that parts are parts, and that no patient is in two of them."""
+    odd = sorted(set(split_M.tolist()) - set(SPLITS))
+    if odd:
+        problem = f"column {SPLIT}: {odd[0]!r}"
+        raise InputError(problem, where=path, remedy=f"Write {', '.join(SPLITS)}")
+    parts = Counter(patient for patient, _ in set(zip(patients, split_M.tolist(), strict=True)))
+    patient, count = parts.most_common(1)[0]
+    if count > 1:
+        remedy = f"Keep each patient on one side, or leave out the column {SPLIT}"
+        raise InputError(f"patient {patient} is in {count} parts", where=path, remedy=remedy)
+
+
+def _concepts(corpus: Corpus, classes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Those classes that are called as a leaf of the graph."""
+    leaves = {node.abbr for node in corpus.ontology().nodes if not node.root}
+    return {name: (name,) for name in classes if name in leaves}

@@ -1,0 +1,216 @@
+"""`marecg classify fit`: labels by name, what is refused, and a folder that every command understands."""
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.marecg.made_records import make_ecg, make_record
+
+from marecg import EcgClassifier, MarEcg
+from marecg.base.config import CorpusConfig
+from marecg.base.errors import InputError
+from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
+from marecg.evaluate.scores.calibration import error_by_chance, expected_calibration_error, reliability
+from marecg.evaluate.tasks.labels import labels_task, read_labels
+from marecg_cli.marecg import main
+
+RECORDS = 60
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of Georgia, every third of them tall; a patient has one."""
+    folder = tmp_path_factory.mktemp("labelled")
+    for number in range(RECORDS):
+        height = 1.5 if number % 3 == 0 else 0.7
+        make_record(folder / "georgia", f"E{number:05d}", height * make_ecg(seed=number))
+    prepare([folder / "georgia"], folder / "corpus", CorpusConfig(), jobs=1)
+    return folder / "corpus"
+
+
+def table(path: Path, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+def split_of(number: int) -> str:
+    return ("train", "train", "val", "test")[number // 3 % 4]
+
+
+@pytest.fixture(scope="module")
+def labels(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Whether a record is tall; `some` is unknown of every fifth; and one record that isn't there."""
+    rows = [
+        (f"E{n:05d}", int(n % 3 == 0), "" if n % 5 == 0 else int(n % 3 == 0), split_of(n))
+        for n in range(RECORDS)
+    ]
+    rows.append(("E99999", 1, 1, "test"))
+    return table(tmp_path_factory.mktemp("labels") / "tall.csv", ("record", "tall", "some", "split"), rows)
+
+
+@pytest.fixture(scope="module")
+def clf(corpus: Path, labels: Path, run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("fitted") / "clf"
+    run("classify", "fit", run_folder, "--data", corpus, "--labels", labels, "--out", out)
+    return out
+
+
+def run(*words: object, code: int = 0) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, words)])
+    assert end.value.code == code
+
+
+def test_labels_are_read_by_name_and_empty_cells_are_unknown(corpus: Path, labels: Path) -> None:
+    task, known_MK = read_labels(labels, corpus)
+    assert task.classes == ("tall", "some")
+    assert task.missing == ("E99999",)
+    ids = Corpus.open(corpus).ids
+    for row, y_K, known_K, part in zip(task.row_M, task.y_MK, known_MK, task.split_M, strict=True):
+        number = int(ids[int(row)][1:])
+        assert y_K[0] == (number % 3 == 0)
+        assert known_K.tolist() == [True, number % 5 != 0]
+        assert part == split_of(number)
+    assert len(labels_task(labels, corpus).row_M) == known_MK.all(axis=1).sum() == RECORDS * 4 // 5
+
+
+@pytest.mark.parametrize("name", ["E00007", "georgia/E00007"])
+def test_a_record_goes_by_any_name_that_a_command_prints_of_it(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
+    task, _ = read_labels(table(tmp_path / "x.csv", ("id", "tall"), [(name, 1)]), corpus)
+    assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00007"]
+
+
+E3 = ("E00003", "E00004", "E00005")
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "problem"),
+    [
+        (("record", "tall"), [("nobody", 1)], "names no record of .* such as 'nobody'"),
+        (("record", "tall"), [(E3[0], 1), (E3[1], "yes")], "line 3, column tall: 'yes'"),
+        (("record", "tall"), [(E3[0], 1), (E3[0], 0)], "names the record 'E00003' twice"),
+        (("record",), [(E3[0],)], "has no column for a class"),
+        (("record", "tall", "split"), [(E3[0], 1, "dev")], "column split: 'dev'"),
+        (("record", "tall"), [(one, 1) for one in E3], "class tall has no negatives among the"),
+        (
+            ("record", "tall", "split"),
+            [(f"E{n:05d}", int(n % 2), "train" if n < 4 else "val" if n < 6 else "test") for n in range(6)],
+            "class tall has no positives among the 0 test records",
+        ),
+        (
+            ("record", "tall", "split"),
+            [
+                (f"E{n:05d}", int(n in (1, 4, 6)), ("train", "val", "test")[max(0, n // 2 - 1)])
+                for n in range(8)
+            ],
+            "class tall has one patient among the train records",
+        ),
+    ],
+)
+def test_labels_that_cannot_be_used_are_one_line_and_nothing_is_written(
+    columns: tuple[str, ...],
+    rows: list[tuple[Any, ...]],
+    problem: str,
+    corpus: Path,
+    run_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, out = table(tmp_path / "x.csv", columns, rows), tmp_path / "clf"
+    run("classify", "fit", run_folder, "--data", corpus, "--labels", path, "--out", out, code=3)
+    error = capsys.readouterr().err
+    assert pd.Series([error]).str.contains(problem, regex=True).all(), error
+    assert "Traceback" not in error
+    assert not out.exists()
+
+
+def test_a_patient_on_two_sides_is_refused(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("marecg.evaluate.tasks.corpus.patient_of", lambda source, patient: "one")
+    rows = [(one, 1, part) for one, part in zip(E3, ("train", "val", "test"), strict=True)]
+    path = table(tmp_path / "x.csv", ("record", "tall", "split"), rows)
+    with pytest.raises(InputError, match="patient one is in 3 parts"):
+        read_labels(path, corpus)
+
+
+def test_the_folder_says_how_the_classifier_does_on_test(clf: Path) -> None:
+    found = json.loads((clf / "evaluation.json").read_text())
+    tall, some = found["scores"]
+    assert (tall["name"], tall["records"], tall["positives"]) == ("tall", 15, 5)
+    assert (some["records"], found["missing"]) == (12, 1)
+    assert tall["auc"] == 1.0
+    frame = pd.read_parquet(clf / "predictions.parquet")
+    assert (frame["label tall"] == (frame["id"].str[1:].astype(int) % 3 == 0)).all()
+    assert frame["label some"].isna().sum() == 3
+
+
+def test_the_same_record_gets_the_same_probability_from_python_and_the_command(
+    clf: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_parquet(clf / "predictions.parquet")
+    prepared = Corpus.open(corpus)
+    rows = frame["row"].to_numpy()
+    signals = prepared.signals(rows)[:, :, : prepared.n_valid[rows[0]]]
+    p_BK = EcgClassifier.load(clf).predict_proba(signals)
+    np.testing.assert_allclose(p_BK, frame[["p tall", "p some"]].to_numpy(), rtol=1e-3, atol=1e-5)
+    np.save(clf.parent / "one.npy", signals[0])
+    run("predict", clf, clf.parent / "one.npy", "--fs", 500, "--format", "json")
+    calls = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert calls["tall"]["probability"] == pytest.approx(p_BK[0, 0], rel=1e-3, abs=1e-5)
+    assert calls["tall"]["called"] == (calls["tall"]["probability"] >= calls["tall"]["threshold"])
+
+
+def test_it_is_a_model_too(clf: Path, corpus: Path, run_folder: Path, tmp_path: Path) -> None:
+    assert MarEcg.from_pretrained(clf).config == MarEcg.from_pretrained(run_folder).config
+    run("embed", clf, corpus, "--out", tmp_path / "e.npz")
+    assert len(np.load(tmp_path / "e.npz")["id"]) == RECORDS
+
+
+def test_an_older_classifier_is_replaced_and_another_folder_is_not(
+    clf: Path, corpus: Path, labels: Path, run_folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    words = (
+        "classify",
+        "fit",
+        run_folder,
+        "--data",
+        corpus,
+        "--labels",
+        labels,
+        "--threshold",
+        "f1",
+        "--out",
+    )
+    run(*words, tmp_path / "mine", code=2)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    run(*words, clf)
+    assert EcgClassifier.load(clf).threshold == "f1"
+
+
+def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf: Path, tmp_path: Path) -> None:
+    (tmp_path / "clf").mkdir()
+    said = json.loads((clf / "classifier.json").read_text())
+    (tmp_path / "clf" / "classifier.json").write_text(json.dumps({**said, "format": 9}))
+    (tmp_path / "clf" / "model").symlink_to(clf / "model")
+    run("predict", tmp_path / "clf", "anything.hea", code=3)
+
+
+def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_off_by() -> None:
+    rng = np.random.default_rng(0)
+    p_M = rng.random(20_000)
+    y_M = (rng.random(20_000) < p_M).astype(float)
+    assert expected_calibration_error(y_M, p_M) == pytest.approx(error_by_chance(p_M), abs=0.005)
+    assert expected_calibration_error(y_M, p_M * 0.8) == pytest.approx(0.1, abs=0.01)
+    found = reliability(y_M, p_M)
+    assert found.count_N.tolist() == [2000] * 10
+    np.testing.assert_allclose(found.predicted_N, np.arange(0.05, 1, 0.1), atol=0.01)
