@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ecg_ontology
-from ecg_ontology import SourceError
+from ecg_ontology import SourceError, UsageError
 from ecg_ontology.building import built_files, write_files
 
 
@@ -33,14 +33,28 @@ def ids(folder):
         ("enumeration.lock", "version\\t1.0.0", "version\\t0.0.1", "CCG-E201"),
         ("enumeration.lock", "yields\\t34\\n", "", "CCG-E201"),
         ("enumeration.lock", "official\\t133", "official\\t1", "CCG-E201"),
-        ("enumeration.lock", "seal\\t[0-9a-f]+\\n", "", "CCG-W204"),
+        ("enumeration.lock", "item\\trouting base.*\\n", "", "CCG-E201"),
+        ("enumeration.lock", "hash\\terrata.*\\n", "", "CCG-E201"),
         ("enumeration.lock", "seal\\t[0-9a-f]{8}", "seal\\t00000000", "CCG-E201"),
         ("enumeration.lock", "node\\t5\\t.*\\n", "", "CCG-E201"),
         ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "banana"', "CCG-E205"),
         ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "1.0"', "CCG-E205"),
         ("cardiac.ttl", "    ccg:yields true ;\\n", "", "CCG-E203"),
         ("cardiac.ttl", ":AFL a ccg:Leaf ;\\n", ":AFL a ccg:Leaf ;\\n    ccg:yields true ;\\n", "CCG-E203"),
+        ("cardiac.ttl", '    owl:versionInfo "1.0.0" ;\\n', "", "CCG-E207"),
+        ("cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "0.9.0"', "CCG-E207"),
         ("challenge.tsv", "164889003\\t.*\\n", "", "CCG-E206"),
+        ("cardiac.ttl", "Atrial flutter", "Flutter of the atria", "CCG-E206"),
+        ("cardiac.ttl", "ccg:Root a owl:Class", "ccg:Root rdfs:seeAlso ccg:Leaf ; a owl:Class", "CCG-E206"),
+        ("shapes.ttl", "sh:minCount 1", "sh:minCount 0", "CCG-E206"),
+        ("errata.ttl", "Nine within-family", "Eight within-family", "CCG-E206"),
+        ("routing.scp.sssom.tsv", "normal ECG", "abnormal ECG", "CCG-E206"),
+        (
+            "routing.scp.sssom.tsv",
+            "skos:exactMatch\\tcardiac:WPW",
+            "skos:closeMatch\\tcardiac:WPW",
+            "CCG-E206",
+        ),
     ],
 )
 def test_the_lock_cannot_be_switched_off(folder, file, old, new, rule):
@@ -50,30 +64,115 @@ def test_the_lock_cannot_be_switched_off(folder, file, old, new, rule):
 
 
 @pytest.mark.parametrize("key", ["version", "sha256", "official", "seal"])
-def test_a_lock_that_says_a_thing_twice_is_none(folder, key):
+def test_a_lock_that_says_a_thing_twice_is_refused(folder, key):
     """As two that were merged do."""
     lock = folder / "enumeration.lock"
     text = lock.read_text(encoding="utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"{key}\t"))
     lock.write_text(f"{text}{line}\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="no enumeration lock: it names no version and sha256, or two"):
+    with pytest.raises(
+        SourceError, match="isn't an enumeration lock: it names no version, sha256 and seal, or two"
+    ):
         ecg_ontology.load(folder)
 
 
-@pytest.mark.parametrize(("name", "rule"), [("enumeration.lock", "CCG-W204"), ("challenge.tsv", "CCG-E206")])
+MISSING = {
+    "enumeration.lock": "CCG-E208",
+    "challenge.tsv": "CCG-E206",
+    "routing.scp.sssom.tsv": "CCG-E206",
+    "errata.ttl": "CCG-E206",
+    "shapes.ttl": "CCG-E206",
+}
+
+
+@pytest.mark.parametrize(("name", "rule"), MISSING.items())
 def test_a_missing_companion_is_noticed(folder, name, rule):
     (folder / name).unlink()
     assert rule in ids(folder)
 
 
 def test_a_higher_version_may_change_what_yields_and_the_official_map(folder, tmp_path):
-    edit(folder / "cardiac.ttl", 'versionInfo "1.0.0"', 'versionInfo "1.1.0"')
+    raise_version(folder, "1.1.0")
     edit(folder / "cardiac.ttl", "    ccg:yields true ;\\n", "")
     edit(folder / "challenge.tsv", "164889003\\t.*\\n", "")
     assert ids(folder) == set()
-    write_files(built_files(folder, tmp_path / "ccg.json"))
+    write_files(built_files(folder, tmp_path / "ccg.json", "1.1.0"))
     assert ids(folder) == set()
     assert "yields" not in (folder / "enumeration.lock").read_text(encoding="utf-8")
+
+
+def raise_version(folder, version):
+    for part in ("cardiac/{}>", 'versionInfo "{}"'):
+        edit(folder / "cardiac.ttl", part.format("1.0.0"), part.format(version))
+
+
+def test_a_lock_is_replaced_only_by_a_higher_version_that_is_asked_for(folder, tmp_path):
+    """Lower the version, build, swap two indices, raise it again, build: nothing noticed that."""
+    bundle = tmp_path / "ccg.json"
+    before = (folder / "enumeration.lock").read_text(encoding="utf-8")
+    raise_version(folder, "1.1.0")
+    with pytest.raises(UsageError, match=r"freezes version 1\.0\.0, and would be replaced"):
+        built_files(folder, bundle)
+    for version in ("0.9.0", "1.0.0"):
+        with pytest.raises(UsageError, match=f"{version} isn't higher than 1.0.0"):
+            built_files(folder, bundle, version)
+    write_files(built_files(folder, bundle, "1.2.0"))
+    text = (folder / "enumeration.lock").read_text(encoding="utf-8")
+    assert "version\t1.2.0\n" in text
+    assert text.count("\n") == before.count("\n")
+    assert ecg_ontology.load(folder).header.version == "1.2.0"
+    assert ecg_ontology.validate(folder, "curated") == ()
+
+
+def test_a_lock_that_was_once_there_is_not_built_anew(folder, tmp_path):
+    bundle = tmp_path / "ccg.json"
+    write_files(built_files(folder, bundle))
+    (folder / "enumeration.lock").unlink()
+    with pytest.raises(SourceError, match="nothing freezes the enumeration"):
+        built_files(folder, bundle)
+    write_files(built_files(folder, tmp_path / "first.json"))
+    assert (folder / "enumeration.lock").is_file()
+
+
+def test_every_changed_row_is_told_by_code_and_node(folder):
+    edit(folder / "challenge.tsv", "164889003\tatrial fibrillation", "164889003\tatrial flutter")
+    edit(folder / "challenge.tsv", "164890007\tatrial flutter", "164890007\tatrial fibrillation")
+    table = folder / "routing.sssom.tsv"
+    text = table.read_text(encoding="utf-8")
+    af, afl = (re.findall(rf"snomedct:{code}.*\n", text) for code in ("164889003", "164890007"))
+    for code, label, rows in (("164889003", "flutter", afl), ("164890007", "fibrillation", af)):
+        for row in rows:
+            text = text.replace(row, re.sub(r"\d+\tatrial \w+", f"{code}\tatrial {label}", row))
+    table.write_text(text, encoding="utf-8")
+    messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E206"]
+    assert "official: 164889003 atrial fibrillation is gone" in messages
+    assert "official: 164889003 atrial flutter is new" in messages
+    assert "routing base: 164889003 skos:exactMatch AF  atrial fibrillation is gone" in messages
+    assert "routing base: 164889003 skos:exactMatch AFL  atrial flutter is new" in messages
+
+
+def test_a_patch_may_correct_texts_and_only_a_minor_version_rows(folder):
+    edit(folder / "cardiac.ttl", "Atrial flutter", "Flutter of the atria")
+    raise_version(folder, "1.0.1")
+    assert ids(folder) == set()
+    edit(folder / "routing.scp.sssom.tsv", "normal ECG", "a normal ECG")
+    assert ids(folder) == {"CCG-E206"}
+
+
+@pytest.mark.parametrize("name", ["scp.sssom.tsv", "routing.scp.sssom.TSV", "routing-scp.tsv"])
+def test_a_table_that_is_called_otherwise_is_named(folder, name):
+    (folder / "routing.scp.sssom.tsv").rename(folder / name)
+    findings = ecg_ontology.validate(folder)
+    assert [f.where for f in findings if f.id == "CCG-W315"] == [name]
+    assert "routing scp is gone at version 1.0.0" in [f.message for f in findings]
+
+
+def test_the_version_s_two_statements_agree(folder):
+    edit(folder / "cardiac.ttl", "cardiac/1.0.0>", "cardiac/1.1.0>")
+    messages = [f.message for f in ecg_ontology.validate(folder) if f.id == "CCG-E015"]
+    assert messages == [
+        "cardiac has the versionIRI https://w3id.org/mar-ecg/cardiac/1.1.0 and the versionInfo '1.0.0'"
+    ]
 
 
 def test_the_graph_s_own_hash_is_what_it_was_before_seals(onto):
@@ -114,12 +213,10 @@ def test_a_bundle_is_its_content_not_its_layout(onto, bundle):
     assert ecg_ontology.load(bundle).bundle_sha256 == onto.bundle_sha256
 
 
-def test_a_bundle_of_before_hashes_still_loads(onto, bundle):
+def test_a_bundle_without_its_hash_is_refused(bundle):
     edit(bundle, '"bundle_sha256": "[0-9a-f]{64}",', "")
-    again = ecg_ontology.load(bundle)
-    assert again.bundle_sha256 == onto.bundle_sha256
-    again.save(bundle)
-    assert '"bundle_sha256"' in bundle.read_text(encoding="utf-8")
+    with pytest.raises(SourceError, match="was changed since it was written"):
+        ecg_ontology.load(bundle)
 
 
 def test_a_saved_bundle_the_package_s_and_the_sources_have_one_hash(onto, bundle, sources):

@@ -53,6 +53,9 @@ def build(
     out: Annotated[
         Path | None, typer.Option(help="The bundle; default: the package's own for ontology, from the root.")
     ] = None,
+    new_version: Annotated[
+        str, typer.Option(help="What the sources become, such as 1.1.0: only so a lock is replaced.")
+    ] = "",
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 if something is stale.")
     ] = False,
@@ -68,7 +71,7 @@ def build(
     from ecg_ontology.building import built_files, stale_files, write_files
 
     out = out or BUNDLE
-    files = built_files(sources, out)
+    files = built_files(sources, out, new_version)
     outdated = stale_files(files)
     if not check:
         write_files({path: files[path] for path in outdated})

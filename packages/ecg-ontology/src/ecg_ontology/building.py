@@ -1,28 +1,33 @@
 """From a folder of sources to what is shipped: the bundle and the lock file."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from ecg_ontology.bundle import bundle_text
+from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
 from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
+from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError, UsageError
-from ecg_ontology.files import replacing
+from ecg_ontology.files import read_text, replacing
 from ecg_ontology.lock import lock_of, lock_text
-from ecg_ontology.overwriting import bundle_iri
-from ecg_ontology.sources import LOCK, read_source
+from ecg_ontology.overwriting import bundle_draft
+from ecg_ontology.sources import LOCK, graph_file, read_source
 
 
-def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
-    """Return the text of every file that is built from `sources`: the bundle and the lock.
+def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
+    """Return the text of every file that is built from `sources`: bundle, lock, the graph of a new version.
 
     Args:
         sources: a folder of sources.
         bundle: where the bundle goes; the lock lies in `sources`.
+        new_version: what the sources become, and the lock with them. Without it a lock stays as it is.
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
-        UsageError: `bundle` is something else than an older bundle of the same ontology.
+        UsageError: `bundle` is something else than an older bundle of the same ontology, a lock would be
+            replaced without a new version, or the new version isn't higher.
 
     Example:
         >>> import ecg_ontology
@@ -30,29 +35,60 @@ def built_files(sources: Path, bundle: Path) -> dict[Path, str]:
         ...     _ = built_files(Path("nowhere"), Path("ccg.json"))
         ... except SourceError as error:
         ...     print(error.problem)
-        is no folder of sources
+        isn't a folder of sources
     """
     if not sources.is_dir():
         raise SourceError(
-            "is no folder of sources", where=sources, remedy="Name the folder that holds the graph"
+            "isn't a folder of sources", where=sources, remedy="Name the folder that holds the graph"
         )
     draft = read_source(sources)
-    errors = [finding for finding in findings(draft) if finding.severity is Severity.error]
+    files: dict[Path, str] = {}
+    if new_version:
+        files |= _graph_of_version(sources, draft, new_version)
+        draft = draft.model_copy(update={"header": draft.header.model_copy(update={"version": new_version})})
+    earlier = bundle_draft(bundle) if bundle.exists() else None
+    if bundle.exists() and (earlier is None or earlier.header.iri != draft.header.iri):
+        what = f"is the ontology {earlier.header.iri}" if earlier else "isn't an ontology"
+        raise UsageError(f"{what} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json")
+    first = draft.lock is None and (earlier is None or earlier.lock is None)
+    errors = [
+        finding
+        for finding in sorted(
+            findings(draft), key=lambda each: each.id == FROZEN
+        )  # what is wrong comes first
+        if finding.severity is Severity.error and not (first and finding.id == NO_LOCK)
+    ]
     if errors:
-        first = errors[0]
         raise SourceError(
-            f"{first.message} [{first.id}] ({len(errors)} errors)",
-            where=first.where or sources,
-            remedy=f"{first.fix}; `ecgonto validate {sources}` lists them all",
-        )
-    if bundle.exists() and (iri := bundle_iri(bundle)) != draft.header.iri:
-        found = f"the ontology {iri}" if iri else "no ontology"
-        raise UsageError(
-            f"is {found} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json"
+            f"{errors[0].message} [{errors[0].id}] ({len(errors)} errors)",
+            where=errors[0].where or sources,
+            remedy=f"{errors[0].fix}; `ecgonto validate {sources}` lists them all",
         )
     lock = lock_of(draft)
+    if draft.lock is not None and draft.lock.seal != lock.seal and not new_version:
+        raise UsageError(
+            f"freezes version {draft.lock.version}, and would be replaced",
+            where=sources / LOCK,
+            remedy=f"Add --new-version with one that is higher than {draft.lock.version}",
+        )
     text = bundle_text(draft.model_copy(update={"lock": lock}))
-    return {bundle: text, sources / LOCK: lock_text(lock)}
+    return files | {bundle: text, sources / LOCK: lock_text(lock)}
+
+
+def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
+    """The graph's text with another version, where it has to be changed."""
+    old = draft.header.version
+    if draft.lock is not None and version_of(version) <= version_of(draft.lock.version):
+        problem = f"{version} isn't higher than {draft.lock.version}, which is frozen"
+        raise UsageError(problem, where="--new-version", remedy="Raise one of its three numbers")
+    if old == version:
+        return {}
+    path = graph_file(sources)
+    text, count = re.subn(rf'(owl:versionInfo ")({re.escape(old)}")', rf'\g<1>{version}"', read_text(path))
+    if count != 1 or path.suffix != ".ttl":
+        remedy = f'Write owl:versionInfo "{version}" into its header yourself'
+        raise UsageError(f"can't be raised from {old!r}", where=path, remedy=remedy)
+    return {path: text.replace(f"<{draft.header.iri}/{old}>", f"<{draft.header.iri}/{version}>")}
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:

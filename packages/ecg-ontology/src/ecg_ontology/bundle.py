@@ -20,7 +20,8 @@ _EXCLUDED: dict[str, Any] = {
     "relations": {"__all__": _NOT_CONTENT},
     "mappings": {"__all__": _NOT_CONTENT},
     "misstatements": {"__all__": _NOT_CONTENT},
-    "lock": {"place"},
+    "lock": {"place", "items"},
+    "unread": True,
 }
 
 
@@ -37,10 +38,10 @@ def read_bundle(path: Path) -> Draft:
 
 
 def parse_bundle(text: bytes, where: object) -> Draft:
-    """Read the text of a bundle. One that was written before bundles had a hash is read as it is.
+    """Read the text of a bundle, whose hash comes first.
 
     Raises:
-        SourceError: it is no bundle, or was changed since it was written.
+        SourceError: it isn't a bundle, or was changed since it was written.
     """
     stated = _STATED.match(text)
     try:
@@ -53,7 +54,7 @@ def parse_bundle(text: bytes, where: object) -> Draft:
             where=where,
             remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
         ) from error
-    if stated and stated[1].decode() != bundle_sha256(draft):
+    if not stated or stated[1].decode() != bundle_sha256(draft):
         raise SourceError(
             f"was changed since it was written: its {_HASH} is not that of its content",
             where=where,

@@ -150,7 +150,7 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(Frozen):
-    """The frozen enumeration.
+    """What a version froze.
 
     Attributes:
         version: the version that froze it.
@@ -158,7 +158,9 @@ class Lock(Frozen):
         lines: node and edge lines.
         yields: indices of the concepts that yield under the rule ``most-specific``.
         official: number of codes of the official map.
-        seal: hash of all of this; "" in a lock of before seals.
+        hashes: hash of everything else that has a meaning, by name: texts, official map, each routing table.
+        items: what these hashes are of, line by line; a bundle, which has a hash of its own, leaves them out.
+        seal: hash of all of this but the items.
         place: its file.
     """
 
@@ -167,6 +169,8 @@ class Lock(Frozen):
     lines: tuple[Annotated[str, Field(pattern=f"^({LOCK_LINE})$")], ...]
     yields: tuple[int, ...] = ()
     official: int = 0
+    hashes: dict[str, str] = Field(default_factory=dict)
+    items: tuple[str, ...] = ()
     seal: str = ""
     place: str = ""
 
@@ -209,6 +213,8 @@ class Draft(Frozen):
         errata: what the paper the graph comes from contradicts.
         statements: what the graph states besides.
         misstatements: what it states and can't mean.
+        shapes: hash of the folder's SHACL shapes.
+        unread: files of the folder that look like routing tables and aren't read.
 
     Example:
         >>> import ecg_ontology
@@ -227,6 +233,8 @@ class Draft(Frozen):
     errata: tuple[Erratum, ...] = ()
     statements: tuple[Statement, ...] = ()
     misstatements: tuple[Misstatement, ...] = ()
+    shapes: str = ""
+    unread: tuple[str, ...] = ()
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""

@@ -1,6 +1,11 @@
-"""``enumeration.lock``: what a version froze, as a text that a diff shows line by line."""
+"""``enumeration.lock``: what a version froze, as a text that a diff shows line by line.
+
+Node and edge lines freeze the enumeration. Whatever else has a meaning is frozen item by item, and each group
+of items by a hash: the texts of a concept, a code of the official map, a row of a routing table, an erratum.
+"""
 
 import re
+from collections.abc import Iterable
 
 from ecg_ontology.drafts import LOCK_LINE, Draft, Lock
 from ecg_ontology.enumeration import sha256_of
@@ -8,23 +13,64 @@ from ecg_ontology.errors import SourceError
 from ecg_ontology.resolve import draft_lines
 
 _HEAD = """\
-# The frozen enumeration and graph. `ecgonto build` writes this file; never edit it.
+# What a version froze. `ecgonto build --new-version` writes this file; never edit it.
 # sha256 is that of its node and edge lines: grep -E '^(node|edge)' enumeration.lock | sha256sum
-# seal is that of all lines but the comments and itself: grep -vE '^(#|seal)' enumeration.lock | sha256sum
+# seal is that of all lines but the comments, the items and itself: grep -vE '^(#|seal|item)' … | sha256sum
+# A hash is that of its items: grep -P '^item\\ttexts\\t' enumeration.lock | sha256sum
 """
+_RESTORE = "Restore it from version control"
+TABLE = "routing "
+"""What the name of a routing table's group begins with."""
 
 
 def lock_of(draft: Draft) -> Lock:
     """Return what freezes `draft` as it is."""
     lines = draft_lines(draft)
+    items = frozen_items(draft)
     lock = Lock(
         version=draft.header.version,
         sha256=sha256_of(lines),
         lines=lines,
         yields=yielding(draft),
         official=len(draft.official),
+        hashes={group: sha256_of(each) for group, each in items.items()},
+        items=tuple(line for each in items.values() for line in each),
     )
     return lock.model_copy(update={"seal": seal_of(lock)})
+
+
+def frozen_items(draft: Draft) -> dict[str, list[str]]:
+    """Return what is frozen besides the enumeration, by group: lines ``item <group> <what> …``, sorted."""
+    rows: dict[str, list[tuple[str, ...]]] = {"texts": [], "official": [], "errata": [], "statements": []}
+    for c in draft.concepts:
+        names = [f"{name.text}@{name.language}" for name in (*c.translations, *c.synonyms)]
+        rows["texts"].append(
+            (c.abbr, _digest((c.label, *c.variants, "", c.definition, *names, str(c.deprecated))))
+        )
+    rows["official"] += draft.official.items()
+    for row in draft.mappings:
+        node = draft.abbreviation(row.node) if row.node else "nothing"
+        cells = (row.code, row.predicate, node, row.modifier, row.label)
+        rows.setdefault(f"{TABLE}{row.table}", []).append(cells)
+    for erratum in draft.errata:
+        rows["errata"].append((erratum.id, _digest(erratum.model_dump(exclude={"test"}).values())))
+    rows["statements"] += [
+        (each.subject, _digest((each.predicate, each.object))) for each in draft.statements
+    ]
+    rows["shapes"] = [("shapes.ttl", draft.shapes)] if draft.shapes else []
+    return {
+        group: sorted("\t".join(("item", group, *map(_one_line, cells))) for cells in each)
+        for group, each in rows.items()
+        if each
+    }
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return sha256_of([text.replace("\n", "\\n") for text in texts])[:16]
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\t\r\n]", " ", text)
 
 
 def yielding(draft: Draft) -> tuple[int, ...]:
@@ -33,14 +79,15 @@ def yielding(draft: Draft) -> tuple[int, ...]:
 
 
 def seal_of(lock: Lock) -> str:
-    """Return the hash of everything that a lock states."""
+    """Return the hash of everything that a lock states but its items, which have hashes of their own."""
     return sha256_of(_body(lock))
 
 
 def lock_text(lock: Lock) -> str:
     """Return the text of ``enumeration.lock``."""
     version, sha256, *body = _body(lock)
-    return _HEAD + "".join(f"{line}\n" for line in (version, sha256, f"seal\t{lock.seal}", *body))
+    lines = (version, sha256, f"seal\t{lock.seal}", *body, *lock.items)
+    return _HEAD + "".join(f"{line}\n" for line in lines)
 
 
 def _body(lock: Lock) -> list[str]:
@@ -50,14 +97,15 @@ def _body(lock: Lock) -> list[str]:
         *lock.lines,
         *(f"yields\t{index}" for index in lock.yields),
         *([f"official\t{lock.official}"] if lock.official else []),
+        *(f"hash\t{group}\t{value}" for group, value in lock.hashes.items()),
     ]
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``; one of before seals has none.
+    """Read the text of ``enumeration.lock``.
 
     Raises:
-        SourceError: it is not of the form that `lock_text` writes.
+        SourceError: it isn't of the form that `lock_text` writes.
     """
     fields: dict[str, list[str]] = {}
     lines: list[str] = []
@@ -65,18 +113,20 @@ def parse_lock(text: str, place: str) -> Lock:
         key, _, rest = line.partition("\t")
         if re.fullmatch(LOCK_LINE, line):
             lines.append(line)
-        elif re.fullmatch(r"(version|sha256|seal)\t[^\t]+|(yields|official)\t[0-9]{1,9}", line):
+        elif re.fullmatch(
+            r"(version|sha256|seal)\t[^\t]+|(yields|official)\t[0-9]{1,9}|hash\t[^\t]+\t\w+", line
+        ):
             fields.setdefault(key, []).append(rest)
+        elif key == "item":
+            fields.setdefault(key, []).append(line)
         elif line and not line.startswith("#"):
-            raise SourceError(
-                f"line {number} is damaged", where=place, remedy="Restore it from version control"
-            )
-    single = {key: values[0] for key, values in fields.items() if key != "yields"}
-    if not {"version", "sha256"} <= single.keys() or any(len(fields[key]) > 1 for key in single):
+            raise SourceError(f"line {number} is damaged", where=place, remedy=_RESTORE)
+    single = {key: values[0] for key, values in fields.items() if key not in ("yields", "hash", "item")}
+    if not {"version", "sha256", "seal"} <= single.keys() or any(len(fields[key]) > 1 for key in single):
         raise SourceError(
-            "is no enumeration lock: it names no version and sha256, or two",
+            "isn't an enumeration lock: it names no version, sha256 and seal, or two",
             where=place,
-            remedy="Restore it from version control",
+            remedy=_RESTORE,
         )
     return Lock(
         version=single["version"],
@@ -84,6 +134,8 @@ def parse_lock(text: str, place: str) -> Lock:
         lines=tuple(lines),
         yields=tuple(map(int, fields.get("yields", ()))),
         official=int(single.get("official", 0)),
-        seal=single.get("seal", ""),
+        hashes=dict(line.split("\t") for line in fields.get("hash", ())),
+        items=tuple(fields.get("item", ())),
+        seal=single["seal"],
         place=place,
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology.bundle import read_bundle
+from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import EcgError, UsageError
 from ecg_ontology.files import read_text, refuse_others
 from ecg_ontology.ontology import Ontology
@@ -82,12 +83,17 @@ def turtle_comments(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in found]
 
 
-def bundle_iri(path: Path) -> str:
-    """Return the name of the ontology in a bundle; "" where the file is none."""
+def bundle_draft(path: Path) -> Draft | None:
+    """Return what a bundle holds; None where the file isn't one."""
     try:
-        return read_bundle(path).header.iri
+        return read_bundle(path)
     except EcgError:
-        return ""
+        return None
+
+
+def _bundle_iri(path: Path) -> str:
+    draft = bundle_draft(path)
+    return draft.header.iri if draft else ""
 
 
 def _graph_iri(path: Path) -> str:
@@ -139,7 +145,7 @@ _SAME_KIND: dict[str, Callable[[Path], bool]] = {
     ".dot": _is_dot,
 }
 _IRIS: dict[str, Callable[[Path], str]] = {
-    ".json": bundle_iri,
+    ".json": _bundle_iri,
     ".ttl": _graph_iri,
     ".owl": _graph_iri,
     ".nt": _graph_iri,

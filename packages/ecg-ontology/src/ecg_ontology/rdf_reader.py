@@ -151,6 +151,10 @@ class _Reading:
             unreviewed=self.stated.texts(iri, values, CCG["unreviewed"], ""),
         )
         versions = values.pop(OWL.versionIRI, [])
+        for version in versions:
+            if str(version).startswith(f"{iri}/") and str(version) != f"{iri}/{header.version}":
+                problem = f"has the versionIRI {version} and the versionInfo {header.version!r}"
+                self.stated.misstate(iri, problem, OWL.versionIRI)
         others = (version for version in versions if not str(version).startswith(f"{header.iri}/"))
         self.stated.keep(iri, OWL.versionIRI, others)
         self.stated.take(values, RDF.type, OWL.Ontology)

@@ -125,6 +125,7 @@ def _refuse_unsound(draft: Draft, paths: dict[str, Path], texts: dict[Path, str]
             copy.write_text(texts[path], encoding="utf-8")
             rows += read_sssom(copy, name)
     rows.sort(key=lambda row: row.table != BASE_TABLE)
+    draft = draft.model_copy(update={"lock": None})  # decisions are to change what is frozen
     before = {(finding.id, finding.message) for finding in findings(draft)}
     after = findings(draft.model_copy(update={"mappings": tuple(rows)}))
     errors = [f for f in after if f.severity is Severity.error and (f.id, f.message) not in before]

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
+from ecg_ontology.enumeration import sha256_of
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.lock import parse_lock
@@ -16,7 +18,8 @@ from ecg_ontology.sssom import read_sssom
 LOCK = "enumeration.lock"
 ERRATA = "errata.ttl"
 OFFICIAL = "challenge.tsv"
-_COMPANIONS = {"shapes.ttl", ERRATA}
+SHAPES = "shapes.ttl"
+_COMPANIONS = {SHAPES, ERRATA}
 _GRAPHS = (*RDF_FORMATS, ".obo")
 
 
@@ -56,14 +59,15 @@ def _read_graph(path: Path) -> Draft:
     return read_obo(path)
 
 
-def _read_folder(folder: Path) -> Draft:
-    try:
-        found = sorted(folder.iterdir())
-    except OSError as error:
-        raise SourceError(f"cannot be listed ({error.strerror})", where=folder) from error
+def graph_file(folder: Path) -> Path:
+    """Return the one graph of a folder of sources.
+
+    Raises:
+        SourceError: the folder can't be listed, or holds none or several.
+    """
     graphs = [
         path
-        for path in found
+        for path in _listed(folder)
         if path.suffix in _GRAPHS and path.name not in _COMPANIONS and not path.name.startswith(".")
     ]
     if len(graphs) != 1:
@@ -73,15 +77,30 @@ def _read_folder(folder: Path) -> Draft:
             where=folder,
             remedy="Keep one .ttl, .owl, .nt or .obo",
         )
-    base = _read_graph(graphs[0])
+    return graphs[0]
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise SourceError(f"cannot be listed ({error.strerror})", where=folder) from error
+
+
+def _read_folder(folder: Path) -> Draft:
+    base, tables = _read_graph(graph_file(folder)), _tables(folder)
+    names = [path.name for path in _listed(folder) if path not in tables]
+    shapes = folder / SHAPES
     return base.model_copy(
         update={
             "mappings": tuple(
-                row for path in _tables(folder) for row in read_sssom(path, _table_name(path), base.concepts)
+                row for path in tables for row in read_sssom(path, _table_name(path), base.concepts)
             ),
             "official": _read_official(folder / OFFICIAL),
             "lock": _read_lock(folder / LOCK),
             "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
+            "shapes": sha256_of(read_text(shapes).splitlines()) if shapes.exists() else "",
+            "unread": tuple(name for name in names if re.match("routing|.*sssom", name, re.IGNORECASE)),
         }
     )
 

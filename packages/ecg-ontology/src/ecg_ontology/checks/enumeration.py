@@ -1,17 +1,20 @@
 """Enumeration: what the lock file froze stays as it is, or the version says that it does not."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import Draft, Lock
 from ecg_ontology.enumeration import enumeration_difference, sha256_of
-from ecg_ontology.lock import seal_of, yielding
+from ecg_ontology.lock import TABLE, frozen_items, seal_of, yielding
 from ecg_ontology.resolve import draft_lines
 
 _SEMVER = r"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}([-+][0-9A-Za-z.+-]+)?"
 
 ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
+FROZEN = "CCG-E206"
+NO_LOCK = "CCG-E208"
 
 
 @ENUMERATION.rule(
@@ -25,10 +28,15 @@ def edited_lock(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None:
         return
+    items: dict[str, list[str]] = defaultdict(list)
+    for line in lock.items:
+        items[line.split("\t")[1]].append(line)
     if sha256_of(lock.lines) != lock.sha256:
         yield Breach("enumeration.lock", "its sha256 is not that of its lines", lock.place)
-    elif lock.seal and seal_of(lock) != lock.seal:
+    elif seal_of(lock) != lock.seal:
         yield Breach("enumeration.lock", "its seal is not that of its lines", lock.place)
+    elif lock.items and {group: sha256_of(each) for group, each in items.items()} != lock.hashes:
+        yield Breach("enumeration.lock", "a hash is not that of its items", lock.place)
 
 
 @ENUMERATION.rule(
@@ -40,7 +48,7 @@ def edited_lock(draft: Draft) -> Iterator[Breach]:
 def moved_index(draft: Draft) -> Iterator[Breach]:
     """A node line of the lock is gone."""
     lock = draft.lock
-    if lock is None or _major(draft.header.version) > _major(lock.version):
+    if lock is None or _rose(draft, lock, 1):
         return
     now = set(draft_lines(draft))
     holders = {concept.index: concept for concept in draft.concepts}
@@ -62,7 +70,7 @@ def moved_index(draft: Draft) -> Iterator[Breach]:
 def changed_graph(draft: Draft) -> Iterator[Breach]:
     """Edges or appended nodes differ from the lock at the same version."""
     lock = draft.lock
-    if lock is None or _version(draft.header.version) > _version(lock.version):
+    if lock is None or _rose(draft, lock, 2):
         return
     for change in enumeration_difference(_without_moved(lock, draft), draft_lines(draft)):
         sign, kind, *rest = change.split(" ", maxsplit=2)
@@ -70,24 +78,39 @@ def changed_graph(draft: Draft) -> Iterator[Breach]:
         yield Breach(
             f"{kind} {rest[0]}", f"{kind} {rest[0]} {what} at version {draft.header.version}", lock.place
         )
-    for index in sorted(set(lock.yields) ^ set(yielding(draft))) if lock.seal else ():
+    for index in sorted(set(lock.yields) ^ set(yielding(draft))):
         what = "no longer yields" if index in lock.yields else "yields"
         yield Breach(f"index {index}", f"index {index} {what} at version {draft.header.version}", lock.place)
 
 
 @ENUMERATION.rule(
     "CCG-W204",
-    "From version 1.0.0 on a sealed lock freezes the enumeration",
-    why="Without it nothing notices that an index moved, or that the lock's version was changed by hand.",
-    fix="Restore enumeration.lock from version control, or run ecgonto build",
+    "From version 1.0.0 on a lock freezes the graph",
+    why="Without it nothing notices that an index moved.",
+    fix="Keep the graph in a folder, and run ecgonto build",
 )
 def no_lock(draft: Draft) -> Iterator[Breach]:
-    """There is no lock, or an old one without a seal."""
+    """A graph alone has no lock."""
+    if not draft.mappings:
+        yield from _unlocked(draft)
+
+
+@ENUMERATION.rule(
+    NO_LOCK,
+    "From version 1.0.0 on a lock freezes graph, texts and routing",
+    why="Without it nothing notices that an index moved or that a row was sent to another node.",
+    fix="Restore enumeration.lock from version control; for a first version run ecgonto build",
+)
+def lost_lock(draft: Draft) -> Iterator[Breach]:
+    """Sources with routing tables have no lock."""
+    if draft.mappings:
+        yield from _unlocked(draft)
+
+
+def _unlocked(draft: Draft) -> Iterator[Breach]:
     version = draft.header.version
-    if draft.lock is None and _major(version) > 0:
+    if draft.lock is None and version_of(version)[0] > 0:
         yield Breach("enumeration.lock", f"nothing freezes the enumeration of version {version}")
-    elif draft.lock is not None and not draft.lock.seal:
-        yield Breach("enumeration.lock", "has no seal over its version", draft.lock.place)
 
 
 @ENUMERATION.rule(
@@ -107,19 +130,45 @@ def no_version(draft: Draft) -> Iterator[Breach]:
 
 
 @ENUMERATION.rule(
-    "CCG-E206",
-    "The official map is there whole, or the version is higher",
-    why="Without challenge.tsv no label is checked, and no code is missed.",
-    fix="Restore challenge.tsv from version control; for a new map raise the version and run ecgonto build",
+    FROZEN,
+    "What teaches is as it was frozen, or the version is higher",
+    why="A row sent to another node or a changed text teaches otherwise; a version tells who learned which.",
+    fix="Undo the change; if it is meant, run ecgonto build --new-version: a higher minor one for codes",
 )
-def lost_official_map(draft: Draft) -> Iterator[Breach]:
-    """The official map has other than its frozen number of codes."""
+def thawed(draft: Draft) -> Iterator[Breach]:
+    """Official map, routing tables, texts, errata or shapes differ from the lock."""
     lock = draft.lock
-    if lock is None or not lock.seal or _version(draft.header.version) > _version(lock.version):
+    if lock is None or not lock.hashes or _rose(draft, lock, 2):
         return
-    if len(draft.official) != lock.official:
-        message = f"challenge.tsv lists {len(draft.official)} codes; {lock.official} are frozen"
-        yield Breach("challenge.tsv", message, "challenge.tsv")
+    now = frozen_items(draft)
+    for group in dict.fromkeys((*lock.hashes, *now)):
+        taught = group == "official" or group.startswith(TABLE)
+        if sha256_of(now.get(group, [])) == lock.hashes.get(group) or (not taught and _rose(draft, lock, 3)):
+            continue
+        before = {line for line in lock.items if line.startswith(f"item\t{group}\t")}
+        after = set(now.get(group, ()))
+        if group not in now or group not in lock.hashes or not before:
+            what = "gone" if group not in now else "new" if group not in lock.hashes else "another one"
+            yield Breach(group, f"{group} is {what} at version {draft.header.version}", lock.place)
+            continue
+        for line in sorted(before ^ after, key=lambda line: (line.split("\t")[2], line in after)):
+            subject, *rest = line.split("\t")[2:]
+            what = "is gone" if line in before else "is new"
+            yield Breach(subject, f"{group}: {' '.join((subject, *rest))} {what}", lock.place)
+
+
+@ENUMERATION.rule(
+    "CCG-E207",
+    "The version never falls below the lock's",
+    why="A lower version would switch the lock off, and a later one would freeze what nobody saw.",
+    fix="Write the lock's version or a higher one into the ontology's header",
+)
+def lower_version(draft: Draft) -> Iterator[Breach]:
+    """The header's version is below that of the lock."""
+    lock = draft.lock
+    if lock is not None and version_of(draft.header.version) < version_of(lock.version):
+        message = f"the version {draft.header.version} is below {lock.version}, which is frozen"
+        yield Breach("the ontology", message, lock.place)
 
 
 def _without_moved(lock: Lock, draft: Draft) -> list[str]:
@@ -128,10 +177,12 @@ def _without_moved(lock: Lock, draft: Draft) -> list[str]:
     return [line for line in lock.lines if line in now or line.startswith("edge\t")]
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_of(text: str) -> tuple[int, ...]:
+    """Return major, minor and patch as numbers, 0 where there is none."""
     plain = re.split("[-+]", text)[0]
     return tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in plain.split("."))
 
 
-def _major(text: str) -> int:
-    return _version(text)[0]
+def _rose(draft: Draft, lock: Lock, parts: int) -> bool:
+    """Whether the version is higher than the lock's within its first numbers."""
+    return version_of(draft.header.version)[:parts] > version_of(lock.version)[:parts]

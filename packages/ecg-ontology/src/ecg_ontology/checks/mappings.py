@@ -178,6 +178,18 @@ def retired_node(draft: Draft) -> Iterator[Breach]:
             yield Breach(row.code, message, row.where)
 
 
+@MAPPINGS.rule(
+    "CCG-W315",
+    "Every routing table is read",
+    why="The codes of a table that has another name are gone, and nobody is told.",
+    fix="Call it routing.NAME.sssom.tsv, in small letters, or move it elsewhere",
+)
+def unread_table(draft: Draft) -> Iterator[Breach]:
+    """A file looks like a routing table and isn't read."""
+    for name in draft.unread:
+        yield Breach(name, f"{name} looks like a routing table and isn't read", name)
+
+
 def _names(concept: DraftConcept) -> set[str]:
     """What a concept is called, in any language, as `fold` compares it."""
     others = (each.text for each in (*concept.translations, *concept.synonyms))
