@@ -1,4 +1,7 @@
-"""What `marecg embed` is given, as one row of records: files, folders, arrays and prepared corpora."""
+"""What `marecg embed` is given, as one row of records: files, folders, arrays and prepared corpora.
+
+Shapes: K leads, L samples.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -93,13 +96,13 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
 
 def _record(corpus: Corpus, number: int, row: dict[str, Any]) -> Record:
     try:
-        x_CL = corpus.signals([number])[0, :, : row["n_valid"]]
+        x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:
         raise RecordError(Reason.unreadable, error.problem, where=error.where) from error
     about = {name: row[name] for name in ("id", "source", "age", "sex", "patient")}
     return Record(
         path=corpus.folder,
-        x_KL=x_CL,
+        x_KL=x_KL,
         fs=corpus.config.fs,
         codes=tuple(row["codes"]),
         notes=(),
