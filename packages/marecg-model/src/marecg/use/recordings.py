@@ -1,4 +1,7 @@
-"""From records to their vectors; those that the encoder can't take are named, with the reason."""
+"""From records to their vectors; those that the encoder can't take are named, with the reason.
+
+Shapes: K leads, L samples.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
