@@ -34,7 +34,7 @@ wheels: install
 
 # Ratios against named baselines, on a machine that does nothing else.
 bench: install
-	$(BIN)/marecg bench --out bench.json
+	$(BIN)/python -m benchmarks --out bench.json
 
 # The two encoders of marecg-small, from real records in the folders ptbxl, chapman, code15-samitrop and cinc2021 of
 # $(RECORDS): make pretrained RECORDS=/data/ecg. Hours of one core each; interrupted, the same command goes on.

@@ -4,7 +4,6 @@ import os
 
 from marecg_cli import (
     _ablation,
-    _bench,
     _card,
     _classify,
     _cohort,
@@ -25,7 +24,7 @@ STAGES = {
     "train": ("recipes", "train", "ablate", "sweep"),
     "evaluate": ("probe", "classify", "table", "compare", "card"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
-    "develop": ("bench", "texts"),
+    "develop": ("texts",),
 }
 """What the commands are for, in the order of a user's way."""
 
@@ -37,7 +36,6 @@ app = application(
 for module in (_corpus, _cohort, _training, _ablation, _sweep, _evaluation, _card, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
-app.add_typer(_bench.app, name="bench")
 app.add_typer(_classify.app, name="classify")
 app.add_typer(_report.app, name="report")
 

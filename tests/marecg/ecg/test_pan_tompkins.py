@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import butter, sosfiltfilt
 
-from marecg.bench.rpeaks import annotated
+from benchmarks.rpeaks import annotated
 from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 from marecg.ecg.rpeaks import find_raw
 

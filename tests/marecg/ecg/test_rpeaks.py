@@ -7,7 +7,7 @@ import pytest
 from scipy.ndimage import uniform_filter1d
 from tests.marecg.made_records import make_bigeminy
 
-from marecg.bench.rpeaks import annotated
+from benchmarks.rpeaks import annotated
 from marecg.ecg.pan_tompkins import in_band, in_band_both_ways, pan_tompkins
 from marecg.ecg.physiology import alternates
 from marecg.ecg.rpeaks import detect, detect_best, detect_best_each, detect_each, find_raw

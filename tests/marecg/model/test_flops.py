@@ -8,8 +8,8 @@ from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import FlopCounterMode
 
 import ecg_ontology
+from benchmarks.batches import noise_batch
 from marecg.base.config import ModelConfig
-from marecg.bench.batches import noise_batch
 from marecg.model.flops import block_flops_per_token, encoder_flops
 from marecg.nn.encoder import Encoder
 from marecg.nn.heads import MLP

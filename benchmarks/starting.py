@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from marecg.bench.corpora import prepared, workspace
-from marecg.bench.ratio import Effort, Reach, Row
+from benchmarks.corpora import prepared, workspace
+from benchmarks.ratio import Effort, Reach, Row
 
 IMPORT = "import typer"
 PARSED = "import typer; typer.run(lambda code: None)"

@@ -4,8 +4,8 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from marecg.bench.corpora import workspace
-from marecg.bench.ratio import Effort, Reach, Row, costs
+from benchmarks.corpora import workspace
+from benchmarks.ratio import Effort, Reach, Row, costs
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request

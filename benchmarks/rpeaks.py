@@ -1,6 +1,6 @@
 """R-peaks: NeuroKit2's detectors as they are, and refined, on synthetic records whose every beat is known.
 
-    marecg bench rpeaks [--records 400]
+    python -m benchmarks rpeaks [--records 400]
 
 To be reached: sensitivity ≥ 0.99, positive predictive value ≥ 0.975, 95th percentile of |lag| ≤ 15 samples.
 """

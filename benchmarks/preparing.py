@@ -15,11 +15,11 @@ import wfdb
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 
+from benchmarks.corpora import long_record, prepared, records, workspace
+from benchmarks.ratio import Effort, Reach, Row, costs, seconds, speedups
+from benchmarks.together import beside_two_apart
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.memory import keep_freed
-from marecg.bench.corpora import long_record, prepared, records, workspace
-from marecg.bench.ratio import Effort, Reach, Row, costs, seconds, speedups
-from marecg.bench.together import beside_two_apart
 from marecg.corpus.prepare import BLOCK, prepare
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.workers import workers

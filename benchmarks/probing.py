@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from marecg.bench.ratio import Effort, Reach, Row, seconds
+from benchmarks.ratio import Effort, Reach, Row, seconds
 from marecg.evaluate.probe.linear import EXACT, Part, choose_logistic
 from marecg.evaluate.probe.logistic import Logistic
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from marecg.base.errors import UsageError
-from marecg.bench import (
+from benchmarks import (
     checkpointing,
     embedding,
     encoder,
@@ -26,7 +25,8 @@ from marecg.bench import (
     step,
     supervision,
 )
-from marecg.bench.ratio import Effort, Measured, Row
+from benchmarks.ratio import Effort, Measured, Row
+from marecg.base.errors import UsageError
 
 SUBJECTS = (
     encoder,

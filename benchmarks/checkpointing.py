@@ -1,7 +1,7 @@
 """Activation checkpointing: peak memory and time of a step beside one that keeps everything.
 
 Memory is what the operating system says of a process that takes one step. Run as a module it is such a
-process: `python -m marecg.bench.checkpointing on 12`.
+process: `python -m benchmarks.checkpointing on 12`.
 
 Shapes: B records, T patches, C leads, D width.
 """
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 
+from benchmarks.ratio import Action, Effort, Reach, Row, costs
 from marecg.base.config import LEADS, ModelConfig
-from marecg.bench.ratio import Action, Effort, Reach, Row, costs
 from marecg.nn.encoder import Encoder
 
 DEEPER = 3
@@ -28,7 +28,7 @@ def memory(effort: Effort) -> list[float]:
     """Peak memory with checkpointing over that without; the same each time, so it is taken once."""
     kept = {}
     for checkpointing in ("on", "off"):
-        arguments = ["-m", "marecg.bench.checkpointing", checkpointing, str(DEEPER * effort.depth)]
+        arguments = ["-m", "benchmarks.checkpointing", checkpointing, str(DEEPER * effort.depth)]
         done = subprocess.run(  # noqa: S603 — our own module
             [sys.executable, *arguments],
             stdout=subprocess.PIPE,

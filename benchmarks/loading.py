@@ -9,9 +9,9 @@ import wfdb
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from benchmarks.corpora import prepared, records
+from benchmarks.ratio import Effort, Reach, Row, speedups
 from marecg.base.config import LEADS, CorpusConfig
-from marecg.bench.corpora import prepared, records
-from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.corpus.batches import BatchStream
 from marecg.read.discovery import find
 from marecg.recipes import c3

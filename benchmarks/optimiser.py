@@ -4,8 +4,8 @@ import copy
 
 import torch
 
+from benchmarks.ratio import Effort, Reach, Row, speedups
 from marecg.base.config import ModelConfig
-from marecg.bench.ratio import Effort, Reach, Row, speedups
 from marecg.nn.ema import Ema
 from marecg.nn.encoder import Encoder
 

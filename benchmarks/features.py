@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
-from marecg.bench.corpora import prepared, workspace
-from marecg.bench.ratio import Effort, Reach, Row, speedups
+from benchmarks.corpora import prepared, workspace
+from benchmarks.ratio import Effort, Reach, Row, speedups
 from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.handcrafted import handcrafted

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ecg_ontology
+from benchmarks.ratio import Effort, Reach, Row, speedups
 from ecg_ontology import CodedRecords, Kind, Ontology, Relation
-from marecg.bench.ratio import Effort, Reach, Row, speedups
 
 RECORDS = 40_721
 CONCEPTS = 1000

@@ -1,6 +1,6 @@
 """Pretraining on a GPU: how much of the machine's matrix product a step of C1 and of C3 reaches.
 
-    marecg bench gpu [--out gpu.json] [--batch 8] [--steps 20] [--variant eager --variant compile …]
+    python -m benchmarks gpu [--out gpu.json] [--batch-size 8] [--steps 20] [--variant eager compile …]
 
 Trains at full size in bf16 autocast on synthetic shards: plain, with torch.compile, with checkpointing, with
 AdamW's loop in place of the fused one, and with an attention of one's choice. Beside it stand the rate of an
@@ -22,10 +22,10 @@ from torch.nn.utils import clip_grad_norm_
 from torch.utils._pytree import tree_map_only
 
 import ecg_ontology
+from benchmarks.corpora import prepared
+from benchmarks.gpu_kernels import BACKENDS, in_short, product_rate, spatial, synchronise, under
+from benchmarks.supervision import RECORDS as EPOCH
 from marecg.base.errors import UsageError
-from marecg.bench.corpora import prepared
-from marecg.bench.gpu_kernels import BACKENDS, in_short, product_rate, spatial, synchronise, under
-from marecg.bench.supervision import RECORDS as EPOCH
 from marecg.corpus.batches import BatchStream
 from marecg.ecg.batch import Batch
 from marecg.recipes import Config, by_name

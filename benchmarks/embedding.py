@@ -12,10 +12,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
+from benchmarks.corpora import workspace
+from benchmarks.ratio import Effort, Reach, Row, speedups
+from benchmarks.together import beside_two_apart
 from marecg.base.config import LEADS, ModelConfig
-from marecg.bench.corpora import workspace
-from marecg.bench.ratio import Effort, Reach, Row, speedups
-from marecg.bench.together import beside_two_apart
 from marecg.ecg.windows import looks, recording, stacked
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name

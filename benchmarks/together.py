@@ -6,8 +6,8 @@ from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 
-from marecg.bench.corpora import records, workspace
-from marecg.bench.ratio import Effort, speedups
+from benchmarks.corpora import records, workspace
+from benchmarks.ratio import Effort, speedups
 from marecg.corpus.workers import workers
 
 Task = Callable[[Sequence[Path], Path, int], object]

@@ -1,0 +1,114 @@
+"""`python -m benchmarks [ROW…]`, and `gpu`, `rpeaks` and `scale` in place of rows; each has `--help`."""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import gpu, rpeaks, scale, table
+from benchmarks.ratio import FULL, QUICK
+from ecg_ontology import replacing
+from marecg.base.errors import EcgError
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure what the arguments name; the exit code is 2 where they name nothing that there is."""
+    command, *rest = argv if argv and argv[0] in COMMANDS else ("rows", *argv)
+    try:
+        COMMANDS[command](rest)
+    except EcgError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+def _rows(argv: Sequence[str]) -> None:
+    """Speed as ratios, each against a named baseline in the same run: see docs/performance.md."""
+    parser = ArgumentParser("python -m benchmarks", description=_rows.__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="by name; all without")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer repeats, smaller sizes: a glance, no proof"
+    )
+    parser.add_argument("--list", action="store_true", help="name the rows and measure none")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+    parser.add_argument("--out", type=Path, help="also write the JSON into a file")
+    given = parser.parse_args(argv)
+    rows, effort = table.choose(given.rows), QUICK if given.quick else FULL
+    if given.list:
+        print("\n".join(f"{row.name:<22}{row.reach!s:<8} {row.what} : {row.against}" for row in rows))
+        return
+    measured = []
+    for each in table.measure(rows, effort):
+        measured.append(each)
+        print(table.as_text(each), file=sys.stdout if given.format == "text" else sys.stderr, flush=True)
+    if given.format == "markdown":
+        print(table.as_markdown(measured))
+    _finish(given, table.as_json(measured, effort))
+
+
+def _gpu(argv: Sequence[str]) -> None:
+    """How much of a GPU's matrix product a pretraining step reaches."""
+    parser = ArgumentParser("python -m benchmarks gpu", description=_gpu.__doc__)
+    parser.add_argument("--device", default="cuda", help="cuda, or cpu, which only shows that it runs")
+    parser.add_argument("--tiny", action="store_true", help="the tiny recipes and a small product")
+    parser.add_argument("--batch-size", type=int, default=8, help="records per micro-batch")
+    parser.add_argument("--steps", type=int, default=20, help="steps that are timed")
+    parser.add_argument("--recipe", nargs="+", choices=gpu.RECIPES, default=gpu.RECIPES)
+    parser.add_argument("--variant", nargs="+", choices=tuple(gpu.VARIANTS), default=tuple(gpu.VARIANTS))
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--out", type=Path, help="also write the JSON into a file, anew after each measurement"
+    )
+    given = parser.parse_args(argv)
+
+    def say(line: str) -> None:
+        print(line, file=sys.stdout if given.format == "text" else sys.stderr, flush=True)
+
+    device, sizes = gpu.device_named(given.device), (given.batch_size, given.steps)
+    results = gpu.pretraining(
+        device,
+        given.recipe,
+        given.variant,
+        *sizes,
+        say,
+        lambda results: _write(given.out, results),
+        tiny=given.tiny,
+    )
+    _finish(given, results)
+
+
+def _rpeaks(argv: Sequence[str]) -> None:
+    """The R-peak detectors on synthetic records whose every beat is known."""
+    parser = ArgumentParser("python -m benchmarks rpeaks", description=_rpeaks.__doc__)
+    parser.add_argument("--records", type=int, default=400, help="synthetic records")
+    for line in rpeaks.table(parser.parse_args(argv).records):
+        print(line)
+
+
+def _scale(argv: Sequence[str]) -> None:
+    """A start on millions of simulated records: seconds and memory of each stage."""
+    parser = ArgumentParser("python -m benchmarks scale", description=_scale.__doc__)
+    parser.add_argument("folder", type=Path, help="a new folder; the simulated corpus stays in it")
+    parser.add_argument("--records", type=int, default=10_000_000)
+    given = parser.parse_args(argv)
+    print(json.dumps(scale.scale(given.folder, given.records), indent=2))
+
+
+def _finish(given: Namespace, results: Mapping[str, Any]) -> None:
+    _write(given.out, results)
+    if given.format == "json":
+        print(json.dumps(results, indent=2))
+
+
+def _write(out: Path | None, results: Mapping[str, Any]) -> None:
+    if out is not None:
+        with replacing(out) as temporary:
+            temporary.write_text(json.dumps(results, indent=2), encoding="utf-8")
+
+
+COMMANDS = {"rows": _rows, "gpu": _gpu, "rpeaks": _rpeaks, "scale": _scale}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
