@@ -1,7 +1,5 @@
 """Other domains: graphs of networkx and OBO files become ontologies like any other."""
 
-import logging
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -156,7 +154,6 @@ def test_any_forest_of_one_parent_each_becomes_an_ontology(pairs):
 
 
 def test_an_obo_file_loads_as_an_ontology(tmp_path):
-    pytest.importorskip("obonet")
     (tmp_path / "lung.obo").write_text(OBO, encoding="utf-8")
     onto = ecg_ontology.load(tmp_path / "lung.obo")
     assert onto.header.version == "2026.2.3"
@@ -167,17 +164,7 @@ def test_an_obo_file_loads_as_an_ontology(tmp_path):
     assert [concept.label for concept in onto.ancestors("LU:3")] == ["airway disease", "asthma"]
 
 
-def test_reading_an_obo_file_leaves_the_root_logger_alone(tmp_path, monkeypatch):
-    """A handler there would print every message of a command twice."""
-    pytest.importorskip("obonet")
-    (tmp_path / "lung.obo").write_text("[Term]\nid: LU:1\nname: lung\n", encoding="utf-8")
-    monkeypatch.setattr(logging.root, "handlers", [])
-    ecg_ontology.load(tmp_path / "lung.obo")
-    assert logging.root.handlers == []
-
-
 def test_an_obo_file_survives_as_canonical_turtle(tmp_path):
-    pytest.importorskip("obonet")
     (tmp_path / "lung.obo").write_text(OBO, encoding="utf-8")
     onto = ecg_ontology.load(tmp_path / "lung.obo")
     back = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / "lung.ttl"))
@@ -195,7 +182,6 @@ def test_an_obo_file_survives_as_canonical_turtle(tmp_path):
     ],
 )
 def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(tmp_path, text, says):
-    pytest.importorskip("obonet")
     (tmp_path / "bad.obo").write_text(text, encoding="utf-8")
     with pytest.raises(EcgError, match=says) as caught:
         ecg_ontology.load(tmp_path / "bad.obo")

@@ -22,7 +22,8 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.safetensors``          distances, adjacency, a_hat; abbr and sha256 as metadata (extra ``safetensors``)
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
-    ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples; ``.jsonld`` with its context
+    ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
+    ``.jsonld`` ``.obo``      the graph as JSON-LD with its context, as OBO 1.4
     ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
     ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.dot``                  the graph for Graphviz
@@ -113,6 +114,12 @@ def _rdf(onto: Ontology, path: Path) -> None:
     path.write_text(rdf_text(onto.draft, path.suffix), encoding="utf-8")
 
 
+def _obo(onto: Ontology, path: Path) -> None:
+    from ecg_ontology.obo_text import obo_text
+
+    path.write_text(obo_text(onto.draft), encoding="utf-8")
+
+
 def _dot(onto: Ontology, path: Path) -> None:
     lines = ["graph ccg {", "  node [shape=ellipse];"]
     lines += [
@@ -136,6 +143,7 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".owl": _rdf,
     ".nt": _rdf,
     ".jsonld": _rdf,
+    ".obo": _obo,
     ".dot": _dot,
 }
 

@@ -150,4 +150,5 @@ _IRIS: dict[str, Callable[[Path], str]] = {
     ".owl": _graph_iri,
     ".nt": _graph_iri,
     ".jsonld": _json_ld_iri,
+    ".obo": _graph_iri,
 }

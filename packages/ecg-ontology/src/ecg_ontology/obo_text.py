@@ -1,0 +1,148 @@
+"""A draft as OBO text, which `ecg_ontology.obo` reads back without loss."""
+
+import re
+from collections.abc import Iterator
+
+from ecg_ontology.concepts import Kind, Name
+from ecg_ontology.drafts import Draft, DraftConcept, Statement
+from ecg_ontology.errors import SourceError
+from ecg_ontology.turtle import SCHEMA, concept_namespace, iri_text, literal_text
+
+OBO = "http://purl.obolibrary.org/obo/"
+OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
+LANGUAGE = "xml:lang"
+STRING = "xsd:string"
+SCOPES = {scope: f"{OBO_IN_OWL}has{scope.title()}Synonym" for scope in ("BROAD", "NARROW", "RELATED")}
+PROPERTIES = {
+    "abbr": "http://www.w3.org/2004/02/skos/core#notation",
+    "translations": "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "deprecated": "http://www.w3.org/2002/07/owl#deprecated",
+    "index": f"{SCHEMA}index",
+    "variants": f"{SCHEMA}textVariant",
+    "yields": f"{SCHEMA}yields",
+    "title": "http://purl.org/dc/terms/title",
+    "licence": "http://purl.org/dc/terms/license",
+    "creators": "http://purl.org/dc/terms/creator",
+    "provenance": "http://purl.org/dc/terms/provenance",
+    "unreviewed": f"{SCHEMA}unreviewed",
+}
+"""Fields of a draft that OBO has no tag for."""
+_TAGS = {
+    "http://www.w3.org/2000/01/rdf-schema#comment": "comment",
+    f"{OBO_IN_OWL}hasDbXref": "xref",
+    f"{OBO_IN_OWL}hasAlternativeId": "alt_id",
+}
+_LITERAL = re.compile(r'("(?:[^"\\]|\\.)*")(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
+
+
+def obo_text(draft: Draft) -> str:
+    """Return the graph of `draft` (no routing) as OBO 1.4.
+
+    Raises:
+        SourceError: it states something of what is no concept, or of a node without a name.
+    """
+    header = draft.header
+    stated: dict[str, list[str]] = {}
+    concepts = {iri_text(iri) for iri in (header.iri, *(concept.iri for concept in draft.concepts))}
+    for each in draft.statements:
+        if each.subject not in concepts or each.object.startswith("_:"):
+            problem = f"states of {each.subject} what OBO can't hold"
+            raise SourceError(problem, where=header.iri, remedy="Export .ttl, .owl or .nt")
+        stated.setdefault(each.subject, []).append(_statement(each))
+    fields = {
+        "title": (header.title,),
+        "licence": (header.licence,),
+        "creators": header.creators,
+        "provenance": header.provenance,
+        "unreviewed": header.unreviewed,
+    }
+    head = [
+        "format-version: 1.4",
+        f"data-version: {header.version}",
+        f"ontology: {header.iri}",
+        f"idspace: {_prefix(draft)} {concept_namespace(header)}",
+        *(_property(name, text) for name, texts in fields.items() for text in texts if text),
+        *stated.get(iri_text(header.iri), ()),
+    ]
+    edges: dict[str, list[str]] = {}
+    for relation in draft.relations:
+        end = _id(draft, relation.object)
+        is_a = relation.kind is Kind.subtype_of
+        line = f"is_a: {end}" if is_a else f"relationship: {relation.kind} {end}"
+        edges.setdefault(relation.subject, []).append(line)
+    stanzas = [
+        "\n".join(
+            ["[Term]", *_term(draft, each), *stated.get(iri_text(each.iri), ()), *edges.get(each.iri, ())]
+        )
+        for each in draft.concepts
+    ]
+    kinds = [
+        f"[Typedef]\nid: {kind}\nname: {kind.readings[0]}" for kind in Kind if kind is not Kind.subtype_of
+    ]
+    return "\n\n".join(["\n".join(head), *stanzas, *kinds]) + "\n"
+
+
+def _prefix(draft: Draft) -> str:
+    return re.sub(r"\W", "", draft.header.iri.rpartition("/")[2]) or "concept"
+
+
+def _id(draft: Draft, iri: str) -> str:
+    """A concept as OBO names it: by the ontology's prefix, as a term of the OBO library, or by its IRI."""
+    if iri.startswith(OBO):
+        return iri.removeprefix(OBO).replace("_", ":", 1)
+    base = concept_namespace(draft.header)
+    return f"{_prefix(draft)}:{iri.removeprefix(base)}" if iri.startswith(base) else iri
+
+
+def _term(draft: Draft, concept: DraftConcept) -> Iterator[str]:
+    term = _id(draft, concept.iri)
+    yield f"id: {term}"
+    yield f"name: {_quoted(concept.label)[1:-1]}"
+    if concept.definition:
+        cited = ", ".join(source.replace(",", r"\,") for source in concept.sources)
+        yield f"def: {_quoted(concept.definition)} [{cited}]"
+    yield from (f"synonym: {_quoted(name.text)} EXACT []{_language(name)}" for name in concept.synonyms)
+    if concept.abbr != term:
+        yield _property("abbr", concept.abbr)
+    if concept.index is not None:
+        yield _property("index", str(concept.index), "xsd:integer")
+    for name in concept.translations:
+        yield _property("translations", name.text) + _language(name)
+    yield from (_property("variants", text) for text in concept.variants)
+    for flag in ("yields", "deprecated"):
+        if getattr(concept, flag):
+            yield _property(flag, "true", "xsd:boolean")
+
+
+def _property(name: str, text: str, type_: str = STRING) -> str:
+    return f"property_value: {PROPERTIES[name]} {_quoted(text)} {type_}"
+
+
+def _language(name: Name) -> str:
+    return "" if name.language == "en" else f' {{{LANGUAGE}="{name.language}"}}'
+
+
+def _statement(each: Statement) -> str:
+    """A statement as the tag that means it, else as a property value."""
+    predicate = each.predicate[1:-1]
+    literal = _LITERAL.fullmatch(each.object)
+    if literal is None:
+        return f"property_value: {predicate} {each.object[1:-1]}"
+    text, language, type_ = literal[1], literal[2] or "", literal[3] or STRING
+    scope = next((scope for scope, iri in SCOPES.items() if iri == predicate), "")
+    if scope and language:
+        return f"synonym: {_escaped(text)} {scope} []{_language(Name(text='', language=language))}"
+    if predicate in _TAGS and not (language or literal[3]):
+        return f"{_TAGS[predicate]}: {_escaped(text)[1:-1]}"
+    return (
+        f"property_value: {predicate} {_escaped(text)} {type_}{_language(Name(text='', language=language))}"
+    )
+
+
+def _quoted(text: str) -> str:
+    return _escaped(literal_text(text))
+
+
+def _escaped(quoted: str) -> str:
+    """What would begin a comment or a qualifier, escaped as well."""
+    return re.sub(r"(?<=[\s\"])([!{])", r"\\\1", quoted)

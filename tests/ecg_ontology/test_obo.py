@@ -1,0 +1,104 @@
+"""OBO out and in: what one side states, the other reads."""
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import SourceError, UnknownConceptError, export, find_concept
+from ecg_ontology.drafts import Statement
+from ecg_ontology.sources import read_source
+from ecg_ontology.turtle import turtle_text
+
+TERMS = r"""format-version: 1.2
+ontology: lung
+
+[Term]
+id: L:1
+name: airway
+
+[Term]
+id: L:2
+name: chronic obstruction
+def: "Airflow \"limitation\" ! not {reversible}" [PMID:123, https://example.org/a]
+comment: ask \! twice
+alt_id: L:9
+xref: ICD10:J44
+synonym: "COPD" EXACT []
+synonym: "broad thing" BROAD []
+synonym: "narrow thing" NARROW [L:1]
+synonym: "some thing" RELATED []
+is_a: L:1
+"""
+
+
+@pytest.fixture
+def lung(tmp_path):
+    path = tmp_path / "lung.obo"
+    path.write_text(TERMS, encoding="utf-8")
+    return path
+
+
+def test_the_packaged_graph_comes_back_to_the_byte(onto, tmp_path):
+    again = read_source(export(onto, tmp_path / "o.obo"))
+    assert turtle_text(again) == turtle_text(onto.draft)
+
+
+def test_definition_comment_reference_and_old_identifier_are_kept_in_every_form(lung, tmp_path):
+    onto = ecg_ontology.load(lung)
+    node = onto.node("L:2")
+    assert node.definition == 'Airflow "limitation" ! not {reversible}'
+    assert node.sources == ("PMID:123", "https://example.org/a")
+    for ending in (".ttl", ".obo"):
+        again = ecg_ontology.load(export(onto, tmp_path / f"again{ending}"))
+        assert set(again.draft.statements) == set(onto.draft.statements)
+        assert again.nodes == onto.nodes
+        words = {(s.predicate.rpartition("#")[2].rstrip(">"), s.object) for s in again.draft.statements}
+        assert {
+            ("comment", '"ask ! twice"'),
+            ("hasAlternativeId", '"L:9"'),
+            ("hasDbXref", '"ICD10:J44"'),
+        } <= words
+
+
+def test_a_synonym_keeps_its_scope_and_a_broader_one_means_no_concept(lung):
+    onto = ecg_ontology.load(lung)
+    assert [name.text for name in onto.node("L:2").synonyms] == ["COPD"]
+    assert find_concept(onto, "copd").abbr == "L:2"
+    with pytest.raises(UnknownConceptError):
+        find_concept(onto, "broad thing")
+    scopes = {s.object: s.predicate for s in onto.draft.statements}
+    assert scopes['"broad thing"@en'].endswith("#hasBroadSynonym>")
+    assert scopes['"narrow thing"@en'].endswith("#hasNarrowSynonym>")
+
+
+def test_a_term_that_is_described_twice_is_refused(lung):
+    lung.write_text(f"{TERMS}\n[Term]\nid: L:2\nname: another\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="describes L:2 twice"):
+        ecg_ontology.load(lung)
+
+
+def test_strange_texts_and_statements_come_back(onto, tmp_path):
+    text = 'a "quote", a ! mark, {braces}, a\ttab, a\nline and [brackets]'
+    stated = [
+        Statement(subject=f"<{onto.nodes[5].iri}>", predicate="<https://example.org/p>", object=each)
+        for each in (
+            '"plain ! {x}"',
+            '"deutsch"@de',
+            '"5"^^<http://www.w3.org/2001/XMLSchema#byte>',
+            "<urn:x>",
+        )
+    ]
+    concepts = [
+        c.model_copy(update={"label": text, "definition": text}) if c.index == 5 else c
+        for c in onto.draft.concepts
+    ]
+    draft = onto.draft.model_copy(update={"concepts": tuple(concepts), "statements": tuple(stated)})
+    again = read_source(export(ecg_ontology.Ontology(draft), tmp_path / "o.obo"))
+    assert turtle_text(again) == turtle_text(draft)
+
+
+def test_what_obo_cannot_hold_is_refused(onto, tmp_path):
+    stranger = Statement(subject="<urn:stranger>", predicate="<urn:p>", object='"x"')
+    draft = onto.draft.model_copy(update={"statements": (stranger,)})
+    with pytest.raises(SourceError, match=r"urn:stranger> what OBO can't hold"):
+        export(ecg_ontology.Ontology(draft), tmp_path / "o.obo")
+    assert list(tmp_path.iterdir()) == []
