@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+import rdflib
+from rdflib.namespace import SH
 
 from marecg_cli import ecgonto
 
@@ -44,7 +46,7 @@ def test_findings_are_printed_for_code_hosts_and_ci(call):
 
 def test_findings_are_a_table_or_annotations_on_demand(call_ecgonto):
     sources = Path(__file__).parents[2] / "ontology"
-    code, out, _ = call_ecgonto("validate", sources, "--format", "github")
+    code, out = call("validate", sources, "--format", "github")
     assert code == 0
     assert [line[:15] for line in out.splitlines()] == ["::warning file="] * 4
     assert f"{sources.as_posix()}/routing.paper.sssom.tsv,line=" in out
@@ -53,3 +55,16 @@ def test_findings_are_a_table_or_annotations_on_demand(call_ecgonto):
         "id",
         "severity",
     ]
+
+
+def test_the_shacl_report_is_that_of_the_shipped_shapes(call, tmp_path):
+    code, out = call("validate", "--shacl")
+    assert code == 0
+    graph = rdflib.Graph().parse(data=out, format="turtle")
+    assert (None, SH.conforms, rdflib.Literal(True)) in graph
+    text = (Path("ontology") / "cardiac.ttl").read_text(encoding="utf-8")
+    (tmp_path / "o.ttl").write_text(text.replace("ccg:index 5 ;", "ccg:index 5 , 77 ;"), encoding="utf-8")
+    code, out = call("validate", str(tmp_path / "o.ttl"), "--shacl")
+    assert code == 1
+    messages = set(rdflib.Graph().parse(data=out, format="turtle").objects(None, SH.resultMessage))
+    assert any(str(message).startswith("CCG-E003") for message in messages)

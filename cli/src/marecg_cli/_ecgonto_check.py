@@ -43,6 +43,7 @@ def validate(
     fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
     disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
     reasoner: Annotated[bool, typer.Option("--reasoner", help="Also ask an OWL reasoner (Java).")] = False,
+    shacl: Annotated[bool, typer.Option("--shacl", help="Print the SHACL report (Turtle) instead.")] = False,
     form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = ReportFormat.text,
 ) -> None:
     """Check an ontology against the findings catalogue.
@@ -51,6 +52,12 @@ def validate(
 
     Example: ecgonto validate ontology --fail-on warn --disable CCG-W310
     """
+    if shacl:
+        from ecg_ontology.shacl import shacl_report
+
+        conforms, report = shacl_report(source)
+        result(report.rstrip())
+        raise typer.Exit(0 if conforms else EXIT_FINDINGS)
     from ecg_ontology import reports
 
     off = reports.known_rules(disable or [])

@@ -213,7 +213,7 @@ class Draft(Frozen):
         errata: what the paper the graph comes from contradicts.
         statements: what the graph states besides.
         misstatements: what it states and can't mean.
-        shapes: hash of the folder's SHACL shapes.
+        shapes: the folder's SHACL shapes, as Turtle.
         unread: files of the folder that look like routing tables and aren't read.
 
     Example:

@@ -57,7 +57,7 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
     rows["statements"] += [
         (each.subject, _digest((each.predicate, each.object))) for each in draft.statements
     ]
-    rows["shapes"] = [("shapes.ttl", draft.shapes)] if draft.shapes else []
+    rows["shapes"] = [("shapes.ttl", sha256_of(draft.shapes.splitlines()))] if draft.shapes else []
     return {
         group: sorted("\t".join(("item", group, *map(_one_line, cells))) for cells in each)
         for group, each in rows.items()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
-from ecg_ontology.enumeration import sha256_of
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.lock import parse_lock
@@ -99,7 +98,7 @@ def _read_folder(folder: Path) -> Draft:
             "official": _read_official(folder / OFFICIAL),
             "lock": _read_lock(folder / LOCK),
             "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
-            "shapes": sha256_of(read_text(shapes).splitlines()) if shapes.exists() else "",
+            "shapes": read_text(shapes) if shapes.exists() else "",
             "unread": tuple(name for name in names if re.match("routing|.*sssom", name, re.IGNORECASE)),
         }
     )

@@ -1,0 +1,45 @@
+"""The SHACL report on an ontology, by its folder's shapes or the packaged ones. Needs the extra ``shacl``."""
+
+from pathlib import Path
+
+from ecg_ontology.errors import UsageError
+from ecg_ontology.loading import read_draft
+from ecg_ontology.rdf_writer import RDF_FORMATS
+from ecg_ontology.sources import graph_file
+from ecg_ontology.turtle import turtle_text
+
+
+def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
+    """Return whether `source` conforms to its shapes, and the validation report in Turtle.
+
+    Args:
+        source: as for `ecg_ontology.load`.
+
+    Raises:
+        SourceError: the source can't be read.
+        UsageError: pySHACL isn't installed.
+
+    Example:
+        >>> conforms, report = shacl_report()
+        >>> conforms, "sh:ValidationReport" in report
+        (True, True)
+    """
+    try:
+        from pyshacl import validate
+    except ImportError as error:
+        raise UsageError("SHACL needs pySHACL", remedy='pip install "ecg-ontology[shacl]"') from error
+    draft = read_draft(source)
+    path = None if source is None else Path(source)
+    if path is not None and path.is_dir():
+        path = graph_file(path)
+    as_stated = (
+        path is not None and path.suffix in RDF_FORMATS
+    )  # a draft holds one value where a file has two
+    conforms, report, _ = validate(
+        str(path) if as_stated else turtle_text(draft),
+        data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
+        shacl_graph=draft.shapes or read_draft(None).shapes,
+        shacl_graph_format="turtle",
+        serialize_report_graph="turtle",
+    )
+    return bool(conforms), report.decode() if isinstance(report, bytes) else str(report)
