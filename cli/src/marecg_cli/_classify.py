@@ -69,7 +69,9 @@ def fit(
 
     Example: marecg classify fit marecg-small --data corpus --labels labels.csv --out clf
     """
+    from marecg.corpus.prepared import Corpus
     from marecg.evaluate.classify import fit_classifier
+    from marecg.report.classifier import write_classifier_report
     from marecg.use.classifier import EcgClassifier
 
     classifier = EcgClassifier(
@@ -85,6 +87,7 @@ def fit(
         seed=seed,
     )
     found = fit_classifier(classifier, data, out, labels, watch=passing)
+    message(f"page: {write_classifier_report(out, Corpus.open(data))}")
     if found.missing:
         message(f"{found.missing:,} records that the labels name are not in the corpus")
     message(found.leak)

@@ -173,7 +173,9 @@ def export(
     to: Annotated[Target, typer.Option(help="ONNX, or a program of torch.export.")] = Target.onnx,
     format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
 ) -> None:
-    """Write the encoder as one file that needs no marecg; one that differs from the model is not written.
+    """Write an encoder, or a classifier, as one file that needs no marecg.
+
+    One that differs from the model isn't written. A classifier's file has its head and calibration inside.
 
     Example: marecg export run --to onnx --out encoder.onnx
     """

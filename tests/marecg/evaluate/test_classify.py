@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,15 @@ def test_it_is_a_model_too(clf: Path, corpus: Path, run_folder: Path, tmp_path: 
     assert MarEcg.from_pretrained(clf).config == MarEcg.from_pretrained(run_folder).config
     run("embed", clf, corpus, "--out", tmp_path / "e.npz")
     assert len(np.load(tmp_path / "e.npz")["id"]) == RECORDS
+
+
+def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(clf: Path) -> None:
+    page = (clf / "report.html").read_text()
+    assert page.count("<svg") >= 5
+    for part in ("Curves", "Calibration", "Confusion", "Groups", "Worst errors"):
+        assert f"<h2>{part}</h2>" in page
+    assert not re.search(r'(src|href)="(?!#)', page), "nothing is fetched, and no picture is data"
+    assert "| tall | 15 | 5 | 100.0 |" in (clf / "README.md").read_text()
 
 
 def test_an_older_classifier_is_replaced_and_another_folder_is_not(

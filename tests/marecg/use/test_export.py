@@ -16,6 +16,8 @@ from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use import export as exporting
+from marecg.use.calibration import Calibration
+from marecg.use.classifier import EcgClassifier
 from marecg.use.embed import embed
 from marecg.use.export import export
 
@@ -118,3 +120,26 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(
     monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
     with pytest.raises(UsageError, match=r"ONNX needs onnxscript.*marecg-model\[onnx\]"):
         export(tmp_path, "onnx", tmp_path / "encoder.onnx")
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_a_classifier_takes_its_head_and_calibration_along(
+    several: bool, micro: Config, tmp_path: Path
+) -> None:
+    """One class is calibrated by knots, one by a temperature; records of one context have one look."""
+    torch.manual_seed(0)
+    model = MarEcg(micro.model.model_copy(update={"phases": 1}))
+    x = np.random.default_rng(0).normal(0, 0.3, (24, 12, model.config.context)).astype(np.float32)
+    y = np.arange(24) % 2
+    x[y == 1] *= 1.5
+    labels = np.stack([y, 1 - y], 1) if several else y
+    fitted = EcgClassifier(model, seed=1).fit(x, labels)
+    knots = Calibration(kind="isotonic", knots=(-9.0, -1.0, -0.9, 8.0), values=(0.01, 0.2, 0.7, 0.99))
+    fitted.calibrations_ = [knots, Calibration(kind="temperature", slope=0.7, shift=0.2)]
+    fitted.save(tmp_path / "clf")
+    export(tmp_path / "clf", "onnx", tmp_path / "clf.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "clf.onnx")
+    assert json.loads(session.get_modelmeta().custom_metadata_map["classes"]) == [0, 1]
+    inputs = {"x": x, "n_valid": np.full(24, x.shape[2]), "absent": np.zeros((24, 12), bool)}
+    (probability,) = session.run(["probability"], inputs)
+    np.testing.assert_allclose(probability, fitted.predict_proba(x), atol=1e-4)

@@ -84,6 +84,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].
+        several_: whether a record may have several of them.
         step_: the step that was kept; 0 is the head on the frozen encoder.
         calibrations_: one for each class.
         thresholds_: float64 [K], the probability from which on each class is called.
@@ -169,7 +170,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             UsageError: a value can't be.
         """
         self._tuned = tune(self.tuning(), vectors, y_BK[[*train, *val]], train, val)
-        self.step_, self.classes_, self._several = self._tuned.step, classes, several
+        self.step_, self.classes_, self.several_ = self._tuned.step, classes, several
         self._calibrate(self._tuned.logits(vectors, val), y_BK[val])
         return self
 
@@ -195,7 +196,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def probabilities(self, logits_BK: Floats) -> Floats:
         """Calibrated probabilities [B, K] of logits."""
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
-        return p_BK if self._several else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
+        return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
 
     def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
         """Probabilities [B, K] of recordings of any leads (`ecg.windows.recording`)."""
@@ -211,10 +212,15 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The likeliest label of each record [B]; or the table [B, K] of what reaches its threshold."""
         p_BK = self.predict_proba(X)
-        if self._several:
+        if self.several_:
             return (p_BK >= self.thresholds_).astype(np.int64)
         labels: NDArray[Any] = self.classes_[p_BK.argmax(1)]
         return labels
+
+    @property
+    def network(self) -> Classifier:
+        """The encoder with the head, from windows to logits."""
+        return self._tuned.net
 
     @property
     def encoder(self) -> MarEcg:
@@ -240,7 +246,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise UsageError("labels are neither words nor whole numbers", remedy="Fit with other labels")
         description = Description(
             classes=labels,
-            several=self._several,
+            several=self.several_,
             fs=self.fs,
             leads=list(self.leads),
             layers=self.layers,
@@ -284,7 +290,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         net.load_state_dict(head, strict=False)
         frozen = said.layers == "head"
         self._tuned = Tuned(net.to(best_device()).eval(), said.step, np.nan, frozen, self.batch_size)
-        self.classes_, self._several, self.step_ = np.array(said.classes), said.several, said.step
+        self.classes_, self.several_, self.step_ = np.array(said.classes), said.several, said.step
         self.calibrations_, self.thresholds_ = said.calibrations, np.array(said.thresholds)
         return self
 

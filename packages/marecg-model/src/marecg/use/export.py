@@ -3,7 +3,9 @@
 The file takes windows of the encoder's context, as many at a time as one likes, and gives what
 `MarEcg.forward` gives. Resampling, windows and the mean over them stay outside.
 
-Shapes: B records, C leads, L samples of the context, T patches, D width.
+A classifier's file has its head and calibration inside: logits and probabilities of each window.
+
+Shapes: B records, C leads, L samples of the context, T patches, D width, K classes, N knots of a calibration.
 """
 
 import json
@@ -27,17 +29,18 @@ from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.use.classifier import EcgClassifier, is_classifier
 
 Target = Literal["onnx", "torch"]
 Inputs = tuple[Tensor, Tensor, Tensor]
 """x [B, C, L] in mV, n_valid int64 [B], absent bool [B, C]."""
 Outputs = list[Tensor]
-"""rhythm [B, D] and patch [B, T, D]."""
+"""rhythm [B, D] and patch [B, T, D]; of a classifier logit and probability [B, K]."""
 
 TOLERANCE = 1e-4
 """The largest difference from the eager model that is let pass, in units of a LayerNorm's output."""
 BATCHES = (1, 2, 5)
-INPUTS, OUTPUTS = ("x", "n_valid", "absent"), ("rhythm", "patch")
+INPUTS = ("x", "n_valid", "absent")
 ENDINGS: dict[Target, str] = {"onnx": ".onnx", "torch": ".pt2"}
 
 
@@ -61,6 +64,8 @@ class Export:
 class _Frozen(nn.Module):
     """The encoder with plain arguments and a plain tuple of results."""
 
+    outputs: tuple[str, str] = ("rhythm", "patch")
+
     def __init__(self, model: MarEcg) -> None:
         super().__init__()
         self.model = model
@@ -69,12 +74,67 @@ class _Frozen(nn.Module):
         features = self.model(x, n_valid, absent)
         return features.rhythm_BD, features.patch_BTD
 
+    def about(self) -> dict[str, str]:
+        """What the file says beside what it says of the encoder."""
+        return {}
+
+
+class _Calibrated(_Frozen):
+    """A classifier with its head and calibration."""
+
+    outputs = ("logit", "probability")
+    knots_KN: Tensor
+    values_KN: Tensor
+    slope_K: Tensor
+    shift_K: Tensor
+    isotonic_K: Tensor
+
+    def __init__(self, classifier: EcgClassifier) -> None:
+        super().__init__(classifier.encoder)
+        self.net, self.several = classifier.network, classifier.several_
+        self._said = {
+            "classes": json.dumps(classifier.classes_.tolist()),
+            "thresholds": json.dumps(classifier.thresholds_.tolist()),
+        }
+        curves = classifier.calibrations_
+        most = max(1, *(len(curve.knots) for curve in curves))
+        for name in ("knots", "values"):
+            rows = [list(getattr(curve, name)) or [0.0] for curve in curves]
+            padded_KN = [row + row[-1:] * (most - len(row)) for row in rows]
+            self.register_buffer(f"{name}_KN", torch.tensor(padded_KN))
+        for name in ("slope", "shift"):
+            self.register_buffer(f"{name}_K", torch.tensor([getattr(curve, name) for curve in curves]))
+        self.register_buffer("isotonic_K", torch.tensor([curve.kind == "isotonic" for curve in curves]))
+
+    def forward(self, x: Tensor, n_valid: Tensor, absent: Tensor) -> tuple[Tensor, Tensor]:
+        z_BK = self.net(x, n_valid, absent)
+        p_BK = torch.where(
+            self.isotonic_K, self._between(z_BK), (self.slope_K * z_BK + self.shift_K).sigmoid()
+        )
+        return z_BK, p_BK if self.several else p_BK / p_BK.sum(1, keepdim=True).clamp(min=1e-12)
+
+    def _between(self, z_BK: Tensor) -> Tensor:
+        """`numpy.interp` of every class."""
+        passed_BK = (z_BK[..., None] >= self.knots_KN).sum(-1)
+        classes_K, last = torch.arange(self.knots_KN.shape[0]), self.knots_KN.shape[1] - 1
+
+        def at(table_KN: Tensor, place_BK: Tensor) -> Tensor:
+            return table_KN[classes_K, place_BK.clamp(0, last)]
+
+        low, high = at(self.knots_KN, passed_BK - 1), at(self.knots_KN, passed_BK)
+        share_BK = ((z_BK - low) / (high - low).clamp(min=1e-12)).clamp(0, 1)
+        start, end = at(self.values_KN, passed_BK - 1), at(self.values_KN, passed_BK)
+        return start + share_BK * (end - start)
+
+    def about(self) -> dict[str, str]:
+        return self._said
+
 
 def export(run: str | Path, to: Target, out: str | Path) -> Export:
-    """Write the encoder of a run as one file, if it says what the eager model says.
+    """Write the encoder of a run, or a classifier, as one file, if it says what the eager model says.
 
     Args:
-        run: a run or a model, as for `MarEcg.from_pretrained`.
+        run: a run or a model, as for `MarEcg.from_pretrained`, or a folder of `EcgClassifier.save`.
         to: `onnx`, or `torch` for a program of torch.export.
         out: `.onnx` or `.pt2`.
 
@@ -91,9 +151,12 @@ def export(run: str | Path, to: Target, out: str | Path) -> Export:
         raise UsageError(
             f"ONNX needs {', '.join(missing)}", remedy="Install it: pip install 'marecg-model[onnx]'"
         )
-    model = MarEcg.from_pretrained(run)
-    frozen = _Frozen(model).eval().requires_grad_(False)
-    about = _about(model)
+    whole = (
+        _Calibrated(EcgClassifier.load(run)) if is_classifier(run) else _Frozen(MarEcg.from_pretrained(run))
+    )
+    frozen = whole.cpu().eval().requires_grad_(False)
+    model = frozen.model
+    about = _about(model) | frozen.about()
     with replacing(out) as temporary, _quiet():
         run_file, opset = WRITERS[to](frozen, temporary, about)
         difference = max(
@@ -131,7 +194,7 @@ def _onnx(
         _program(frozen),
         dynamo=True,
         input_names=INPUTS,
-        output_names=OUTPUTS,
+        output_names=frozen.outputs,
         verbose=False,
     )
     assert exported is not None, "the exporter of torch.export gives a program"
@@ -142,7 +205,7 @@ def _onnx(
 
     def run(inputs: Inputs) -> Outputs:
         named = {name: tensor.numpy() for name, tensor in zip(INPUTS, inputs, strict=True)}
-        return [torch.from_numpy(array) for array in session.run(OUTPUTS, named)]
+        return [torch.from_numpy(array) for array in session.run(frozen.outputs, named)]
 
     return run, opset
 
