@@ -11,7 +11,6 @@ from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.request import Request
-from marecg.evaluate.tasks.registry import task_named
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 
@@ -24,7 +23,8 @@ REPEATS = 2
 def beside_one_process(effort: Effort) -> list[float]:
     """Records per second with the size of `small`; the processes' start is counted, and nothing was kept."""
     corpus = prepared(max(FEWEST, effort.of(RECORDS))).folder
-    recordings = Request().open(task_named("corpus"), corpus).recordings
+    (task,) = Request().open("corpus", corpus)
+    recordings = task.recordings
     model, numbers = MarEcg(by_name("small").model).eval(), count()
     methods = [encoder(model), random_control(model, "wide"), handcrafted()]
 

@@ -147,7 +147,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
             "how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")],
             "fractions": [0.5],
             "seeds": 4,
-            "folds": "1,2,3",
+            "folds": ["1,2,3"],
             "out": Path("x"),
         },
     ),
@@ -167,7 +167,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
             "data": Path("c"),
             "out": Path("x"),
             "tasks": {"ptbxl-super": Path("r")},
-            "request": Request.named((0.5,), 4, readout="wide", folds="1-5,6,7", resamples=60),
+            "request": Request.named((0.5,), 4, readout="wide", folds=("1-5,6,7",), resamples=60),
             "seeds": 3,
             "equal": ["flops", "records"],
             "records": 50,
@@ -234,5 +234,5 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> N
         "probe a --root r --folds 1-5,6,7 --baseline minirocket",
         "marecg.evaluate.probe_many.probe_many",
     )
-    request = Request.named(baselines=("minirocket",), folds="1-5,6,7")
+    request = Request.named(baselines=("minirocket",), folds=("1-5,6,7",))
     assert found["probe_one"].keywords["request"] == request

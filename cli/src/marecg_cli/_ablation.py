@@ -123,7 +123,7 @@ def ablate(
     wide = readout is Readout.wide
     request = replace(
         Request.named(
-            tuple(fraction or (1.0,)), draws, readout=readout.value, folds=folds, resamples=resamples
+            tuple(fraction or (1.0,)), draws, readout=readout.value, folds=folds or (), resamples=resamples
         ),
         without=() if wide else (WIDE,),
     )

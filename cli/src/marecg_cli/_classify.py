@@ -145,7 +145,15 @@ def judge(
         for each in layers or ["all"]
     ]
     report = finetune(
-        run, task, root, how, fractions=fraction or (1.0,), seeds=seeds, folds=folds, out=out, watch=passing
+        run,
+        task,
+        root,
+        how,
+        fractions=fraction or (1.0,),
+        seeds=seeds,
+        folds=folds or (),
+        out=out,
+        watch=passing,
     )
     for line in remarks(report):
         message(line)

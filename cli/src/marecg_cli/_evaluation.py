@@ -145,7 +145,7 @@ def probe(
     folders = [word for word in runs or [] if not given.takes(word)]
     places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
     request = Request.named(
-        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds
+        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds or ()
     )
     refused: list[str] = []
     found = []

@@ -52,10 +52,11 @@ PLACE: dict[str, Any] = {"parser": place, "metavar": "PATH"}
 
 
 Folds = Annotated[  # of probe and ablate
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="TRAIN,VAL,TEST",
-        help="The data's folds that train, select and test, such as 1-5,6,7-8. [default: as published]",
+        help="The data's folds that train, select and test, such as 1-5,6,7-8 or 5-8+1,2,3-4; repeated, each "
+        "is a rotation, and the test records of all are pooled. [default: as published]",
         show_default=False,
     ),
 ]

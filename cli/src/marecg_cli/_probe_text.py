@@ -134,8 +134,11 @@ def _per_class(report: Report) -> Table:
 
 def _notes(report: Report) -> list[str]:
     records = report.records
+    pooled = (
+        f" (pooled from {report.rotations} rotations, the others on average)" if report.rotations > 1 else ""
+    )
     found = [
-        f"Records: {records.train} train, {records.val} val, {records.test} test; "
+        f"Records: {records.train} train, {records.val} val, {records.test} test{pooled}; "
         f"{records.unlabelled} without a class, {len(records.missing)} missing, "
         f"{len(records.unreadable)} unusable.",
         f"Split: {report.folds}. Window: {report.window}. Scaling: {report.normalisation}.",

@@ -23,7 +23,6 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.evaluate.table import Row
-from marecg.evaluate.tasks.registry import task_named
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name
@@ -94,7 +93,7 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     ]
 
     times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
-    asked = REQUEST.open(task_named("corpus"), probed)
+    asked = REQUEST.open("corpus", probed)
     assert _answered(found[0][1], asked, REQUEST) == found[0][2]
     assert _answered(found[0][1], asked, replace(REQUEST, resamples=51)) is None
     assert run(Steps()) == found

@@ -85,9 +85,9 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
     fitted: list[tuple[int, ...]] = []
     original = Protocol.trials
 
-    def watched(self, x_MF, *rest, **options):
-        fitted.append(x_MF.shape)
-        return original(self, x_MF, *rest, **options)
+    def watched(self, learner, *rest):
+        fitted.append(learner.x_MF.shape)
+        return original(self, learner, *rest)
 
     monkeypatch.setattr(Protocol, "trials", watched)
     cache: evaluation.TrialCache = {}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from marecg.evaluate import evaluation
+from marecg.evaluate import reporting
 from marecg.evaluate.methods.encoder import ENCODER
 from marecg.evaluate.methods.method import Features
 from marecg.nn.collapse import effective_rank
@@ -17,8 +17,8 @@ from marecg.nn.collapse import effective_rank
 def test_of_many_records_a_few_from_first_to_last_are_ranked(
     records: int, chosen: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "RANKED", 4)
+    monkeypatch.setattr(reporting, "RANKED", 4)
     h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
     task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
-    found = evaluation._rank({ENCODER: Features(h_RD, {})}, task)
+    found = reporting.rank_of({ENCODER: Features(h_RD, {})}, task)
     assert found == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))

@@ -9,7 +9,6 @@ from marecg.evaluate.probe.linear import (
     PATIENCE,
     STRENGTHS,
     Part,
-    SealedTest,
     choose_logistic,
 )
 from marecg.evaluate.probe.logistic import Logistic
@@ -105,11 +104,3 @@ def test_val_records_that_tell_no_classes_apart_are_refused():
     val = Part(np.zeros((3, 5)), np.zeros((3, 2), np.uint8))
     with pytest.raises(InputError, match="none of the 3 validation records"):
         choose_logistic(part(30, 13), val)
-
-
-def test_the_test_part_can_be_scored_only_once():
-    probe = choose_logistic(part(30, 14), part(30, 15))
-    test = SealedTest(part(10, 16))
-    assert test.score(probe).shape == (10, 2)
-    with pytest.raises(AssertionError, match="already scored"):
-        test.score(probe)

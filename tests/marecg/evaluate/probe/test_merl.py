@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.model_selection import train_test_split
+from tests.marecg.evaluate.made_tasks import trials_on
 
 from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Part
@@ -63,7 +64,7 @@ def test_a_fit_repeats_and_leaves_torchs_random_state_alone():
 def test_shares_are_merls_draw():
     x, y = np.zeros((250, 2)), np.random.default_rng(0).integers(0, 2, (250, 2)).astype(np.uint8)
     split = np.repeat(["train", "val", "test"], [200, 25, 25])
-    trial = next(iter(MERL.trials(x, y, split, (0.1,), seeds=9)))
+    (trial,) = trials_on(MERL, x, y, split, (0.1,), seeds=9)
     drawn, _ = train_test_split(np.arange(200), train_size=0.1, random_state=42)
     assert trial.train.tolist() == drawn.tolist()
 
@@ -109,4 +110,4 @@ def test_val_records_that_tell_no_classes_apart_are_refused_as_in_strict():
     y[[0, 25]] = 0
     split = np.repeat(["train", "val", "test"], [10, 10, 10])
     with pytest.raises(InputError, match="none of the 10 validation records"):
-        list(MERL.trials(x, y, split, (1.0,), seeds=1))
+        trials_on(MERL, x, y, split, (1.0,), seeds=1)

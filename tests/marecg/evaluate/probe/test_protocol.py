@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.marecg.evaluate.made_tasks import trials_on
 
 from marecg.base.errors import InputError
 from marecg.evaluate.probe import protocol
@@ -63,7 +64,7 @@ def test_the_rarest_class_gets_its_share_to_within_one_record(records, fraction,
 
 def test_shares_below_one_are_drawn_per_seed_and_the_whole_is_probed_once():
     x, y = np.random.default_rng(0).normal(size=(160, 3)), labels(160)
-    trials = list(STRICT.trials(x, y, split(100, 30, 30), (0.2, 1.0), seeds=3))
+    trials = trials_on(STRICT, x, y, split(100, 30, 30), (0.2, 1.0), seeds=3)
     assert [(trial.fraction, trial.seed, len(trial.train)) for trial in trials] == [
         (0.2, 0, 20),
         (0.2, 1, 20),
@@ -78,9 +79,8 @@ def test_test_labels_and_test_features_cannot_influence_what_is_fitted():
     other_y = y.copy()
     other_y[130:] = 1 - other_y[130:]
     parts = split(100, 30, 30)
-    for trial, other in zip(
-        STRICT.trials(x, y, parts, (0.3,), 2), STRICT.trials(x, other_y, parts, (0.3,), 2), strict=True
-    ):
+    one, another = (trials_on(STRICT, x, labelled, parts, (0.3,), 2) for labelled in (y, other_y))
+    for trial, other in zip(one, another, strict=True):
         assert trial.chosen == other.chosen
         np.testing.assert_array_equal(trial.logits_MK, other.logits_MK)
 
@@ -89,9 +89,9 @@ def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch
     events: list[str] = []
 
     class Watched(protocol.SealedTest):
-        def score(self, probe):
+        def score(self, fitted):
             events.append("score")
-            return super().score(probe)
+            return super().score(fitted)
 
     def choose(train, val):
         events.append("choose")
@@ -99,13 +99,21 @@ def test_the_test_part_is_opened_after_the_choice_and_once_per_trial(monkeypatch
 
     monkeypatch.setattr(protocol, "SealedTest", Watched)
     x, y = np.random.default_rng(2).normal(size=(160, 3)), labels(160)
-    list(STRICT.trials(x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose))
+    trials_on(STRICT, x, y, split(100, 30, 30), (0.5, 1.0), seeds=2, choose=choose)
     assert events == ["choose", "score"] * 3
+
+
+def test_the_test_part_can_be_scored_only_once():
+    fitted = protocol.Fitted(1.0, 1.0, (), lambda rows: np.zeros((len(rows), 2)))
+    test = protocol.SealedTest(np.arange(10))
+    assert test.score(fitted).shape == (10, 2)
+    with pytest.raises(AssertionError, match="already scored"):
+        test.score(fitted)
 
 
 def test_a_task_without_test_records_is_refused():
     with pytest.raises(InputError, match="no test records"):
-        list(STRICT.trials(np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1))
+        trials_on(STRICT, np.zeros((4, 1)), labels(4), split(2, 2, 0), (1.0,), 1)
 
 
 def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
@@ -118,5 +126,7 @@ def test_what_a_classifier_says_of_a_class_that_it_never_saw_does_not_count():
             return x_MF.copy()
 
     y = labels(160)
-    (trial,) = STRICT.trials(y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster())
+    (trial,) = trials_on(
+        STRICT, y.astype(float), y, split(100, 30, 30), (1.0,), 1, choose=lambda *_: Boaster()
+    )
     assert class_auc(y[130:], trial.logits_MK).tolist() == [1, 1, 1, 0.5]

@@ -60,7 +60,13 @@ def test_other_folds_may_train_select_and_test(ptbxl_root):
     assert task.recordings.sha256 == official.recordings.sha256
 
 
-@pytest.mark.parametrize("text", ["1-5,6", "1-5,5,7", "1-5,6,8-7", "a,b,c", "1,2,3,4"])
+def test_a_part_may_be_several_rows_of_folds():
+    folds = Folds.of("7-8+1-3, 4, 5+6")
+    assert (folds.train, folds.val, folds.test) == ((7, 8, 1, 2, 3), (4,), (5, 6))
+    assert str(folds) == "train 7–8+1–3, val 4, test 5+6"
+
+
+@pytest.mark.parametrize("text", ["1-5,6", "1-5,5,7", "1-5,6,8-7", "a,b,c", "1,2,3,4", "1-2+2,3,4", "1+,2,3"])
 def test_folds_that_are_no_split_are_refused(text):
     with pytest.raises(UsageError, match="not three parts"):
         Folds.of(text)

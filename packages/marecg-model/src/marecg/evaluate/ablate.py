@@ -20,8 +20,7 @@ from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.table import read_report
-from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import Task
+from marecg.evaluate.tasks.task import Task, task_sha256
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
@@ -138,7 +137,7 @@ def ablate(
         folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
     request = request or Request()
     cache: TrialCache = {}  # what is no run's own is fitted once by each process
-    asked = {task: request.open(task_named(task), root) for task, root in tasks.items()}
+    rotations = {task: request.open(task, root) for task, root in tasks.items()}
 
     def run(arm: Arm, seed: int) -> list[ProbedRun]:
         seeded, folder = arm.seeded(seed, out)
@@ -151,7 +150,7 @@ def ablate(
 
         # One place for features: those that are no run's own are computed for the first run alone.
         def probed(task: str) -> Report:
-            return _answered(folder, asked[task], request) or evaluate(
+            return _answered(folder, rotations[task], request) or evaluate(
                 folder,
                 task,
                 tasks[task],
@@ -168,15 +167,15 @@ def ablate(
     return [probed for of_run in runs for probed in of_run]
 
 
-def _answered(folder: Path, task: Task, request: Request) -> Report | None:
+def _answered(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
     """The report that the run has already, if it answers the very same question."""
-    path = folder / "probe" / f"{task.name}-{request.protocol.name}.json"
+    path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):
         return None
     report = read_report(path)
     model = weights_sha256(MarEcg.from_pretrained(folder / "model"))
-    usable = task.without(report.records.unreadable)
-    same = (usable.sha256, request.as_json, model)
+    usable = [task.without(report.records.unreadable) for task in rotations]
+    same = (task_sha256(usable), request.as_json, model)
     return report if (report.task_sha256, report.request, report.model_sha256) == same else None
 
 

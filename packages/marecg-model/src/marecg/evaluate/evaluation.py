@@ -3,17 +3,10 @@
 Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryFile
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
-
-from ecg_ontology import replacing
-from marecg.base.errors import InputError, OutputError, UsageError
-from marecg.evaluate.leak import leak
+from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.features import extract
@@ -21,20 +14,15 @@ from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Features, Method, Progress, no_progress
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
+from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
 from marecg.evaluate.request import Request
-from marecg.evaluate.scores.predictions import predictions, save
-from marecg.evaluate.scores.results import Counts, Report
-from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT, summarise
+from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT
 from marecg.evaluate.scores.trial import Trial
-from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import SPLITS, TEST, Recordings, Task
-from marecg.nn.collapse import effective_rank
-from marecg.storage import copies
+from marecg.evaluate.tasks.task import TEST, Task
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
 """Trials by features, recordings, task and request."""
-RANKED = 5000
-"""Of so many records at most the rank is computed."""
 
 
 def evaluate(
@@ -56,7 +44,7 @@ def evaluate(
 
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
-        task: as for `registry.task_named`.
+        task: as for `registry.task_named`; in every rotation of `request.folds`.
         root: the task's data.
         request: how it is asked.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
@@ -74,62 +62,42 @@ def evaluate(
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
     under_test = load_under_test(run, files, request.readout)
     home = home_of(under_test, out)
-    asked = request.open(task_named(task), root)
-    recordings = request.protocol.view(asked.recordings)
+    rotations = request.open(task, root)
     try_writing(home)
-    methods = _methods(under_test, asked, request)
-    every = _features(methods, files, recordings, features_in or home / "features", watch)
-    features_of = {name: each for name, each in every.items() if name not in request.without}
-    usable = _restrict(asked, features_of)
-    trials = _trials(methods, files, features_of, usable, recordings, request, cache, watch)
-    if zero := _zero_shot(under_test, features_of, usable):
-        trials[ZERO_SHOT] = [zero]
-    for method in methods:
-        method.verify()
-    report = report_on(under_test, usable, recordings, request, features_of, trials)
-    keep(home, report, recordings, usable, trials)
-    return report
+    fixed = _methods(under_test, request)
+    judged = []
+    for rotation in rotations:
+        methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
+        every = _features(methods, files, rotation, features_in or home / "features", watch)
+        features_of = {name: each for name, each in every.items() if name not in request.without}
+        unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
+        usable = rotation.without(unreadable)
+        trials = _trials(methods, files, features_of, usable, request, cache, watch)
+        if zero := _zero_shot(under_test, features_of, usable):
+            trials[ZERO_SHOT] = [zero]
+        for method in methods:
+            method.verify()
+        widths = {name: each.x_RF.shape[1] for name, each in features_of.items()}
+        judged.append(Judged(usable, widths, unreadable, trials, rank_of(features_of, usable)))
+    return keep_report(home, under_test, request, judged)
 
 
-def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
-    """Where everything is kept: where it is asked for, or in the run folder.
-
-    Raises:
-        UsageError: it isn't asked for, and there is no run, or only the copy of one in a store.
-    """
-    bare = under_test.run is None or under_test.run == under_test.place.absolute()
-    if out is None and (bare or copies.address(under_test.place)):
-        raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
-    return out or under_test.place.parent
-
-
-def _methods(under_test: ModelUnderTest, task: Task, request: Request) -> tuple[Method, ...]:
-    """Everything that computes features."""
+def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]:
+    """Everything that computes features, whatever the task."""
     model = under_test.model
-    encoders = (encoder(model), random_control(model, request.readout)) if model else ()
-    return (*encoders, handcrafted(), *(baseline(task) for baseline in request.baselines))
+    return (*((encoder(model), random_control(model, request.readout)) if model else ()), handcrafted())
 
 
 def _features(
-    methods: Sequence[Method],
-    files: Mapping[str, Path],
-    recordings: Recordings,
-    folder: Path,
-    watch: Progress,
+    methods: Sequence[Method], files: Mapping[str, Path], task: Task, folder: Path, watch: Progress
 ) -> dict[str, Features]:
     """The features of every row: those of the methods, and those that lie in files."""
     taken = {*OWN, *(name for method in methods for name in method.columns)}
     for name in files:
         if name in taken:
             raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
-    from_files = {name: read_features(path, recordings) for name, path in files.items()}
-    return extract(recordings, methods, folder, watch) | from_files
-
-
-def _restrict(task: Task, features_of: Mapping[str, Features]) -> Task:
-    """The task on those of its records that every method has features of."""
-    unreadable = {record for features in features_of.values() for record in features.unreadable}
-    return task.without(unreadable)
+    from_files = {name: read_features(path, task.viewed) for name, path in files.items()}
+    return extract(task.viewed, methods, folder, watch) | from_files
 
 
 def _trials(
@@ -137,7 +105,6 @@ def _trials(
     files: Mapping[str, Path],
     features_of: Mapping[str, Features],
     task: Task,
-    recordings: Recordings,
     request: Request,
     cache: TrialCache,
     watch: Progress,
@@ -148,21 +115,18 @@ def _trials(
     for name, features in features_of.items():
         method, columns = own.get(name, (None, None))
         sha256 = f"{method.sha256} {columns}" if method else file_sha256(files[name])
-        key = (sha256, recordings.sha256, task.sha256, request)
+        key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            fits = _fits(features.x_RF[task.row_M], task, request, method)
-            cache[key] = list(watch(fits, f"{task.name}: {name}"))
+            cache[key] = list(watch(_fits(features, task, request, method), f"{task.name}: {name}"))
         trials[name] = cache[key]
     return trials
 
 
-def _fits(x_MF: NDArray[np.float32], task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
+def _fits(features: Features, task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
     """The protocol's trials on some features; an error says which task it is of."""
-    choose = method.choose if method else None
+    learner = request.protocol.on_features(features.x_RF[task.row_M], task, method.choose if method else None)
     try:
-        yield from request.protocol.trials(
-            x_MF, task.y_MK, task.split_M, request.fractions, request.seeds, choose
-        )
+        yield from request.protocol.trials(learner, task, request.fractions, request.seeds)
     except InputError as error:
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 
@@ -174,101 +138,4 @@ def _zero_shot(under_test: ModelUnderTest, features_of: Mapping[str, Features], 
         return None
     if not any(known_concepts(task, name, onto) for name in task.classes):
         return None
-    test = task.row_M[task.split_M == TEST]
-    return zero_shot(model, features_of[ENCODER].x_RF[test], task, onto)
-
-
-def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
-    """Which classes zero-shot can't ask for, because the encoder's graph is another than the task's."""
-    if under_test.model is None or under_test.ontology is None or not under_test.model.prototypes.any():
-        return
-    onto = under_test.ontology
-    asked = [name for name in task.classes if task.concepts.get(name)]
-    lacking = [name for name in asked if not known_concepts(task, name, onto)]
-    if lacking:
-        names = ", ".join(lacking)
-        yield f"the encoder's graph lacks concepts of {names}: zero-shot passes over these classes"
-
-
-def report_on(
-    under_test: ModelUnderTest,
-    task: Task,
-    recordings: Recordings,
-    request: Request,
-    features_of: Mapping[str, Features],
-    trials: Mapping[str, list[Trial]],
-) -> Report:
-    """The report on all trials."""
-    widths = {name: features.x_RF.shape[1] for name, features in features_of.items()}
-    widths[ZERO_SHOT] = widths.get(ENCODER, 0)
-    protocol, y_MK = request.protocol, task.y_MK[task.split_M == TEST]
-    return Report(
-        task=task.name,
-        protocol=protocol.name,
-        reference=under_test.name,
-        normalisation=protocol.normalisation,
-        policy=protocol.policy,
-        notes=protocol.notes,
-        folds=task.folds,
-        window=recordings.window,
-        classes=task.classes,
-        records=_counts(task, features_of.values()),
-        model=str(under_test.place),
-        model_sha256=under_test.sha256,
-        ontology_sha256=under_test.ontology.sha256 if under_test.ontology else "",
-        data_sha256=recordings.sha256,
-        task_sha256=task.sha256,
-        leak=leak(under_test.run, task) if under_test.run else None,
-        rank=_rank(features_of, task),
-        request=request.as_json,
-        remarks=(*under_test.remarks, *_lacking_concepts(under_test, task)),
-        cells=summarise(trials, widths, y_MK, task.classes, under_test.name, request.resamples),
-    )
-
-
-def _rank(features_of: Mapping[str, Features], task: Task) -> float | None:
-    """The effective rank of h_rhythm over the task's records, a few thousand of them at most."""
-    if ENCODER not in features_of:
-        return None
-    h_MD = features_of[ENCODER].x_RF[task.row_M]
-    return effective_rank(torch.from_numpy(h_MD[:: 1 + len(h_MD) // RANKED]))
-
-
-def _counts(task: Task, features_of: Collection[Features]) -> Counts:
-    train, val, test = (int((task.split_M == part).sum()) for part in SPLITS)
-    unreadable: dict[str, str] = {}
-    for features in features_of:
-        unreadable |= features.unreadable
-    return Counts(
-        train=train,
-        val=val,
-        test=test,
-        unlabelled=task.unlabelled,
-        missing=task.missing,
-        unreadable=unreadable,
-    )
-
-
-def try_writing(home: Path) -> None:
-    """See that a report can be kept before hours are spent on it. Raises `OutputError`."""
-    folder = home / "probe"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror})"
-        raise OutputError(problem, where=folder, remedy="Choose another folder as --out") from error
-
-
-def keep(
-    home: Path, report: Report, recordings: Recordings, task: Task, trials: Mapping[str, list[Trial]]
-) -> None:
-    """Keep the report, and what every row says of every test record."""
-    test_M = task.split_M == TEST
-    ids = tuple(recordings.ids[row] for row in task.row_M[test_M])
-    collected = predictions(ids, task.classes, task.y_MK[test_M], trials, report.reference)
-    name = f"{report.task}-{report.protocol}"
-    save(home / "probe" / f"{name}.npz", collected)
-    with replacing(home / "probe" / f"{name}.json") as temporary:
-        temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    return zero_shot(model, features_of[ENCODER].x_RF[task.part(TEST).row_M], task, onto)

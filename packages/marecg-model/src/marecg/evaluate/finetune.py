@@ -1,8 +1,8 @@
 """What `marecg classify judge` does: an encoder trained on a task's labels, judged as a probe is.
 
 Shares, draws and the test part are those of the protocol `strict`; val decides which step is kept, and test
-is scored once. Records are read as they are needed, so what stands for a record's features is its number.
-Shapes: R recordings, M labelled records, K classes, F features.
+is scored once.
+Shapes: M labelled records, K classes.
 """
 
 from collections.abc import Sequence
@@ -11,25 +11,24 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.evaluation import home_of, keep, report_on, try_writing
-from marecg.evaluate.methods.method import Features, Progress, finite, no_progress
+from marecg.evaluate.methods.method import Progress, finite, no_progress
 from marecg.evaluate.model_under_test import load_under_test
-from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
+from marecg.evaluate.probe.linear import check_labels
+from marecg.evaluate.probe.protocol import Fitted, Rows
 from marecg.evaluate.probe.strict import STRICT
+from marecg.evaluate.reporting import Judged, home_of, keep_report, try_writing
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.folds import Folds
-from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import FS, Recordings
+from marecg.evaluate.tasks.task import FS, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_width
-from marecg.use.tuning import Tuned, Tuning, Vectors, tune
+from marecg.use.tuning import Tuning, Vectors, tune
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
 """The protocol's name in reports and tables; several layers stand in one report."""
@@ -43,7 +42,7 @@ def finetune(
     *,
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 5,
-    folds: str | None = None,
+    folds: Sequence[str] = (),
     out: Path | None = None,
     watch: Progress = no_progress,
 ) -> Report:
@@ -64,39 +63,27 @@ def finetune(
         InputError: the data can't be used.
         OutputError: the report can't be written.
     """
-    request = Request(tuple(fractions), seeds, FINETUNE, folds=None if folds is None else Folds.of(folds))
+    request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(map(Folds.of, folds)))
     under_test = load_under_test(run, {}, request.readout)
     model = under_test.model
     assert model is not None, "a run has a model"
     home = home_of(under_test, out)
-    asked = request.open(task_named(task), root)
+    rotations = request.open(task, root)
     under_test = replace(under_test, name=_row(how[0]))
-    unreadable = _unreadable(asked.recordings, watch)
-    usable = asked.only(np.array([asked.recordings.ids[row] not in unreadable for row in asked.row_M], bool))
-    number_M1 = usable.row_M[:, None].astype(np.float64)
-    vectors = Vectors(model, partial(_fetch, usable.recordings, model))
+    recordings = rotations[0].recordings
+    unreadable = _unreadable(recordings, watch)
+    vectors = Vectors(model, partial(_fetch, recordings, model))
     try_writing(home)
-    trials = {
-        _row(each): list(
-            watch(
-                FINETUNE.trials(
-                    number_M1,
-                    usable.y_MK,
-                    usable.split_M,
-                    request.fractions,
-                    request.seeds,
-                    partial(_choose, each, vectors),
-                ),
-                f"{usable.name}: {_row(each)}",
-            )
-        )
-        for each in how
-    }
-    width_RF = np.broadcast_to(np.float32(0), (len(usable.recordings.ids), wide_width(model.config)))
-    found = {name: Features(width_RF, unreadable) for name in trials}
-    report = report_on(under_test, usable, usable.recordings, request, found, trials)
-    keep(home, report, usable.recordings, usable, trials)
-    return report
+    judged = []
+    for usable in (rotation.without(unreadable) for rotation in rotations):
+        trials = {}
+        for each in how:
+            learner = TunedLearner(vectors, each, usable)
+            fits = FINETUNE.trials(learner, usable, request.fractions, request.seeds)
+            trials[_row(each)] = list(watch(fits, f"{usable.name}: {_row(each)}"))
+        widths = dict.fromkeys(trials, wide_width(model.config))
+        judged.append(Judged(usable, widths, unreadable, trials))
+    return keep_report(home, under_test, request, judged)
 
 
 def _row(how: Tuning) -> str:
@@ -104,31 +91,28 @@ def _row(how: Tuning) -> str:
 
 
 @dataclass(frozen=True)
-class _Scorer:
-    """A fine-tuned network that takes the numbers of records."""
+class TunedLearner:
+    """An encoder that is trained on a task's records, which are read as they are needed."""
 
-    tuned: Tuned
     vectors: Vectors
+    how: Tuning
+    task: Task
 
-    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Numbers [M, 1] → logits [M, K]."""
-        return self.tuned.logits(self.vectors, _numbers(x_MF))
+    def fit(self, train: Rows, val: Rows) -> Fitted:
+        """Train on the one part; the step with the least loss on the other is kept."""
+        y_MK = self.task.y_MK
+        check_labels(y_MK[val], "validation")
+        y_both_MK = y_MK[np.concatenate([train, val])].astype(np.float64)
+        tuned = tune(self.how, self.vectors, y_both_MK, self._recordings(train), self._recordings(val))
 
+        def logits(rows: Rows) -> Floats:
+            return tuned.logits(self.vectors, self._recordings(rows))
 
-def _choose(how: Tuning, vectors: Vectors, train: Part, val: Part) -> FittedProbe:
-    """Train on the one part; the step with the least loss on the other is kept."""
-    check_labels(val.y_MK, "validation")
-    y_MK = np.concatenate([train.y_MK, val.y_MK]).astype(np.float64)
-    tuned = tune(how, vectors, y_MK, _numbers(train.x_MF), _numbers(val.x_MF))
-    scorer = _Scorer(tuned, vectors)
-    val_auc = macro_auc(val.y_MK, scorer.logits(val.x_MF))
-    untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return FittedProbe(tuned.step, val_auc, untrained, scorer)
+        untrained = tuple(int(k) for k in np.flatnonzero(~scorable(y_MK[train])))
+        return Fitted(tuned.step, macro_auc(y_MK[val], logits(val)), untrained, logits)
 
-
-def _numbers(x_MF: NDArray[np.floating]) -> list[int]:
-    numbers: list[int] = x_MF[:, 0].astype(np.int64).tolist()
-    return numbers
+    def _recordings(self, rows: Rows) -> list[int]:
+        return [int(row) for row in self.task.row_M[rows]]
 
 
 def _fetch(recordings: Recordings, model: MarEcg, row: int) -> Recording:
@@ -137,10 +121,10 @@ def _fetch(recordings: Recordings, model: MarEcg, row: int) -> Recording:
 
 def _unreadable(recordings: Recordings, watch: Progress) -> dict[str, str]:
     """Why each record that can't be read can't be, by its id."""
-    found: dict[str, str] = {}
+    unreadable: dict[str, str] = {}
     for row in watch(range(len(recordings.ids)), f"{recordings.name}: reading"):
         try:
             finite(recordings.read(row))
         except RecordError as error:
-            found[recordings.ids[row]] = error.reason
-    return found
+            unreadable[recordings.ids[row]] = error.reason
+    return unreadable

@@ -136,8 +136,8 @@ def _resampled(probed: Sequence[ProbedRun], wide: bool, resamples: int) -> dict[
     return {
         column: _Resampled(
             loaded.ids,
-            float(np.mean([macro_auc(loaded.y_MK, logits_MK) for run in runs for logits_MK in run])),
-            resampled_macro_auc(loaded.y_MK, np.concatenate(runs), resamples),
+            float(np.mean([macro_auc(loaded.y_MK, x_MK, loaded.rotation_M) for run in runs for x_MK in run])),
+            resampled_macro_auc(loaded.y_MK, np.concatenate(runs), resamples, loaded.rotation_M),
         )
         for column, (loaded, runs) in cells.items()
     }

@@ -22,7 +22,7 @@ NO_LEAK = "None of the val and test records, nor their patients, were among thos
 UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
 
 
-def leak(run: Path, task: Task) -> Leak | None:
+def leak(run: Path, *rotations: Task) -> Leak | None:
     """The val and test records of a task that a run was pretrained on; None where nobody knows of any.
 
     A run that began from weights without a list of their records is not known to be clean: what is found
@@ -35,8 +35,8 @@ def leak(run: Path, task: Task) -> Leak | None:
     trained = trained_on.read(run)
     if trained is None:
         return None
-    recordings = task.recordings
-    judged = [int(row) for row in task.row_M[task.split_M != TRAIN]]
+    recordings = rotations[0].recordings
+    judged = sorted({int(row) for task in rotations for row in task.row_M[task.split_M != TRAIN]})
     by_id = _of(recordings.identities, trained.identities, judged)
     copied = {recordings.patient_by_identity.get(name) for name in trained.identities} - {None}
     by_patient = _of(recordings.patients, trained.patients | copied, judged) - by_id

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from marecg.base.errors import UsageError
@@ -11,8 +11,8 @@ from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.probe.strict import STRICT
 from marecg.evaluate.scores.metrics import RESAMPLES
-from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
 from marecg.use.embed import Readout, check_readout
 
@@ -30,7 +30,8 @@ class Request:
         splits: MERL's split tables, if labels and split shall come from there.
         baselines: beside those that are always there.
         readout: what of a run's encoder the others are compared with; `wide` adds a random encoder's too.
-        folds: which of a data set's folds train, select and test; the published ones if None.
+        folds: which of a data set's folds train, select and test; of several, the
+            rotations, test records are pooled; the published ones if there are none.
         resamples: of the test records, for the intervals.
         without: rows that are left out, such as `encoder, wide`, which takes the longest.
 
@@ -44,7 +45,7 @@ class Request:
     splits: Path | None = None
     baselines: tuple[Baseline, ...] = ()
     readout: Readout = "rhythm"
-    folds: Folds | None = None
+    folds: tuple[Folds, ...] = ()
     resamples: int = RESAMPLES
     without: tuple[str, ...] = ()
 
@@ -57,7 +58,7 @@ class Request:
         splits: Path | None = None,
         baselines: Sequence[str] = (),
         readout: Readout = "rhythm",
-        folds: str | None = None,
+        folds: Sequence[str] = (),
         resamples: int = RESAMPLES,
     ) -> "Request":
         """The request with its protocol and baselines by name: ours, an entry point's, or `FILE.py:NAME`.
@@ -66,9 +67,9 @@ class Request:
             UsageError: as the request itself, or there is no such protocol, baseline or fold.
         """
         made = tuple(baseline_named(name) for name in baselines)
-        chosen = None if folds is None else Folds.of(folds)
+        rotations = tuple(map(Folds.of, folds))
         return cls(
-            tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, chosen, resamples
+            tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, rotations, resamples
         )
 
     def __post_init__(self) -> None:
@@ -100,13 +101,18 @@ class Request:
             "protocol": self.protocol.name,
             "baselines": [baseline.__qualname__ for baseline in self.baselines],
             "readout": self.readout,
-            "folds": str(self.folds or "as published"),
+            "folds": "; ".join(map(str, self.folds)) or "as published",
             "splits": str(self.splits or ""),
             "resamples": self.resamples,
             "without": self.without,
         }
         return json.dumps(fields, ensure_ascii=False)
 
-    def open(self, task: TaskDefinition, root: Path) -> Task:
-        """The task on its data. Raises as `TaskDefinition.open` does."""
-        return task.open(root, self.splits, by_position=self.protocol.by_position, folds=self.folds)
+    def open(self, name: str, root: Path) -> tuple[Task, ...]:
+        """The task of that name on its data, once per rotation. Raises as `TaskDefinition.open` does."""
+        task, by_position = task_named(name), self.protocol.by_position
+        rotations = (
+            task.open(root, self.splits, by_position=by_position, folds=folds)
+            for folds in self.folds or (None,)
+        )
+        return tuple(replace(each, view=self.protocol.view) for each in rotations)

@@ -4,7 +4,7 @@ Shapes: M records, K classes, F features, G principal axes and the intercept.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -72,20 +72,6 @@ class FittedProbe:
 
 Choose = Callable[[Part, Part], Chosen]
 """Fits on the first part and chooses on the second; the test part is out of its reach."""
-
-
-@dataclass
-class SealedTest:
-    """The test part, which is handed over once, to a probe that has been chosen."""
-
-    _part: Part
-    _open: bool = field(default=False, init=False)
-
-    def score(self, probe: "Scorer") -> Floats:
-        """The probe's logits [M, K] on the test records; a second call is a mistake in the protocol."""
-        assert not self._open, "the test part was already scored"
-        self._open = True
-        return probe.logits(self._part.x_MF)
 
 
 @dataclass(frozen=True)

@@ -2,31 +2,83 @@
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
 signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; each has a
-file of its own (`strict`, `merl`), and may have one outside of this package.
+file of its own (`strict`, `merl`), and may have one outside of this package. What learns is a `Learner`: a
+classifier on features (`FeatureLearner`), or a network that reads the records themselves.
 Shapes: M records, K classes, F features.
 """
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import InputError
-from marecg.evaluate.probe.linear import Choose, Part, SealedTest, check_labels
+from marecg.evaluate.probe.linear import Choose, Part, check_labels
+from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.trial import Trial
-from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Recordings
+from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unchanged
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
 """Labels of the training part, share and seed → the numbers of the drawn records."""
-View = Callable[[Recordings], Recordings]
-"""The recordings as a data set holds them → as a method gets them."""
+Rows = NDArray[np.int64]
+"""Numbers of a task's labelled records."""
 
 
-def unchanged(recordings: Recordings) -> Recordings:
-    """The recordings as they are."""
-    return recordings
+@dataclass(frozen=True)
+class Fitted:
+    """What a learner made of some records.
+
+    Attributes:
+        chosen: what was chosen on val.
+        val_auc: the macro AUC there.
+        untrained: the classes (by number) without positives or negatives in train.
+        logits: of any records, [M, K].
+    """
+
+    chosen: float
+    val_auc: float
+    untrained: tuple[int, ...]
+    logits: Callable[[Rows], Floats]
+
+
+class Learner(Interface):
+    """Anything that learns a task's labels from some of its records."""
+
+    def fit(self, train: Rows, val: Rows) -> Fitted:
+        """Fit on the one part and choose on the other."""
+
+
+@dataclass(frozen=True)
+class FeatureLearner:
+    """A classifier on features [M, F] of all labelled records."""
+
+    x_MF: NDArray[np.floating]
+    y_MK: NDArray[np.uint8]
+    choose: Choose
+
+    def fit(self, train: Rows, val: Rows) -> Fitted:
+        """Fit on the one part and choose on the other; see `linear.Choose`."""
+        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows]) for rows in (train, val)))
+        return Fitted(
+            probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
+        )
+
+
+@dataclass
+class SealedTest:
+    """The test records, which are handed over once, to what has been chosen."""
+
+    _rows: Rows
+    _open: bool = field(default=False, init=False)
+
+    def score(self, fitted: Fitted) -> Floats:
+        """Logits [M, K] of the test records; a second call is a mistake in the protocol."""
+        assert not self._open, "the test part was already scored"
+        self._open = True
+        return fitted.logits(self._rows)
 
 
 @dataclass(frozen=True)
@@ -60,64 +112,45 @@ class Protocol:
     unseen_logit: float | None = None
     by_position: bool = False
 
-    def trials(
-        self,
-        x_MF: NDArray[np.floating],
-        y_MK: NDArray[np.uint8],
-        split_M: NDArray[np.str_],
-        fractions: Sequence[float],
-        seeds: int,
-        choose: Choose | None = None,
-    ) -> Iterator[Trial]:
-        """Probe one method's features: a trial per share and seed; the whole training part is probed once.
+    def on_features(self, x_MF: NDArray[np.floating], task: Task, choose: Choose | None) -> FeatureLearner:
+        """The protocol's classifier on features, or the method's own where those are judged by it."""
+        own = choose if self.own_classifiers else None
+        return FeatureLearner(x_MF, task.y_MK, own or self.choose)
+
+    def trials(self, learner: Learner, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
+        """Judge a learner: a trial per share and seed; the whole training part is probed once.
 
         Args:
-            x_MF: the features of all records.
-            y_MK: their labels.
-            split_M: the part of each.
+            learner: fits on the task's records by their numbers.
+            task: labels and split.
             fractions: shares of the training part.
             seeds: how many draws of each share below 1.
-            choose: the method's own classifier, if it has one.
 
         Raises:
             InputError: a part has no records, or nothing can be told on test or chosen on val.
         """
-        classifier = choose if choose and self.own_classifiers else self.choose
+        part = parts_of(task.split_M)
+        check_labels(task.y_MK[part[TEST]], "test")
         drawn = range(seeds) if self.seed is None else (self.seed,)
-        for trial in _walk(x_MF, y_MK, split_M, fractions, drawn, self.draw, classifier):
-            if self.unseen_logit is not None:
-                trial.logits_MK[:, list(trial.untrained)] = self.unseen_logit
-            yield trial
-
-
-def _walk(
-    x_MF: NDArray[np.floating],
-    y_MK: NDArray[np.uint8],
-    split_M: NDArray[np.str_],
-    fractions: Sequence[float],
-    seeds: Sequence[int],
-    draw: Draw,
-    choose: Choose,
-) -> Iterator[Trial]:
-    part = parts_of(split_M)
-    check_labels(y_MK[part[TEST]], "test")
-    train_y, val = y_MK[part[TRAIN]], Part(x_MF[part[VAL]], y_MK[part[VAL]])
-    for fraction in fractions:
-        for seed in seeds if fraction < 1 else seeds[:1]:
-            began = time.perf_counter()
-            train = part[TRAIN][draw(train_y, fraction, seed)]
-            test = SealedTest(Part(x_MF[part[TEST]], y_MK[part[TEST]]))
-            probe = choose(Part(x_MF[train], y_MK[train]), val)
-            yield Trial(
-                fraction=fraction,
-                seed=seed,
-                train=train,
-                chosen=probe.chosen,
-                val_auc=probe.val_auc,
-                untrained=probe.untrained,
-                logits_MK=test.score(probe),
-                seconds=time.perf_counter() - began,
-            )
+        for fraction in fractions:
+            for seed in drawn if fraction < 1 else drawn[:1]:
+                began = time.perf_counter()
+                train = part[TRAIN][self.draw(task.y_MK[part[TRAIN]], fraction, seed)]
+                test = SealedTest(part[TEST])
+                fitted = learner.fit(train, part[VAL])
+                logits_MK = test.score(fitted)
+                if self.unseen_logit is not None:
+                    logits_MK[:, list(fitted.untrained)] = self.unseen_logit
+                yield Trial(
+                    fraction=fraction,
+                    seed=seed,
+                    train=train,
+                    chosen=fitted.chosen,
+                    val_auc=fitted.val_auc,
+                    untrained=fitted.untrained,
+                    logits_MK=logits_MK,
+                    seconds=time.perf_counter() - began,
+                )
 
 
 def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:

@@ -12,20 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
-from marecg.evaluate.scores.metrics import Floats, scorable
+from marecg.evaluate.scores.metrics import Floats, Rotations, rotated, scorable
 from marecg.evaluate.scores.results import Difference
 
 CENTRAL = float(norm.ppf(0.975))
 
 
-def delong(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
+def delong(
+    y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
+) -> Difference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds.
 
     The probes are taken as given: the spread is that over test records. A class with a single positive (or
     negative) shows no spread among its positives, and adds none.
     """
-    (one, one_M), (other, other_M) = (_macro(y_MK, logits_SMK) for logits_SMK in (one_SMK, other_SMK))
-    mean, sd = one - other, float(np.linalg.norm(one_M - other_M))
+    rotations = rotated(rotation_M)
+    means, added = [], []
+    for rows in rotations:
+        (one, one_M), (other, other_M) = (
+            _macro(y_MK[rows], logits_SMK[:, rows]) for logits_SMK in (one_SMK, other_SMK)
+        )
+        means.append(one - other)
+        added.append((one_M - other_M) / len(rotations))
+    mean, sd = float(np.mean(means)), float(np.linalg.norm(np.concatenate(added)))
     p = 2 * float(norm.sf(abs(mean) / sd)) if sd else float(mean == 0)
     return Difference(mean=mean, low=mean - CENTRAL * sd, high=mean + CENTRAL * sd, p=p)
 

@@ -1,9 +1,10 @@
 """How well logits rank records, class by class. Pure functions on arrays.
 
+Where records were tested in rotations (`Predictions.rotation_M`), a figure is the mean of those within.
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,15 @@ from sklearn.metrics import average_precision_score
 Floats = NDArray[np.float64]
 RESAMPLES = 1000
 """Of the test records, for an interval."""
+Rotations = NDArray[np.int64] | None
+"""By test record the rotation that it was tested in, from 0; None where there was one alone."""
+
+
+def rotated(rotation_M: Rotations) -> list[Any]:
+    """What picks the records of each rotation."""
+    if rotation_M is None:
+        return [slice(None)]
+    return [np.flatnonzero(rotation_M == number) for number in range(int(rotation_M.max()) + 1)]
 
 
 def scorable(y_MK: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -40,10 +50,13 @@ def class_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
     return auc_K
 
 
-def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats) -> float:
+def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations = None) -> float:
     """The mean AUC over the scorable classes; NaN where there is none."""
-    auc_K = class_auc(y_MK, logits_MK)[scorable(y_MK)]
-    return float(auc_K.mean()) if len(auc_K) else float("nan")
+    auc = []
+    for rows in rotated(rotation_M):
+        auc_K = class_auc(y_MK[rows], logits_MK[rows])[scorable(y_MK[rows])]
+        auc.append(float(auc_K.mean()) if len(auc_K) else float("nan"))
+    return float(np.mean(auc))
 
 
 def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
@@ -69,13 +82,22 @@ def interval(values_R: Floats) -> Interval:
 
 
 def resampled_macro_auc(
-    y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, seed: int = 0
+    y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int = RESAMPLES, rotation_M: Rotations = None
 ) -> Floats:
     """Macro AUC, mean over seeds, on resamples of the records (the bootstrap): float64 [R].
 
-    The resamples depend on M, R and `seed` alone, so two methods on the same records can be compared pair
-    by pair. Classes that a resample leaves without positives or negatives take no part in it.
+    The resamples depend on M, R and the rotations alone, so two methods on the same records can be compared
+    pair by pair; records are resampled within their rotation. Classes that a resample leaves without
+    positives or negatives take no part in it.
     """
+    rotations = [
+        _resampled(y_MK[rows], logits_SMK[:, rows], resamples, seed)
+        for seed, rows in enumerate(rotated(rotation_M))
+    ]
+    return np.asarray(np.mean(rotations, axis=0))
+
+
+def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed: int) -> Floats:
     records = len(y_MK)
     generator = np.random.default_rng(seed)
     count_RM = generator.multinomial(records, np.full(records, 1 / records), size=resamples).astype(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
-from marecg.evaluate.scores.metrics import Floats, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.metrics import Floats, Rotations, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import Difference
 from marecg.evaluate.scores.summary import difference
 from marecg.evaluate.scores.trial import Trial
@@ -34,6 +34,7 @@ class Predictions:
         y_MK: uint8, their labels.
         logits: by method and fraction, [S, M, K].
         reference: the method that the report is about.
+        rotation_M: int64, the rotation that each record was tested in; None where there was one alone.
     """
 
     ids: tuple[str, ...]
@@ -41,6 +42,7 @@ class Predictions:
     y_MK: NDArray[np.uint8]
     logits: dict[tuple[str, float], Floats]
     reference: str
+    rotation_M: Rotations = None
 
 
 def predictions(
@@ -49,23 +51,26 @@ def predictions(
     y_MK: NDArray[np.uint8],
     trials: Mapping[str, Sequence[Trial]],
     reference: str,
+    rotation_M: Rotations = None,
 ) -> Predictions:
     """Collect every trial's logits; the seeds stand in the order in which they were drawn."""
     logits: dict[tuple[str, float], list[Floats]] = {}
     for method, drawn in trials.items():
         for trial in drawn:
             logits.setdefault((method, trial.fraction), []).append(trial.logits_MK)
-    stacked = {cell: np.stack(found) for cell, found in logits.items()}
-    return Predictions(ids, classes, y_MK, stacked, reference)
+    stacked = {cell: np.stack(logits_SMK) for cell, logits_SMK in logits.items()}
+    return Predictions(ids, classes, y_MK, stacked, reference, rotation_M)
 
 
 def save(path: Path, found: Predictions) -> None:
-    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, and one array `METHOD @ FRACTION` per cell."""
+    """Write an `.npz`: `ids`, `classes`, `y`, `reference`, `rotation`, one `METHOD @ FRACTION` per cell."""
     arrays: dict[str, Any] = {
         f"{method} @ {fraction:g}": logits for (method, fraction), logits in found.logits.items()
     }
     names = {"ids": found.ids, "classes": found.classes, "reference": found.reference}
     arrays |= {name: np.array(value) for name, value in names.items()}
+    if found.rotation_M is not None:
+        arrays["rotation"] = found.rotation_M
     with replacing(path) as temporary:
         np.savez_compressed(temporary, y=found.y_MK, **arrays)
 
@@ -85,6 +90,7 @@ def load(path: Path) -> Predictions:
                 y_MK=kept["y"],
                 logits={(method, float(share)): kept[f"{method} @ {share}"] for method, _, share in cells},
                 reference=str(kept["reference"]),
+                rotation_M=kept["rotation"] if "rotation" in kept.files else None,
             )
     except FileNotFoundError as error:
         there = ", ".join(sorted(each.stem for each in path.parent.glob("*.npz")))
@@ -107,7 +113,11 @@ def compare(
     Raises:
         UsageError: the two were not measured on the same records, classes and labels, or share no fraction.
     """
-    same = one.ids == other.ids and one.classes == other.classes and np.array_equal(one.y_MK, other.y_MK)
+    same = (
+        (one.ids, one.classes) == (other.ids, other.classes)
+        and np.array_equal(one.y_MK, other.y_MK)
+        and np.array_equal(one.rotation_M, other.rotation_M)  # type: ignore[arg-type]
+    )
     shares = [share for name, share in one.logits if name == one.reference]
     pairs = {
         share: (one.logits[one.reference, share], other.logits.get((other.reference, share)))
@@ -120,7 +130,7 @@ def compare(
         )
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     paired = {"bootstrap": bootstrap, "delong": delong}[test]
-    return {share: paired(one.y_MK, ours, theirs) for share, (ours, theirs) in found.items()}
+    return {share: paired(one.y_MK, ours, theirs, one.rotation_M) for share, (ours, theirs) in found.items()}
 
 
 def scarce(found: Predictions) -> dict[str, int]:
@@ -130,8 +140,11 @@ def scarce(found: Predictions) -> dict[str, int]:
     return {name: int(fewer) for name, fewer in zip(found.classes, fewer_K, strict=True) if 0 < fewer < FEW}
 
 
-def bootstrap(y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats) -> Difference:
+def bootstrap(
+    y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
+) -> Difference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
-    one, other = (np.mean([macro_auc(y_MK, logits_MK) for logits_MK in run]) for run in (one_SMK, other_SMK))
-    resampled = (resampled_macro_auc(y_MK, run) for run in (one_SMK, other_SMK))
+    runs = (one_SMK, other_SMK)
+    one, other = (np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in run]) for run in runs)
+    resampled = (resampled_macro_auc(y_MK, run, rotation_M=rotation_M) for run in runs)
     return difference(float(one - other), *resampled)

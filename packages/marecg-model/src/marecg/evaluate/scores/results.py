@@ -104,6 +104,7 @@ class Report(Frozen):
     Attributes:
         reference: the method that the report is about, and that the others are compared with.
         normalisation: how signals and features are scaled.
+        rotations: how often the folds were dealt; test records are those of all, figures the means over them.
         policy: which classes the macro AUC is over.
         notes: what is done otherwise than in MERL's code, by its protocol.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
@@ -133,4 +134,5 @@ class Report(Frozen):
     rank: float | None = None
     request: str = ""
     remarks: tuple[str, ...] = ()
+    rotations: int = 1
     cells: tuple[Cell, ...]

@@ -13,11 +13,13 @@ from marecg.evaluate.scores.metrics import (
     RESAMPLES,
     Floats,
     Interval,
+    Rotations,
     class_ap,
     class_auc,
     interval,
     macro_auc,
     resampled_macro_auc,
+    rotated,
     scorable,
 )
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Range, Spread
@@ -49,6 +51,7 @@ def summarise(
     classes: tuple[str, ...],
     reference: str = ENCODER,
     resamples: int = RESAMPLES,
+    rotation_M: Rotations = None,
 ) -> tuple[Cell, ...]:
     """Summarise every method's trials on the test labels uint8 [M, K], one cell per fraction in order.
 
@@ -59,14 +62,17 @@ def summarise(
     for method in sorted(trials, key=lambda name: name != reference):
         for fraction, group in groupby(trials[method], key=lambda trial: trial.fraction):
             drawn = list(group)
-            auc_R = resampled_macro_auc(y_MK, np.stack([trial.logits_MK for trial in drawn]), resamples)
+            logits_SMK = np.stack([trial.logits_MK for trial in drawn])
+            auc_R = resampled_macro_auc(y_MK, logits_SMK, resamples, rotation_M)
+            mean_auc = float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
             if method == reference:
-                resampled[fraction] = (_mean_auc(y_MK, drawn), auc_R)
+                resampled[fraction] = (mean_auc, auc_R)
             versus = None
             if method != reference and fraction in resampled:
                 mean, reference_R = resampled[fraction]
-                versus = difference(_mean_auc(y_MK, drawn) - mean, auc_R, reference_R)
-            cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, interval(auc_R), versus))
+                versus = difference(mean_auc - mean, auc_R, reference_R)
+            within = interval(auc_R)
+            cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, within, versus, rotation_M))
     return tuple(cells)
 
 
@@ -78,10 +84,20 @@ def _cell(
     classes: tuple[str, ...],
     within: Interval,
     versus: Difference | None,
+    rotation_M: Rotations,
 ) -> Cell:
-    has_auc_K = scorable(y_MK)
-    auc_SK = np.array([class_auc(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
-    ap_SK = np.array([class_ap(y_MK, trial.logits_MK) for trial in trials])[:, has_auc_K]
+    rotations = rotated(rotation_M)
+    has_auc_K = np.any([scorable(y_MK[rows]) for rows in rotations], axis=0)
+    auc_SK, ap_SK = (
+        np.nanmean(
+            [
+                [of_class(y_MK[rows], trial.logits_MK[rows])[has_auc_K] for trial in trials]
+                for rows in rotations
+            ],
+            axis=0,
+        )
+        for of_class in (class_auc, class_ap)
+    )
     scored = [name for name, has_auc in zip(classes, has_auc_K, strict=True) if has_auc]
     support_K = y_MK[:, has_auc_K].sum(axis=0, dtype=np.int64)
     val_auc = [trial.val_auc for trial in trials if trial.val_auc is not None]
@@ -91,7 +107,7 @@ def _cell(
         fraction=trials[0].fraction,
         records=len(trials[0].train),
         seeds=len(trials),
-        macro_auc=spread(auc_SK.mean(axis=1)),
+        macro_auc=spread(np.array([macro_auc(y_MK, trial.logits_MK, rotation_M) for trial in trials])),
         interval=Range(low=within.low, high=within.high),
         versus_encoder=versus,
         val_macro_auc=spread(np.array(val_auc)) if val_auc else None,
@@ -104,10 +120,6 @@ def _cell(
         untrained=tuple(tuple(classes[k] for k in trial.untrained) for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
     )
-
-
-def _mean_auc(y_MK: NDArray[np.uint8], trials: Sequence[Trial]) -> float:
-    return float(np.mean([macro_auc(y_MK, trial.logits_MK) for trial in trials]))
 
 
 def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:

@@ -1,13 +1,13 @@
 """Which of a data set's folds train, select and test, where that is not as it was published."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
+from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL
 
-PART = re.compile(r"(\d+)(?:-(\d+))?")
+RUN = re.compile(r"(\d+)(?:-(\d+))?")
+"""Folds in a row; a part may be several of them, as `5-8+1`."""
 
 
 @dataclass(frozen=True)
@@ -18,26 +18,25 @@ class Folds:
         >>> folds = Folds.of("1-5,6,7-8")
         >>> [folds.part(number) for number in (5, 6, 8, 9)]
         ['train', 'val', 'test', '']
-        >>> str(folds)
-        'train 1–5, val 6, test 7–8'
+        >>> str(Folds.of("5-8+1,2,3-4"))
+        'train 5–8+1, val 2, test 3–4'
     """
 
-    train: range
-    val: range
-    test: range
+    train: tuple[int, ...]
+    val: tuple[int, ...]
+    test: tuple[int, ...]
+    text: str
 
     @classmethod
     def of(cls, text: str) -> "Folds":
-        """Read `TRAIN,VAL,TEST`, each a fold or several in a row. Raises `UsageError`."""
-        found = [PART.fullmatch(part.strip()) for part in text.split(",")]
-        parts = [range(int(one[1]), int(one[2] or one[1]) + 1) for one in found if one]
+        """Read `TRAIN,VAL,TEST`, each a fold, folds in a row, or rows joined by `+`. Raises `UsageError`."""
+        parts = [_numbers(part) for part in text.split(",")]
         numbers = [number for part in parts for number in part]
-        if not len(found) == len(parts) == len([part for part in parts if part]) == 3 or len(
-            set(numbers)
-        ) != len(numbers):
+        if len(parts) != 3 or not all(parts) or len(set(numbers)) != len(numbers):
             problem = f"folds {text!r}: not three parts that have nothing in common"
-            raise UsageError(problem, remedy="Write TRAIN,VAL,TEST, such as 1-5,6,7-8")
-        return cls(*parts)
+            raise UsageError(problem, remedy="Write TRAIN,VAL,TEST, such as 1-5,6,7-8 or 5-8+1,2,3-4")
+        train, val, test = parts
+        return cls(train, val, test, text)
 
     def part(self, number: int) -> str:
         """Which of `task.SPLITS` a fold belongs to; empty where to none."""
@@ -45,9 +44,13 @@ class Folds:
         return next((name for name, part in named if number in part), "")
 
     def __str__(self) -> str:
-        named = ((TRAIN, self.train), (VAL, self.val), (TEST, self.test))
-        return ", ".join(f"{name} {_as_text(part)}" for name, part in named)
+        parts = "".join(self.text.split()).replace("-", "–").split(",")
+        return ", ".join(f"{name} {part}" for name, part in zip(SPLITS, parts, strict=True))
 
 
-def _as_text(part: Sequence[int]) -> str:
-    return f"{part[0]}–{part[-1]}" if len(part) > 1 else str(part[0])
+def _numbers(part: str) -> tuple[int, ...]:
+    """The folds of a part; none where it isn't one."""
+    runs = [RUN.fullmatch(run.strip()) for run in part.split("+")]
+    if not all(runs):
+        return ()
+    return tuple(number for run in runs if run for number in range(int(run[1]), int(run[2] or run[1]) + 1))

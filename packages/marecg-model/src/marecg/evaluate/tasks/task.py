@@ -4,8 +4,9 @@ Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,15 @@ class Recordings:
     patient_by_identity: Mapping[str, str | None] = field(default_factory=dict, repr=False)
 
 
+View = Callable[[Recordings], Recordings]
+"""The recordings as a data set holds them → as a method gets them."""
+
+
+def unchanged(recordings: Recordings) -> Recordings:
+    """The recordings as they are."""
+    return recordings
+
+
 @dataclass(frozen=True)
 class LabelTable:
     """Who has what, and which part it belongs to: K `classes`, M `ids`, `y_MK` uint8, M names of `SPLITS`."""
@@ -69,6 +79,7 @@ class Task:
         unlabelled: how many recordings have none of the classes and take no part.
         concepts: by class, the concepts (abbreviations) of the ontology that stand for it, for those that
             have any: what zero-shot reads it by.
+        view: how the protocol hands the recordings to a method.
     """
 
     name: str
@@ -81,10 +92,20 @@ class Task:
     missing: tuple[str, ...]
     unlabelled: int
     concepts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    view: View = unchanged
+
+    @cached_property
+    def viewed(self) -> Recordings:
+        """The recordings as a method gets them."""
+        return self.view(self.recordings)
 
     def only(self, keep_M: NDArray[np.bool_]) -> "Task":
         """The same task on some of its records."""
         return replace(self, row_M=self.row_M[keep_M], y_MK=self.y_MK[keep_M], split_M=self.split_M[keep_M])
+
+    def part(self, name: str) -> "Task":
+        """The same task on one of `SPLITS`."""
+        return self.only(self.split_M == name)
 
     def without(self, records: Collection[str]) -> "Task":
         """The same task on all records but those."""
@@ -97,6 +118,13 @@ class Task:
         for row, y_K, split in zip(self.row_M, self.y_MK, self.split_M, strict=True):
             digest.update(f"{self.recordings.ids[row]} {split} ".encode() + y_K.tobytes())
         return digest.hexdigest()
+
+
+def task_sha256(rotations: Sequence[Task]) -> str:
+    """What was asked in all rotations together."""
+    if len(rotations) == 1:
+        return rotations[0].sha256
+    return hashlib.sha256(" ".join(task.sha256 for task in rotations).encode()).hexdigest()
 
 
 def assemble(
