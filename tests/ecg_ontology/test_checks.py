@@ -10,7 +10,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import Finding, Severity, UsageError, reports
 from ecg_ontology.checks.every import CHAPTERS, RULES, findings
-from ecg_ontology.concepts import Regime
+from ecg_ontology.concepts import Name, Regime
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
 from ecg_ontology.sources import read_source
 
@@ -74,6 +74,8 @@ OTHER_FAULTS = {
     ),
     "CCG-W013": lambda d: without(d, "ring", "Normal", "Rhythm"),
     "CCG-W014": lambda d: with_relation(d, "subtypeOf", "AMI", "AntMI"),
+    "CCG-E104": lambda d: with_concept(d, "AFL", synonyms=(Name(text="AF", language="en"),)),
+    "CCG-W317": lambda d: with_rows(d, ROW(label="", predicate="skos:narrowMatch")),
     "CCG-E102": lambda d: with_concept(d, "AF", variants=("Long qt", "b", "c")),
     "CCG-E103": lambda d: with_concept(d, "AF", label="A\x1b[2JF"),
     "CCG-E313": lambda d: with_concept(d, "AF", deprecated=True),

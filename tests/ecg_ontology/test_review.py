@@ -12,6 +12,7 @@ from ecg_ontology import EcgError
 from ecg_ontology.building import write_files
 from ecg_ontology.concepts import Regime
 from ecg_ontology.corpora import Corpus
+from ecg_ontology.label_index import LabelIndex
 from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
 from ecg_ontology.review import review_rows, write_review
 from ecg_ontology.revise import read_decisions, revised_files
@@ -246,11 +247,11 @@ def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(ont
 
 
 def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families(onto, monkeypatch):
-    monkeypatch.setattr("ecg_ontology.matching.similarity", lambda label, text: 0.5)
-    found = ecg_ontology.match_label(onto, "a label", n=len(onto))
-    assert [each.concept.index for each in found] == [*range(5, 40), *range(5)]
-    monkeypatch.setattr("ecg_ontology.matching.similarity", lambda label, text: 0.39)
-    assert ecg_ontology.match_label(onto, "a label") == ()
+    monkeypatch.setattr(
+        LabelIndex, "near", lambda self, label, least: ((0.5, text, of) for text, *_, of in self._texts)
+    )
+    found = [each.concept for each in ecg_ontology.match_label(onto, "a label", n=len(onto) + 1)]
+    assert [concept.index for concept in found if concept] == [*range(5, 40), *range(5)]
 
 
 def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):

@@ -58,8 +58,8 @@ class Readout(StrEnum):
 
 
 def result(text: str) -> None:
-    """Print a result to stdout."""
-    typer.echo(text)
+    """Print a result to stdout, without what a terminal would obey."""
+    typer.echo(printable(text))
 
 
 def result_json(value: Any) -> None:

@@ -114,6 +114,7 @@ class Concept(Frozen):
         synonyms: what else it is called, in any language.
         definition: what it means, in English.
         sources: the published documents that it is defined by, as IRIs.
+        deprecated: retired: it keeps its index, and no new code goes to it.
 
     Example:
         >>> import ecg_ontology
@@ -132,6 +133,7 @@ class Concept(Frozen):
     synonyms: tuple[Name, ...] = ()
     definition: str = ""
     sources: tuple[str, ...] = ()
+    deprecated: bool = False
 
 
 class Relation(Frozen):
@@ -187,7 +189,7 @@ class Route(Frozen):
     """π of one code.
 
     Attributes:
-        code: the code as asked for, stripped of surrounding blanks.
+        code: the code as tables write it: SNOMED CT without a prefix, other vocabularies in small letters.
         status: routed, unrouted, unknown or invalid.
         nodes: indices of the nodes it reaches, in the order of the routing table: leaves, then the root.
         leaves: those of them that are leaves.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ecg_ontology.code_tables import CodeTable
 from ecg_ontology.concepts import Frozen
-from ecg_ontology.dx import diagnoses, header_comments
+from ecg_ontology.dx import CPSC_LABELS, diagnoses, header_comments
 from ecg_ontology.errors import InputError, UsageError
 from ecg_ontology.files import refuse_pipe
 
@@ -113,13 +113,14 @@ def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
 
 
 def _codes_of(header: Path) -> tuple[str, ...]:
-    """What the ``#Dx`` of one header names; a label or other text is counted as what it is, no code."""
+    """What the ``#Dx`` of one header names, CPSC2018's labels as codes; other text counts as what it is."""
     refuse_pipe(header, "Remove it, or give another folder", InputError)
     try:
         text = header.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", where=header) from error
-    return diagnoses(header_comments(text).get("dx", "")).words
+    words = diagnoses(header_comments(text).get("dx", "")).words
+    return tuple(dict.fromkeys(CPSC_LABELS.get(word, word) for word in words))
 
 
 def _lists(table: Path) -> tuple[tuple[str, ...], ...]:

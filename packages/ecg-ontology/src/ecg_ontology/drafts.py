@@ -209,6 +209,7 @@ class Draft(Frozen):
         relations: the edges as stated.
         mappings: the rows of all routing tables.
         official: label of every code of the official map that the base table must cover.
+        abbreviations: its abbreviation, for those codes that have one.
         lock: the frozen enumeration, where the sources bring one.
         errata: what the paper the graph comes from contradicts.
         statements: what the graph states besides.
@@ -229,6 +230,7 @@ class Draft(Frozen):
     relations: tuple[DraftRelation, ...]
     mappings: tuple[RoutingRow, ...] = ()
     official: dict[str, str] = Field(default_factory=dict)
+    abbreviations: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()
     statements: tuple[Statement, ...] = ()

@@ -12,7 +12,7 @@ ENGLISH = "en"
 def label_in(concept: Concept, language: str = ENGLISH) -> Name:
     """Return the concept's label in `language`, else in its parent (``de`` for ``de-AT``), else in English.
 
-    The `Name` says which of them it is.
+    The `Name` says which of them it is, and that the concept is retired where it is.
 
     Example:
         >>> import ecg_ontology
@@ -22,11 +22,10 @@ def label_in(concept: Concept, language: str = ENGLISH) -> Name:
     """
     tag = language.casefold()
     by_tag = {name.language.casefold(): name for name in concept.translations}
-    while tag:
-        if tag in by_tag:
-            return by_tag[tag]
+    while tag and tag not in by_tag:
         tag = tag.rpartition("-")[0]
-    return Name(text=concept.label, language=ENGLISH)
+    name = by_tag.get(tag, Name(text=concept.label, language=ENGLISH))
+    return name.model_copy(update={"text": f"{name.text} (retired)"}) if concept.deprecated else name
 
 
 def languages_of(onto: Ontology) -> dict[str, int]:

@@ -4,8 +4,11 @@ Only what is sound is resolved, so the checks can ask for the enumeration of a f
 """
 
 from ecg_ontology.concepts import Concept, Kind, Relation, Tier
-from ecg_ontology.drafts import Draft
+from ecg_ontology.drafts import Draft, DraftConcept
 from ecg_ontology.enumeration import enumeration_lines
+
+_SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index"}
+"""What a concept has as its source states it."""
 
 
 def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
@@ -15,16 +18,8 @@ def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
             (
                 Concept(
                     index=concept.index,
-                    abbr=concept.abbr,
-                    label=concept.label,
-                    iri=concept.iri,
                     root=concept.tier is Tier.root,
-                    variants=concept.variants,
-                    yields=concept.yields,
-                    translations=concept.translations,
-                    synonyms=concept.synonyms,
-                    definition=concept.definition,
-                    sources=concept.sources,
+                    **{name: getattr(concept, name) for name in _SAME},
                 )
                 for concept in draft.concepts
                 if concept.index is not None and concept.tier is not None

@@ -12,8 +12,11 @@ from ecg_ontology.concepts import Concept, Profile, Route, Status
 from ecg_ontology.drafts import BASE_TABLE, RoutingRow
 from ecg_ontology.errors import UsageError
 
+PAPER: Profile = "paper"
 PROFILES: tuple[str, ...] = get_args(Profile)
 
+SNOMED_PREFIXES = {"snomedct", "sctid", "snomed", "sct"}
+SNOMED_IRIS = ("http://snomed.info/id/", "http://snomed.info/sct/", "https://snomed.info/id/")
 _SCTID = re.compile(r"[1-9][0-9]{5,17}")
 _CONCEPTS = ("00", "10")
 """What stands before the check digit of a concept's identifier; descriptions have 01 or 11 there."""
@@ -65,6 +68,23 @@ def malformation(code: str) -> str:
     if code[-3:-1] not in _CONCEPTS:
         return "it identifies no concept, but one of its descriptions or relationships"
     return ""
+
+
+def canonical_code(code: str) -> str:
+    """Return a code as the tables write it, however a file or a user abbreviates it.
+
+    Example:
+        >>> canonical_code("snomedct:164889003"), canonical_code("http://snomed.info/id/164889003")
+        ('164889003', '164889003')
+        >>> canonical_code("ICD10:I48")
+        'icd10:I48'
+    """
+    code = code.strip()
+    iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "")
+    prefix, separator, local = code.removeprefix(iri).partition(":")
+    if iri or not separator or local.startswith("//"):
+        return code.removeprefix(iri)
+    return local if prefix.lower() in SNOMED_PREFIXES else f"{prefix.lower()}:{local}"
 
 
 def code_text(code: object) -> str:
@@ -129,7 +149,7 @@ class RoutingTable:
         Raises:
             UsageError: it is neither text nor a whole number.
         """
-        code = code_text(code).strip()
+        code = canonical_code(code_text(code))
         if code not in self._routes:
             self._routes[code] = self._look_up(code)
         return self._routes[code]

@@ -8,6 +8,7 @@ from ecg_ontology.concepts import Frozen, Kind, Regime, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept
 from ecg_ontology.errors import InputError
 from ecg_ontology.files import read_text
+from ecg_ontology.routing import PAPER
 from ecg_ontology.sssom import (
     AUTHOR,
     COLUMNS,
@@ -71,6 +72,9 @@ class RoutingFile:
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
+        if table == PAPER:
+            problem = "holds what the paper prints, and nobody decides that"
+            raise InputError(problem, where=sources / "routing.paper.sssom.tsv", remedy="Decide in curated")
         if not table.replace("-", "").replace("_", "").isalnum():
             raise InputError(
                 f"no table can be called {table!r}", where=sources, remedy="Use letters and digits"

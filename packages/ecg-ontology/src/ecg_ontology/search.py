@@ -125,6 +125,8 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
         for place in places:
             yield place, Match(field=Field.code, text=code, code=code)
             yield place, Match(field=Field.code_label, text=route.label, code=code)
+            if short := onto.draft.abbreviations.get(code):
+                yield place, Match(field=Field.code_label, text=short, code=code)
 
 
 def _fit(wanted: str, text: str) -> _Fit:

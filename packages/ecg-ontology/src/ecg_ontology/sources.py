@@ -90,12 +90,14 @@ def _read_folder(folder: Path) -> Draft:
     base, tables = _read_graph(graph_file(folder)), _tables(folder)
     names = [path.name for path in _listed(folder) if path not in tables]
     shapes = folder / SHAPES
+    official, abbreviations = _read_official(folder / OFFICIAL)
     return base.model_copy(
         update={
             "mappings": tuple(
                 row for path in tables for row in read_sssom(path, _table_name(path), base.concepts)
             ),
-            "official": _read_official(folder / OFFICIAL),
+            "official": official,
+            "abbreviations": abbreviations,
             "lock": _read_lock(folder / LOCK),
             "errata": read_errata(folder / ERRATA) if (folder / ERRATA).exists() else (),
             "shapes": read_text(shapes) if shapes.exists() else "",
@@ -115,18 +117,22 @@ def _table_name(path: Path) -> str:
     return path.name.removesuffix(".sssom.tsv").removeprefix("routing").removeprefix(".") or BASE_TABLE
 
 
-def _read_official(path: Path) -> dict[str, str]:
+def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Labels and abbreviations by code."""
     if not path.exists():
-        return {}
+        return {}, {}
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), delimiter="\t", restval="")
     if not {"code", "label"} <= set(reader.fieldnames or ()):
         raise SourceError("has no columns code and label", where=path)
     official: dict[str, str] = {}
+    abbreviations: dict[str, str] = {}
     for row in reader:
         if official.setdefault(row["code"], row["label"]) != row["label"]:
             problem = f"gives {row['code']} two labels: {official[row['code']]!r} and {row['label']!r}"
             raise SourceError(problem, where=f"{path.name}:{reader.line_num}", remedy="Keep the official one")
-    return official
+        if short := row.get("abbreviation"):
+            abbreviations[row["code"]] = short
+    return official, abbreviations
 
 
 def _read_lock(path: Path) -> Lock | None:

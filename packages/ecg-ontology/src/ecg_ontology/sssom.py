@@ -13,6 +13,7 @@ from ecg_ontology.concepts import Regime, Tier
 from ecg_ontology.drafts import DraftConcept, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
+from ecg_ontology.routing import SNOMED_IRIS, canonical_code
 
 SNOMED = "snomedct"
 """Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
@@ -30,10 +31,8 @@ COLUMNS = (
 )
 REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
 """What SSSOM requires of every mapping."""
-SNOMED_PREFIXES = {SNOMED, "SNOMEDCT", "SCTID", "sctid", "SNOMED", "snomed"}
 TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
 """Predicates by which a code may be replaced by the other."""
-SNOMED_IRIS = ("http://snomed.info/id/", "http://snomed.info/sct/", "https://snomed.info/id/")
 BUILT_IN = {
     "owl": "http://www.w3.org/2002/07/owl#",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -187,11 +186,9 @@ def _regime(other: str, place: str) -> Regime | None:
 
 
 def _code(subject: str, prefixes: Mapping[str, str]) -> str:
-    """A SNOMED CT identifier without prefix, however its file abbreviates it; any other code as it is."""
+    """A code as `canonical_code` has it, whatever prefix its file declares for SNOMED CT."""
     prefix, _, local = subject.partition(":")
-    if prefix in SNOMED_PREFIXES or prefixes.get(prefix) in SNOMED_IRIS:
-        return local
-    return next((subject.removeprefix(iri) for iri in SNOMED_IRIS if subject.startswith(iri)), subject)
+    return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
 
 
 def _expand(curie: str, prefixes: Mapping[str, str], place: str) -> str:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from functools import lru_cache
 
 _NO_WORD = re.compile(r"[^\w]+|_+")
@@ -28,20 +28,6 @@ def fold(text: str) -> str:
     return " ".join(
         _DIGRAPH.sub("e", word) if len(word) >= _LONG else word for word in _NO_WORD.sub(" ", plain).split()
     )
-
-
-def similarity(a: str, b: str) -> float:
-    """How alike two folded texts are, 0 … 1: the mean of shared words and shared runs of letters.
-
-    Example:
-        >>> similarity("atrial flutter", "flutter atrial") > similarity("atrial flutter", "flutter")
-        True
-    """
-    words_a, words_b = set(a.split()), set(b.split())
-    if not words_a or not words_b:
-        return 0.0
-    shared = len(words_a & words_b) / len(words_a | words_b)
-    return (shared + SequenceMatcher(None, a, b, autojunk=False).ratio()) / 2
 
 
 def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
+from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.routing import PROFILES
 from ecg_ontology.wording import fold
@@ -119,23 +120,53 @@ def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
 
 @MAPPINGS.rule(
     "CCG-E312",
-    "An exact match means the concept that it names",
+    "A code that bears a concept's name reaches that concept",
     why="A code whose label is another concept's name teaches that concept's records as this one's.",
-    fix="Correct the object_id, or the predicate",
+    fix="Correct the object_id; a wider leaf that the named one is a subtype of takes broadMatch",
 )
-def foreign_exact_match(draft: Draft) -> Iterator[Breach]:
-    """An exactMatch carries the name of another concept."""
+def foreign_name(draft: Draft) -> Iterator[Breach]:
+    """A code is routed to leaves, or exactly to a root, and its label is the name of another concept."""
     owners: dict[str, set[str]] = defaultdict(set)
+    tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for concept in draft.concepts:
-        for text in (concept.label, *(each.text for each in concept.synonyms)):
-            owners[fold(text)].add(concept.iri)
-    for row in _exact_matches(draft):
+        for name in _names(concept):
+            owners[name].add(concept.iri)
+    wider: dict[str, set[str]] = defaultdict(set)
+    for relation in draft.relations:
+        if relation.kind is Kind.subtype_of:
+            wider[relation.subject].add(relation.object)
+    reached: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for row in draft.mappings:
+        reached[row.table, row.code].add(row.node)
+    for row in draft.mappings:
         named = owners.get(fold(row.label), set())
-        if named and row.node not in named:
+        if not named or not row.node or named & reached[row.table, row.code]:
+            continue
+        exact = row.predicate == "skos:exactMatch"
+        broad = row.predicate == "skos:broadMatch" and any(row.node in wider[iri] for iri in named)
+        if exact or (tiers.get(row.node) is Tier.leaf and not broad):
             names = ", ".join(sorted(map(draft.abbreviation, named)))
-            here = draft.abbreviation(row.node or "")
-            message = f"{row.code} ({row.label}) is an exactMatch of {here} and names {names}"
+            here = draft.abbreviation(row.node)
+            relation_name = row.predicate.removeprefix("skos:")
+            message = f"{row.code} ({row.label}) is a {relation_name} of {here} and names {names}"
             yield Breach(row.code, message, row.where)
+
+
+@MAPPINGS.rule(
+    "CCG-W317",
+    "No code is taught as a leaf that is narrower than it",
+    why="A narrowMatch says that the code means more than the leaf; its records are supervised as the leaf.",
+    fix="Route the code to the family, or to a leaf that is as wide",
+)
+def narrower_leaf(draft: Draft) -> Iterator[Breach]:
+    """A narrowMatch ends at a leaf."""
+    leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
+    for row in draft.mappings:
+        if row.predicate == "skos:narrowMatch" and row.node in leaves:
+            here = draft.abbreviation(row.node or "")
+            yield Breach(
+                row.code, f"{row.code} ({row.label}) is wider than {here}, and taught as it", row.where
+            )
 
 
 @MAPPINGS.rule(

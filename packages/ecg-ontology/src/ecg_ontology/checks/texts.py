@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.drafts import Draft
+from ecg_ontology.drafts import Draft, DraftConcept
+from ecg_ontology.wording import fold
 
 VARIANTS_PER_CONCEPT = 3
 """K_var of the paper (appendix, "Notation values")."""
@@ -51,17 +52,47 @@ def shared_variant(draft: Draft) -> Iterator[Breach]:
 
 
 @TEXTS.rule(
+    "CCG-E104",
+    "A name belongs to one concept",
+    why="Codes are matched and concepts asked for by name; one that means two teaches either.",
+    fix="Reword one of them, or say it of one concept",
+)
+def shared_name(draft: Draft) -> Iterator[Breach]:
+    """A label, abbreviation, synonym or translation is also another's name or text variant."""
+    owners: dict[str, dict[str, DraftConcept]] = defaultdict(dict)
+    for concept in draft.concepts:
+        for text in {fold(text) for text in _texts(concept)} - {""}:
+            owners[text][concept.iri] = concept
+    for concept in draft.concepts:
+        for text in {fold(text) for text in concept.variants} & owners.keys():
+            owners[text][concept.iri] = concept
+    for text, concepts in owners.items():
+        if len(concepts) > 1:
+            names = ", ".join(map(draft.abbreviation, concepts))
+            yield Breach(names, f"{text!r} is a name of {names}", list(concepts.values())[-1].place)
+
+
+@TEXTS.rule(
     "CCG-E103",
     "Names and texts are plain text",
     why="Control characters move a terminal's cursor, and no XML file can hold them: the OWL export fails.",
     fix="Remove the character",
 )
 def control_character(draft: Draft) -> Iterator[Breach]:
-    """A name or text holds a control character."""
-    for concept in draft.concepts:
-        names = (each.text for each in (*concept.translations, *concept.synonyms))
-        for text in (concept.abbr, concept.label, *concept.variants, *names):
+    """A name, a text, a cell of a routing table or an erratum holds a control character."""
+    stated = [(draft.abbreviation(c.iri), c.place, [*_texts(c), *c.variants]) for c in draft.concepts]
+    for row in draft.mappings:
+        cells = [row.code, row.label, row.node_label, row.reason, row.source, row.author, row.date]
+        stated.append((row.code, row.where, cells))
+    stated += [(each.id, "errata.ttl", list(each.model_dump().values())) for each in draft.errata]
+    for name, place, texts in stated:
+        for text in texts:
             if found := _CONTROL.search(text):
-                name = draft.abbreviation(concept.iri)
-                message = f"{name!r} has the character U+{ord(found[0]):04X} in {text!r}"
-                yield Breach(name, message, concept.place)
+                message = f"{name!r} has the character U+{ord(found[0]):04X} in {text[:200]!r}"
+                yield Breach(name, message, place)
+
+
+def _texts(concept: DraftConcept) -> Iterator[str]:
+    """What a concept is called, in any language."""
+    yield from (concept.abbr, concept.label)
+    yield from (each.text for each in (*concept.translations, *concept.synonyms))

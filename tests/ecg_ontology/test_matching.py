@@ -1,0 +1,142 @@
+"""Labels as hospitals write them: what is proposed, what is flagged, and what is never proposed."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import InputError, Ontology, label_in
+from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
+
+ONE_FINDING = {
+    "LBBB": "LBBB",
+    "LAE": "LAE",
+    "AF": "AF",
+    "new onset AF": "AF",
+    "afib with rapid ventricular response": "AF",
+    "persistent atrial fibrilation": "AF",
+    "Typical atrial flutter": "AFL",
+    "Runs of SVT": "SVT",
+    "non-sustained ventricular tachycardia": "VT",
+    "frequent PVCs": "PVC",
+    "Occasional premature ventricular complexes": "PVC",
+    "premature atrial complexes": "PAC",
+    "marked sinus bradycardia": "SBrad",
+    "sinus tach": "STach",
+    "complete left bundle-branch block": "LBBB",
+    "Incomplete right bundle branch block pattern": "IRBBB",
+    "Left anterior hemiblock": "LAFB",
+    "1st degree A-V block": "1AVB",
+    "AV block, second degree": "2AVB",
+    "third degree atrioventricular block": "3AVB",
+    "Old inferior myocardial infarction": "InfMI",
+    "Anterior infarct": "AntMI",
+    "LVH by voltage": "LVH",
+    "prolonged QT": "LongQT",
+    "nonspecific ST-T wave changes": "NSSTC",
+    "inverted T waves in V4-V6": "TWI",
+    "early repolarization": "EarlyR",
+    "ventricular paced rhythm": "Paced",
+    "Wolff Parkinson White": "WPW",
+    "low voltage QRS": "LowV",
+    "Vorhofflimmern": "AF",
+    "paroxysmales Vorhofflimmern": "AF",
+    "Kompletter Linksschenkelblock": "LBBB",
+    "AV-Block 1. Grades": "1AVB",
+    "ventrikuläre Extrasystolen": "PVC",
+    "Zustand nach Vorderwandinfarkt": "AntMI",
+    "bloqueo completo de rama derecha": "RBBB",
+    "fibrilación auricular paroxística": "AF",
+    "bradicardia sinusal leve": "SBrad",
+    "extrasístoles ventriculares frecuentes": "PVC",
+    "descenso del segmento ST": "STD",
+    "阵发性心房颤动": "AF",
+    "完全性右束支传导阻滞": "RBBB",
+    "频发室性早搏": "PVC",
+    "左心室肥厚伴劳损": "LVH",
+    "III度房室传导阻滞": "3AVB",
+}
+DENIED = (
+    "no atrial fibrillation",
+    "LBBB absent",
+    "without ST elevation",
+    "AV block ruled out",
+    "kein Vorhofflimmern",
+    "Ausschluss Vorderwandinfarkt",
+    "sin bloqueo de rama izquierda",
+    "未见心房颤动",
+)
+SEVERAL = {
+    "AF with LBBB": {"AF", "LBBB"},
+    "Vorhofflimmern und Rechtsschenkelblock": {"AF", "RBBB"},
+    "窦性心动过速伴左前分支阻滞": {"STach", "LAFB"},
+}
+NO_CONCEPT = ("left axis deviation", "heart failure", "fracture of the femur")
+
+
+def test_the_table_has_sixty_texts():
+    assert len(ONE_FINDING) + len(DENIED) + len(SEVERAL) + len(NO_CONCEPT) == 60
+
+
+def test_nine_of_ten_findings_are_right_at_the_first_rank(onto):
+    first = {label: ecg_ontology.match_label(onto, label)[:1] for label in ONE_FINDING}
+    wrong = {
+        label: [each.concept and each.concept.abbr for each in found]
+        for label, found in first.items()
+        if not found or found[0].concept is None or found[0].concept.abbr != ONE_FINDING[label]
+    }
+    assert len(wrong) <= len(ONE_FINDING) // 10, wrong
+    assert not any(found[0].note for found in first.values() if found and found[0].concept)
+
+
+@pytest.mark.parametrize("label", DENIED)
+def test_what_a_label_denies_is_flagged_and_has_no_predicate(onto, label):
+    found = ecg_ontology.match_label(onto, label)
+    assert found
+    assert {(each.note.partition(":")[0], each.predicate) for each in found} == {("denied", "")}
+
+
+@pytest.mark.parametrize("label", ["No atrioventricular conduction", "sinus rhythm without abnormality"])
+def test_a_name_that_holds_a_no_denies_nothing(onto, label):
+    assert ecg_ontology.match_label(onto, label)[0].note == ""
+
+
+@pytest.mark.parametrize("label", SEVERAL)
+def test_two_findings_of_one_label_are_both_first_and_flagged(onto, label):
+    found = ecg_ontology.match_label(onto, label)[:2]
+    assert {each.concept.abbr for each in found} == SEVERAL[label]
+    assert all(each.note.startswith("names several findings") for each in found)
+
+
+def test_what_no_concept_carries_says_so(onto):
+    rows = candidate_rows(onto, [NewCode(code="x:1", label="left axis deviation")], "base")
+    assert (rows[0]["node"], rows[0]["note"][:17]) == ("", "known as 39732003")
+    assert ecg_ontology.match_label(onto, "fracture of the femur") == ()
+
+
+def test_a_code_is_never_exactly_a_family(onto):
+    for label in ("ventricular fibrillation", "Rhythm", "Ischemic", "bundle branch block"):
+        for each in ecg_ontology.match_label(onto, label):
+            assert not each.concept or not each.concept.root or each.predicate == "skos:broadMatch", label
+
+
+def test_a_retired_concept_is_marked_and_not_proposed(onto):
+    retired = tuple(c.model_copy(update={"deprecated": c.abbr == "AFL"}) for c in onto.draft.concepts)
+    other = Ontology(onto.draft.model_copy(update={"concepts": retired, "mappings": ()}))
+    assert label_in(other.node("AFL")).text == "Atrial flutter (retired)"
+    assert "AFL" not in {each.concept.abbr for each in ecg_ontology.match_label(other, "atrial flutter")}
+
+
+def test_a_code_of_two_labels_is_refused(onto, tmp_path):
+    path = Path(tmp_path) / "codes.csv"
+    path.write_text("code,label\nicd10:I48,AF\nICD10:I48,AFL\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"icd10:I48 is 'AF' in .*:2 and 'AFL' here"):
+        read_new_codes(path, onto)
+
+
+def test_a_thousand_labels_take_seconds(onto):
+    began = time.process_time()
+    for number in range(1000):
+        ecg_ontology.match_label(onto, f"patient {number} with atrial fluter and a left bundle branch block")
+    assert time.process_time() - began < 20  # 1 to 2 on an idle machine; 23 when texts were compared in turn

@@ -1,0 +1,106 @@
+"""What would teach wrongly is a finding or an error, by whatever way it comes."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ecg_ontology
+from ecg_ontology import InputError, SourceError
+from ecg_ontology.checks.mappings import foreign_name
+from ecg_ontology.revise import revised_files
+from ecg_ontology.routing_file import Decision
+
+PREDICATES = ("exactMatch", "closeMatch", "relatedMatch", "narrowMatch", "broadMatch")
+
+
+@pytest.fixture
+def folder(sources, tmp_path):
+    return Path(shutil.copytree(sources, tmp_path / "ontology"))
+
+
+def decision(**changes):
+    stated = {"decision": "add", "table": "base", "code": "icd10:I48.92", "label": "atrial flutter"}
+    return Decision(**{**stated, "node": "AF", "reviewer": "A. Reviewer", "date": "2026-01-31", **changes})
+
+
+@pytest.mark.parametrize("predicate", PREDICATES)
+def test_a_code_that_bears_a_sibling_s_name_is_an_error_under_every_predicate(onto, predicate):
+    lbbb, rbbb = onto.node("LBBB").iri, onto.node("RBBB").iri
+    moved = tuple(
+        row.model_copy(update={"node": lbbb, "node_label": "", "predicate": f"skos:{predicate}"})
+        if (row.code, row.node) == ("59118001", rbbb)
+        else row
+        for row in onto.draft.mappings
+    )
+    draft = onto.draft.model_copy(update={"mappings": moved})
+    assert [breach.subject for breach in foreign_name(draft)] == ["59118001"]
+    assert not list(foreign_name(onto.draft))
+
+
+def test_a_subtype_s_name_may_go_to_the_wider_leaf_by_broad_match_alone(onto):
+    row = next(row for row in onto.draft.mappings if row.table == "base" and row.node)
+    wider = row.model_copy(update={"code": "x:1", "label": "anterior MI", "node": onto.node("AMI").iri})
+    for predicate, count in (("skos:broadMatch", 0), ("skos:closeMatch", 1)):
+        rows = (*onto.draft.mappings, wider.model_copy(update={"predicate": predicate}))
+        assert len(list(foreign_name(onto.draft.model_copy(update={"mappings": rows})))) == count
+
+
+@pytest.mark.parametrize("predicate", ["", *(f"skos:{each}" for each in PREDICATES)])
+def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
+    with pytest.raises(SourceError, match=r"names AFL.*CCG-E312"):
+        revised_files(folder, [decision(predicate=predicate)])
+
+
+@pytest.mark.parametrize("kind", ["add", "keep", "change", "remove"])
+def test_what_the_paper_prints_is_not_decided(folder, kind):
+    with pytest.raises(InputError, match="what the paper prints"):
+        revised_files(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('ccg:textVariant "Sawtooth flutter waves"@en', 'ccg:textVariant "Atrial fibrillation"@en'),
+        ('skos:altLabel "AFlut"@en', 'skos:altLabel "AF"@en'),
+        ('"心房扑动"@zh', '"心房颤动"@zh'),
+        ('skos:prefLabel "Atrial flutter"@en', 'skos:prefLabel "Atrial fibrillation"@en'),
+    ],
+)
+def test_a_name_belongs_to_one_concept(folder, old, new):
+    graph = folder / "cardiac.ttl"
+    text = graph.read_text(encoding="utf-8")
+    assert old in text
+    graph.write_text(text.replace(old, new), encoding="utf-8")
+    assert {"AF, AFL"} == {f.subject for f in ecg_ontology.validate(folder) if f.id == "CCG-E104"}
+
+
+def test_a_control_character_in_a_comment_or_an_erratum_is_found(folder):
+    for name, old in (("routing.sssom.tsv", "the axis is no"), ("errata.ttl", "Nine within-family")):
+        path = folder / name
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(old, old + ("\x1b" if name.endswith("tsv") else "\\u001b")), "utf-8")
+    assert {"39732003", "E01"} <= {f.subject for f in ecg_ontology.validate(folder) if f.id == "CCG-E103"}
+
+
+SAME = ("snomedct:164889003", "SCTID:164889003", "http://snomed.info/id/164889003", " 164889003 ")
+
+
+@pytest.mark.parametrize("code", SAME)
+def test_one_code_is_one_code_however_it_is_written(onto, code):
+    assert onto.route(code).code == "164889003"
+    np.testing.assert_array_equal(onto.leaf_multi_hot([[code]]), onto.leaf_multi_hot([["164889003"]]))
+    assert onto.route("SCP:AFIB").leaves == onto.route("scp:AFIB").leaves == (5,)
+
+
+def test_coverage_reads_cpsc2018_s_labels_as_prepare_does(onto, tmp_path):
+    for number, label in enumerate(("Normal", "AF", "I-AVB,RBBB")):
+        (tmp_path / f"A{number}.hea").write_text(f"A{number} 12 500 5000\n#Dx: {label}\n", encoding="utf-8")
+    found = ecg_ontology.coverage_of(onto, ecg_ontology.read_corpus(tmp_path))
+    assert (found.records.without_leaf, found.leaves["AF"], found.leaves["1AVB"]) == (0, 1, 1)
+
+
+def test_official_abbreviations_are_searched(onto):
+    (hit,) = [hit for hit in ecg_ontology.search_concepts(onto, "LAD") if hit.matches[0].text == "LAD"]
+    assert hit.matches[0].code == "39732003"
