@@ -126,7 +126,7 @@ def test_a_neighbour_is_named_by_what_it_is_to_the_concept_that_is_shown(call):
         ("route", "164889003", "--format", "xml"),
         ("route",),
         ("fly",),
-        ("export", "graph.xlsx"),
+        ("export", "--out", "graph.xlsx"),
     ],
 )
 def test_wrong_usage_exits_2_with_a_message_and_no_result(call, arguments):
@@ -151,7 +151,7 @@ def test_an_unreadable_source_exits_3_with_one_line(call, tmp_path):
 
 def test_an_unwritable_output_exits_3_with_one_line(call, tmp_path):
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    code, _, err = call("export", tmp_path / "file" / "ccg.npz")
+    code, _, err = call("export", "--out", tmp_path / "file" / "ccg.npz")
     assert code == 3
     assert len(err.splitlines()) == 1
 
@@ -197,7 +197,7 @@ def test_a_bundle_of_another_ontology_is_not_built_over(call, tmp_path):
     (sources / "cardiac.ttl").write_text(text, encoding="utf-8")
     (sources / "enumeration.lock").unlink()
     bundle = tmp_path / "ccg.json"
-    assert call("export", bundle)[0] == 0
+    assert call("export", "--out", bundle)[0] == 0
     before = bundle.read_bytes()
     code, _, err = call("build", sources, "--out", bundle)
     assert (code, bundle.read_bytes()) == (2, before)
@@ -209,7 +209,7 @@ def test_a_bundle_of_another_ontology_is_not_built_over(call, tmp_path):
 
 def test_a_user_s_own_bundle_answers_every_question(call, tmp_path):
     bundle = tmp_path / "own.json"
-    assert call("export", bundle)[0] == 0
+    assert call("export", "--out", bundle)[0] == 0
     assert call("route", "164889003", "--ontology", bundle)[0] == 0
     assert call("distance", "AF", "AFL", "--ontology", bundle)[1].startswith("1 ")
 

@@ -97,7 +97,7 @@ def test_graph_distances_and_targets_are_drawn(call, tmp_path):
         "d.png": ("--distances",),
         "t.pdf": ("--target", "54329005"),
     }.items():
-        assert call("draw", tmp_path / name, *arguments)[0] == 0
+        assert call("draw", "--out", tmp_path / name, *arguments)[0] == 0
         assert (tmp_path / name).stat().st_size > 5000
 
 
@@ -133,12 +133,12 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("explain", "164889003"),
         ("coverage", tmp_path / "counts.csv"),
         ("diff", SOURCES, revision),
-        ("draw", tmp_path / "graph.svg"),
+        ("draw", "--out", tmp_path / "graph.svg"),
         ("errata",),
         ("rules",),
         ("snomed", tmp_path / "gps.txt"),
-        ("export", tmp_path / "graph.owl"),
-        ("perturb", "--flat", tmp_path / "flat.json"),
+        ("export", "--out", tmp_path / "graph.owl"),
+        ("perturb", "--flat", "--out", tmp_path / "flat.json"),
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
     ]
     named = (command.name or command.callback.__name__ for command in ecgonto.app.registered_commands)

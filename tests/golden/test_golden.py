@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from tests.golden.golden_runs import (
     RECIPES,
-    SHORT,
-    TOLERANCE,
     corpus,
     differences,
     metrics,
@@ -23,16 +21,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(not same_draws(), reason="another release of torch draws other initial weights")
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_the_first_steps_of_a_recipe_are_what_they_were(recipe: str, data: Path, tmp_path: Path) -> None:
-    found = metrics(recipe, SHORT, data, tmp_path / "run")
-    golden = stored(recipe, SHORT).read_text(encoding="utf-8")
-    assert not list(differences(recipe, found, golden, TOLERANCE[SHORT]))
+    found = metrics(recipe, data, tmp_path / "run")
+    golden = stored(recipe).read_text(encoding="utf-8")
+    assert not list(differences(recipe, found, golden))
 
 
 def test_a_changed_figure_is_noticed() -> None:
-    golden = stored("tiny", SHORT).read_text(encoding="utf-8")
+    golden = stored("tiny").read_text(encoding="utf-8")
     lines = golden.splitlines()
     head, row = lines[0].split(","), lines[1].split(",")
     place = head.index("loss")
     row[place] = repr(float(row[place]) * 1.01)
     changed = "\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n"
-    assert list(differences("tiny", changed, golden, TOLERANCE[SHORT]))
+    assert list(differences("tiny", changed, golden))

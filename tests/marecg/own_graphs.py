@@ -1,7 +1,11 @@
 """Two graphs that are not the packaged one: cardiac with a 36th leaf, and five concepts of the lung."""
 
+import json
 import shutil
 from pathlib import Path
+
+from ecg_ontology.bundle import bundle_sha256
+from ecg_ontology.drafts import Draft
 
 SOURCES = Path(__file__).parents[2] / "ontology"
 AXIS = """
@@ -93,3 +97,14 @@ def _quoted(texts: tuple[str, ...]) -> str:
 def _route(code: str, label: str, predicate: str, node: str, name: str) -> str:
     rest = ("semapv:ManualMappingCuration", "marecg:curation", "regime: single morphology", "")
     return "\t".join((code, label, predicate, node, name, *rest))
+
+
+def edited(bundle: Path, old: str, new: str, out: Path | None = None) -> Path:
+    """A bundle with other words, and the hash of its own that goes with them."""
+    text = bundle.read_text(encoding="utf-8")
+    assert old in text
+    content = json.loads(text.replace(old, new))
+    del content["bundle_sha256"]
+    stated = {"bundle_sha256": bundle_sha256(Draft.model_validate(content))}
+    (out or bundle).write_text(json.dumps(stated | content), encoding="utf-8")
+    return out or bundle

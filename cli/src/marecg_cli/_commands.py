@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from ecg_ontology import UsageError, refuse_address
+from ecg_ontology import refuse_address
 from marecg_cli._given import Address
 from marecg_cli._output import be_as_loud_as
 
@@ -32,20 +32,6 @@ Verbose = Annotated[
         help="Tell what is done; twice: everything, with the place of an error.",
     ),
 ]
-
-
-class Command(TyperCommand):
-    """A command whose usage line leaves out what its help page hides."""
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """The line's words."""
-        hidden = {
-            piece
-            for each in self.get_params(ctx)
-            if getattr(each, "hidden", False)
-            for piece in each.get_usage_pieces(ctx)
-        }
-        return [piece for piece in super().collect_usage_pieces(ctx) if piece not in hidden]
 
 
 def application(help_: str, stages: Stages, distribution: str = "", default: str = "") -> typer.Typer:
@@ -117,7 +103,7 @@ def add(app: typer.Typer, commands: Iterable[Callable[..., None]]) -> None:
     """Add functions to a command line, each under its own name, with -q and -v."""
     for command in commands:
         name = command.__name__.rstrip("_").replace("_", "-")
-        app.command(name, cls=Command)(_with_loudness(command))
+        app.command(name)(_with_loudness(command))
 
 
 def summary(text: str) -> str:
@@ -134,22 +120,6 @@ def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
     A shell completes them; until then nothing is imported.
     """
     return {"autocompletion": lambda incomplete: [each for each in values() if each.startswith(incomplete)]}
-
-
-def the_one(option: T | None, argument: T | None, name: str, default: T | None = None) -> T:
-    """What was given as an option, or as the argument that older scripts have in its place.
-
-    Raises:
-        UsageError: both were, or neither was and there is no default.
-    """
-    if option is not None and argument is not None:
-        raise UsageError(
-            f"{argument} and {name} {option} say the same thing twice", remedy=f"Leave {name} out"
-        )
-    found = option if option is not None else argument if argument is not None else default
-    if found is None:
-        raise UsageError(f"{name} is missing", remedy=f"Add {name} and where it is to go")
-    return found
 
 
 def _with_loudness(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,7 +12,7 @@ import typer
 
 from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
 from marecg_cli._codes import CodeColumn, Codes, Concepts, IdColumn, Mapping, PatientColumn, code_table
-from marecg_cli._commands import one_of, the_one
+from marecg_cli._commands import one_of
 from marecg_cli._corpus_text import (
     print_accounts,
     print_audit,
@@ -54,11 +54,7 @@ def _quirks() -> list[str]:
 
 
 def synth(
-    folder: Annotated[Path | None, typer.Argument(hidden=True)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="A new folder, or an older synthetic corpus to replace.  [required]"),
-    ] = None,
+    out: Annotated[Path, typer.Option(help="A new folder, or a synthetic corpus to replace.")],
     records: Annotated[int, typer.Option(help="How many good records.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.")] = 0,
     diagnosis: Annotated[
@@ -90,10 +86,9 @@ def synth(
     from marecg.synth import DIAGNOSES, QUIRKS, write_corpus
 
     quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    where = the_one(out, folder, "--out")
     with progress("records") as tell:
         written = write_corpus(
-            where,
+            out,
             records,
             seed,
             diagnoses=tuple(diagnosis or ()),
@@ -106,7 +101,7 @@ def synth(
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
     rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
-    print_table(f"{len(written.names)} records in {where}", ("finding", "name", "records"), rows)
+    print_table(f"{len(written.names)} records in {out}", ("finding", "name", "records"), rows)
 
 
 def prepare(
@@ -136,7 +131,6 @@ def prepare(
     select: Annotated[
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
-    corpus: Annotated[Selection | None, typer.Option(hidden=True)] = None,
     fs: Fs = None,
     leads: Leads = "",
     units: Units = "mV",
@@ -174,8 +168,7 @@ def prepare(
     config = with_settings(set_ or [])
     layout = array_layout(fs, leads, units, gain, key)
     table = code_table(codes, id_column, code_column, patient_column, vocabulary, mapping, concepts)
-    wanted = corpus or select  # --corpus is what older scripts say
-    only = COLLECTIONS if wanted is Selection.paper else ()
+    only = COLLECTIONS if select is Selection.paper else ()
     with progress("records") as tell:
         account = prepare(
             sources,
@@ -190,7 +183,7 @@ def prepare(
             codes=table,
             ontology=ontology,
         )
-    compared = reconcile(statistics(here(out))) if wanted is Selection.paper else ()
+    compared = reconcile(statistics(here(out))) if select is Selection.paper else ()
     if format_ is Format.json:
         rows = [each.model_dump() for each in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))

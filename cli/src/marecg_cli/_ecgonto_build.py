@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import Profile, Source
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
@@ -27,8 +26,7 @@ BUNDLE = Path("packages/ecg-ontology/src/ecg_ontology/data/ccg.json")
 
 
 def export(
-    file: Annotated[Path | None, typer.Argument(hidden=True)] = None,
-    out: Annotated[Path | None, typer.Option(help="The ending says the form.  [required]")] = None,
+    out: Annotated[Path, typer.Option(help="The ending says the form.")],
     profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
@@ -38,8 +36,7 @@ def export(
 
     Example: ecgonto export --out ccg.npz
     """
-    where = the_one(out, file, "--out")
-    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), where)))
+    result(str(ecg_ontology.export(ecg_ontology.load(ontology, profile), out)))
 
 
 def place_to_name(sources: Path) -> str:
@@ -84,8 +81,7 @@ def build(
 
 
 def perturb(
-    file: Annotated[Path | None, typer.Argument(metavar="[OUT]", help="The bundle to write.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The same.", show_default=False)] = None,
+    out: Annotated[Path, typer.Option(help="The bundle to write.")],
     shuffle: Annotated[
         int | None, typer.Option(metavar="SEED", help="Let the leaves exchange their places in the graph.")
     ] = None,
@@ -100,15 +96,14 @@ def perturb(
 
     It has an IRI, a sha256 and a title of its own, so no model of it is taken for one of the real graph.
 
-    Example: ecgonto perturb --shuffle 0 shuffled.json
+    Example: ecgonto perturb --shuffle 0 --out shuffled.json
     """
-    where = the_one(out, file, "--out")
     if (shuffle is not None) + flat + bool(drop) != 1:
         raise ecg_ontology.UsageError(
             "one change makes a control", remedy="Give one of --shuffle SEED, --flat and --drop KIND"
         )
-    if where.suffix != ".json":
-        raise ecg_ontology.UsageError("is no name of a bundle", where=where, remedy="Let it end in .json")
+    if out.suffix != ".json":
+        raise ecg_ontology.UsageError("is no name of a bundle", where=out, remedy="Let it end in .json")
     from ecg_ontology import perturb as controls
 
     real = ecg_ontology.load(ontology)
@@ -117,7 +112,7 @@ def perturb(
     else:
         kinds = [ecg_ontology.Kind(kind) for kind in drop or ()]
         control = controls.flat(real) if flat else controls.without(real, kinds)
-    result(str(ecg_ontology.export(control, where)))
+    result(str(ecg_ontology.export(control, out)))
     message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
 
 

@@ -9,7 +9,6 @@ import typer
 import ecg_ontology
 from marecg_cli._codes import CodeColumn, Concepts, IdColumn, Mapping, code_table
 from marecg_cli._codes import Codes as CodeVocabulary
-from marecg_cli._commands import the_one
 from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown
 from marecg_cli._output import Format, result, result_json
 
@@ -127,8 +126,7 @@ def diff(
 
 
 def draw(
-    picture: Annotated[Path | None, typer.Argument(hidden=True)] = None,
-    out: Annotated[Path | None, typer.Option(help="A .svg, .png or .pdf file.  [required]")] = None,
+    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
     distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
     target: Annotated[
         list[str] | None, typer.Option(metavar="CODE", help="Draw this record's target.")
@@ -142,15 +140,14 @@ def draw(
 
     Example: ecgonto draw --out target.svg --target 54329005
     """
-    where = the_one(out, picture, "--out")
     onto = ecg_ontology.load(ontology, profile)
     if distances:
         from ecg_ontology.draw import draw_distances
 
-        result(str(draw_distances(onto, where)))
+        result(str(draw_distances(onto, out)))
         return
     why = ecg_ontology.explain_codes(onto, target, sigma, rule) if target else None
-    result(str(ecg_ontology.draw_graph(onto, where, why)))
+    result(str(ecg_ontology.draw_graph(onto, out, why)))
 
 
 COMMANDS = (explain, coverage, diff, draw)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._commands import one_of, the_one
+from marecg_cli._commands import one_of
 from marecg_cli._given import PLACE
 from marecg_cli._output import EXIT_FINDINGS, message, result, result_json
 from marecg_cli._progress import progress
@@ -173,11 +173,7 @@ def recipes(
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Argument(hidden=True)] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Where everything goes. [default: marecg-demo]", show_default=False),
-    ] = None,
+    out: Annotated[Path, typer.Option(help="Where everything goes.")] = Path("marecg-demo"),
     records: Annotated[int, typer.Option(help="Synthetic records to train on.", min=200)] = 480,
     steps: Annotated[int, typer.Option(help="Optimiser steps.", min=1)] = 300,
     seed: Annotated[int, typer.Option(help="The same seed gives the same demo.", min=0)] = 0,
@@ -189,7 +185,7 @@ def demo(
     from marecg.report.demo import demo
     from marecg_cli._probe_text import probe_text
 
-    done = demo(the_one(out, folder, "--out", Path("marecg-demo")), records, steps, seed)
+    done = demo(out, records, steps, seed)
     result(probe_text(done.probe))
     result(f"report:   {done.page}")
     result(f"pictures: {done.page.parent / 'pictures'}")

@@ -195,14 +195,14 @@ class Corpus:
 
 
 def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
-    """The ontology that labelled a corpus, which it carries; of an older corpus, the installed one.
+    """The ontology that labelled a corpus, which it carries.
 
     Args:
         folder: the corpus.
         about: what its `corpus.json` says.
 
     Raises:
-        CorpusError: it carries another than its labels follow; or none, and the installed one is another.
+        CorpusError: it carries another than its labels follow, or none.
         SourceError: the one that it carries is damaged.
     """
     carried = folder / ONTOLOGY
@@ -211,17 +211,13 @@ def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
         profile, sha256 = about["profile"], str(about["ontology_sha256"])
     except KeyError as error:
         raise _damaged(folder, f"corpus.json has no {error}") from error
-    ontology = ecg_ontology.load(carried if carried.is_file() else None, profile)
-    if ontology.sha256 == sha256:
-        return ontology
-    problem = f"another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})"
-    if carried.is_file():
+    if not carried.is_file():
+        raise _damaged(folder, f"it has no {ONTOLOGY}")
+    ontology = ecg_ontology.load(carried, profile)
+    if ontology.sha256 != sha256:
+        problem = f"another enumeration ({sha256[:12]}, not {ontology.sha256[:12]})"
         raise _damaged(folder, f"its labels follow {problem} than its {ONTOLOGY}")
-    raise CorpusError(
-        f"follows another ontology: {problem}",
-        where=folder,
-        remedy="Prepare the corpus again, or install the ecg-ontology that prepared it",
-    )
+    return ontology
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -27,13 +27,13 @@ class Description(Settings):
 
     Attributes:
         ontology: SHA-256 of the enumeration that the prototypes follow.
-        bundle: SHA-256 of all that ontology.json says, labels and routing too; None in models of before.
+        bundle: SHA-256 of all that ontology.json says, labels and routing too.
     """
 
     format: Literal[2] = 2
     leads: tuple[str, ...] = LEADS
     ontology: str
-    bundle: str | None = None
+    bundle: str
     model: ModelConfig
     provenance: Provenance | None = None
     scores: tuple[Score, ...] = ()
@@ -76,7 +76,7 @@ def read(folder: Path) -> tuple[Description, Ontology]:
             where=folder,
             remedy="Put back the ontology.json that it was saved with",
         )
-    if description.bundle not in (None, ontology.bundle_sha256):
+    if description.bundle != ontology.bundle_sha256:
         raise CheckpointError(
             "was changed since the model was saved: its labels, texts or routing are not config.json's",
             where=folder / "ontology.json",

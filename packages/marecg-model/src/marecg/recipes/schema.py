@@ -66,8 +66,6 @@ class Config(Settings):
         if not isinstance(values, dict):
             return values
         context = info.context or {}
-        if context.get("elsewhere"):
-            values = _since_masking(values)
         told = {name: value for name, value in values.items() if name in cls.model_fields}
         for name, value in values.items():
             if name not in told and value is not None:
@@ -154,12 +152,3 @@ def _outsider(name: str, value: Any, context: dict[str, Any]) -> ObjectiveConfig
         first = error.errors()[0]
         raise ValueError(f"{name}.{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     return outsider
-
-
-def _since_masking(values: dict[str, Any]) -> dict[str, Any]:
-    """A recipe kept before `masking` was a group of its own: reports can still be made of its run."""
-    ar = values.get("ar")
-    if "masking" in values or not isinstance(ar, dict) or "mask_ratio" not in ar:
-        return values
-    rest = {name: value for name, value in ar.items() if name != "mask_ratio"}
-    return {**values, "ar": rest, "masking": {"ratio": ar["mask_ratio"]}}

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,20 +94,11 @@ def _same_run(
 ) -> BeganFrom | None:
     """Refuse a run that was begun with something else; what it was begun from, if not from random weights."""
     before = _begun_with(folder / "config.json")
-    if "captions" not in before:
-        raise CheckpointError(
-            "was begun by a version whose checkpoints had other names",
-            where=folder,
-            remedy="Go on with that version, or begin again in another folder",
-        )
-    bundle = before.pop("bundle", None)
+    bundle = before.pop("bundle")
     origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
-    if "corpus" not in before and _was_trained_on(folder, corpus):  # begun before the corpus was noted
-        before["corpus"] = identity["corpus"]
     _compare(folder, before, identity, ontology)
-    if bundle is not None:  # runs of before noted none
-        _refuse_changed_bundle(folder, bundle)
+    _refuse_changed_bundle(folder, bundle)
     return origin
 
 
@@ -120,20 +111,15 @@ def fingerprint(corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _was_trained_on(folder: Path, corpus: Corpus) -> bool:
-    seen = trained_on.read(folder)
-    return seen is not None and seen.hashes == set(trained_on.signal_hashes(corpus))
-
-
 def _begun_with(described: Path) -> dict[str, Any]:
-    """What config.json says; values that were added to the recipes since then have their defaults."""
+    """What config.json says."""
     try:
         before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
         kept = Config.model_validate(before["config"], context={"elsewhere": True})
         before["config"] = kept.model_dump(mode="json")
         if "began_from" in before:
             before["began_from"] = BeganFrom.model_validate(before["began_from"])
-        before["ontology"], before["leads"]
+        before["ontology"], before["leads"], before["bundle"], before["corpus"]
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
         raise CheckpointError(
@@ -182,8 +168,8 @@ def _compare(
             where=folder,
             remedy="Go on with a corpus of the ontology that it was begun with, or name another folder",
         )
-    if before.get("corpus") != now["corpus"]:
-        its, this = _told(before.get("corpus")), _told(now["corpus"])
+    if before["corpus"] != now["corpus"]:
+        its, this = _brief(before["corpus"]), _brief(now["corpus"])
         raise CheckpointError(
             f"is being trained on another corpus ({its}; this one: {this})",
             where=folder,
@@ -198,13 +184,10 @@ def _compare(
         )
 
 
-def _told(corpus: Any) -> str:
+def _brief(corpus: Mapping[str, Any]) -> str:
     """A corpus in a few words."""
-    if not isinstance(corpus, dict):
-        return "not known"
-    return f"{corpus.get('records')} records, signals {str(corpus.get('signals'))[:8]}, " + (
-        f"labels {str(corpus.get('labels'))[:8]}"
-    )
+    signals, labels = str(corpus["signals"])[:8], str(corpus["labels"])[:8]
+    return f"{corpus['records']} records, signals {signals}, labels {labels}"
 
 
 def _flat(tree: Any, key: str = "") -> Iterator[tuple[str, str]]:
