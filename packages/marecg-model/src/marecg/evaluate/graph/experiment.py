@@ -1,0 +1,150 @@
+"""The whole experiment: every base, regime and seed is one run, kept as a file of tidy rows.
+
+Shapes: A arms, M records, N concepts.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from ecg_ontology import replacing
+from marecg.corpus.prepared import Corpus, read_about
+from marecg.errors import UsageError
+from marecg.evaluate.graph.arms import arms
+from marecg.evaluate.graph.heads import Heads, trained
+from marecg.evaluate.graph.records import Hierarchy, Regime, Split
+from marecg.evaluate.graph.scores import Row, closed, scored
+from marecg.evaluate.methods.method import Progress, no_progress
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of, weights_sha256
+
+LEFT_OUT = ("1AVB", "LBBB", "AntMI", "STD", "PVC", "RBBB")
+"""Leaves without which a regime is trained, and on which it is tested."""
+RARE, TESTED = 40, 10
+"""Teaching records that a rare leaf has at most, and positives that a leaf needs to be tested."""
+
+
+def experiment(
+    bases: Sequence[Path],
+    data: Path,
+    out: Path,
+    *,
+    seeds: Mapping[Regime, int],
+    root: Path | None = None,
+    test_source: str = "ptbxl",
+    sigmas: Sequence[float] = (0.25, 0.5, 1.0),
+    shuffles: int = 20,
+    marks: Sequence[int] = (100, 200, 400),
+    watch: Progress = no_progress,
+) -> pd.DataFrame:
+    """Train and score the heads of every arm on every base; called again, it goes on.
+
+    Args:
+        bases: runs or models that were trained alike, but for their seed; one may be added later.
+        data: the prepared corpus.
+        out: a folder for features and scores.
+        seeds: by regime, seeds 0, 1, … on each base.
+        root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
+        test_source: the source whose records test and never teach.
+        sigmas: of the soft targets.
+        shuffles: control graphs.
+        marks: the steps at which all is scored.
+        watch: sees each run go by.
+
+    Returns:
+        A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
+        records teach and test each leaf.
+
+    Raises:
+        UsageError: two bases differ in shape, the corpus lacks the source, or `out` has other settings.
+        CheckpointError: a base follows another enumeration.
+        CorpusError: too few records have codes.
+    """
+    corpus = Corpus.open(data)
+    split, onto = Split.of(corpus, test_source), corpus.ontology()
+    names = [node.abbr for node in onto.nodes]
+    graphs = arms(onto, sigmas, shuffles)
+    settings = {
+        "corpus": read_about(corpus.folder),
+        "test": [test_source, len(split.test)],
+        "arms": [[arm.name, arm.graph.sha256, str(arm.sigma)] for arm in graphs],
+        "marks": list(marks),
+        "hierarchy": root is not None,
+    }
+    _same_settings(out, settings)
+    shas = [weights_sha256(MarEcg.from_pretrained(folder_of(base))) for base in bases]
+    features = [split.features(base, out / "features", watch) for base in bases]
+    if len(widths := {str(test_MF.shape[1]) for *_, test_MF in features}) > 1:
+        problem = f"the bases give {' and '.join(sorted(widths))} features"
+        raise UsageError(problem, remedy="Give bases of one shape")
+    hierarchy, y_MN = Hierarchy.of(split, root) if root else None, corpus.y[split.test]
+    support = _support(corpus, split)
+    rare = support.index[support["rare"]].tolist()
+    propagate_ANN = torch.from_numpy(np.stack([arm.propagation() for arm in graphs]))
+    left_out = [place for place, name in enumerate(names) if name in LEFT_OUT]
+
+    def run(base: int, regime: Regime, seed: int) -> pd.DataFrame:
+        teach_MF, held_MF, test_MF = map(torch.from_numpy, features[base])
+        taught = split.taught(split.teach, regime, seed, left_out)
+        held = split.taught(split.held_out, "left-out" if regime == "left-out" else "all", seed, left_out)
+        target_AMN, held_AMN = (
+            torch.from_numpy(np.stack([arm.targets(one.y_MN, one.root_M) for arm in graphs]))
+            for one in (taught, held)
+        )
+        heads = Heads(propagate_ANN, teach_MF.shape[1], seed)
+        rows: list[Row] = []
+        x_MF, labels_MN = teach_MF[taught.row_M], torch.from_numpy(taught.y_MN)
+        for mark in trained(heads, x_MF, target_AMN, labels_MN, marks, seed):
+            here = list(scored(heads, graphs, test_MF, y_MN, names, rare, hierarchy))
+            closed_A = closed(heads, held_MF[held.row_M], held_AMN, target_AMN.mean(1))
+            here += [
+                {"arm": arm.name, "sigma": arm.sigma, "metric": "closed", "of": "", "value": float(share)}
+                for arm, share in zip(graphs, closed_A, strict=True)
+            ]
+            rows += [{"regime": regime, "seed": seed, "step": mark, **row} for row in here]
+        return pd.DataFrame(rows)
+
+    plan = [(b, regime, seed) for regime, n in seeds.items() for seed in range(n) for b in range(len(bases))]
+    frames = []
+    for base, regime, seed in watch(plan, "heads"):
+        path = out / "scores" / f"{shas[base][:12]}-{regime}-seed{seed}.parquet"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                run(base, regime, seed).to_parquet(temporary)
+        frames.append(pd.read_parquet(path).assign(base=base))
+    scores = pd.concat(frames, ignore_index=True)
+    with replacing(out / "leaves.csv") as temporary:
+        support.to_csv(temporary, index=False)
+    return scores
+
+
+def _support(corpus: Corpus, split: Split) -> pd.DataFrame:
+    """Per concept: name and family, how many records teach and test it, and whether it is rare."""
+    onto, coded = corpus.ontology(), np.concatenate([split.teach, split.held_out])
+    table = pd.DataFrame(
+        {
+            "of": [node.abbr for node in onto.nodes],
+            "family": [onto.nodes[root].abbr for root in onto.families],
+            "teaching": corpus.y[coded].sum(0, dtype=int),
+            "testing": corpus.y[split.test].sum(0, dtype=int),
+        }
+    )
+    table["tested"] = table["testing"] >= TESTED
+    table["rare"] = table["tested"] & (table["teaching"] <= RARE)
+    return table
+
+
+def _same_settings(out: Path, settings: Mapping[str, Any]) -> None:
+    """See that a folder is new, or goes on with what it began."""
+    path, text = out / "settings.json", json.dumps(settings, indent=1)
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise UsageError("holds an experiment with other settings", where=out, remedy="Name another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,180 @@
+"""The records of the experiment: those whose codes teach, those held out, and those that test.
+
+Shapes: M records, F features, N concepts, S statements, Q queries.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+from marecg.errors import CorpusError, UsageError
+from marecg.evaluate.methods.encoder import encoder
+from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.method import Progress, no_progress
+from marecg.evaluate.scores.summary import WIDE
+from marecg.evaluate.tasks.task import Recordings
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import folder_of
+from marecg.model.readout import wide_columns
+from marecg.read.datasets import ptbxl
+
+Regime = Literal["all", "few", "coarse", "left-out"]
+READ = ("mean", "max", "std", "log_std", "modulation")
+"""Of the wide readout: h_rhythm's pool is untrained in C1, and single leads are many."""
+HELD_OUT = 6
+"""One in so many teaching records is held out."""
+FEW = 10
+"""One in so many keeps its codes where they are few."""
+NEIGHBOURS, EVERY = 10, 9
+DISCOUNT = 1 / np.log2(np.arange(2, NEIGHBOURS + 2))
+FEWEST = 100
+"""Coded records, below which nothing is compared."""
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What supervises: which of the records, their leaves, and roots where no leaf is known (−1)."""
+
+    row_M: NDArray[np.int64]
+    y_MN: NDArray[np.uint8]
+    root_M: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A corpus cut in three: the rows that teach, that are held out of teaching, and that test."""
+
+    corpus: Corpus
+    teach: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, corpus: Corpus, test_source: str, synthetic: Sequence[str] = ("synth",)) -> "Split":
+        """Records of one source test; those of the others that have a leaf teach.
+
+        Args:
+            corpus: all of them.
+            test_source: such as `ptbxl`.
+            synthetic: sources that neither teach nor test.
+
+        Raises:
+            UsageError: the corpus lacks the source.
+            CorpusError: too few records have codes.
+        """
+        coded_M, test_M = corpus.primary >= 0, corpus.sources.among([test_source])
+        if not test_M.any():
+            sources = ", ".join(sorted(corpus.sources.counts()))
+            raise UsageError(f"the corpus has no record of {test_source}", remedy=f"It has {sources}")
+        teaching = np.flatnonzero(coded_M & ~test_M & ~corpus.sources.among(synthetic))
+        names = [f"{corpus.sources[row]}/{corpus.ids[row]}" for row in teaching]
+        held_M = np.array([_number(name) % HELD_OUT == 0 for name in names], bool)
+        if (~held_M).sum() < FEWEST or not held_M.any():
+            raise CorpusError(
+                f"has {len(teaching)} coded records outside {test_source}, too few to hold some out",
+                where=corpus.folder,
+                remedy="Prepare more records that carry codes",
+            )
+        return cls(corpus, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
+
+    def taught(self, rows: NDArray[np.int64], regime: Regime, seed: int, left_out: Sequence[int]) -> Taught:
+        """What supervises under a regime; the draw follows from the seed alone.
+
+        Args:
+            rows: of the corpus, `teach` or `held_out`.
+            regime: all codes, a tenth of the records, half of the records by their family's root alone, or
+                all without some leaves.
+            seed: of the draw.
+            left_out: those leaves.
+        """
+        y_MN, drawn_M = self.corpus.y[rows].copy(), np.random.default_rng(seed).random(len(rows))
+        root_M = np.full(len(y_MN), -1, np.int64)
+        if regime == "coarse":
+            coarse_M = drawn_M < 0.5
+            families = np.array(self.corpus.ontology().families)
+            root_M[coarse_M] = families[self.corpus.primary[rows[coarse_M]]]
+            y_MN[coarse_M] = 0
+        elif regime == "left-out":
+            y_MN[:, list(left_out)] = 0
+        keep_M = y_MN.any(1) | (root_M >= 0)
+        if regime == "few":
+            keep_M &= drawn_M.argsort().argsort() < len(drawn_M) // FEW
+        return Taught(np.flatnonzero(keep_M), y_MN[keep_M], root_M[keep_M])
+
+    def features(self, base: Path, kept_in: Path, watch: Progress = no_progress) -> list[NDArray[np.float32]]:
+        """Features of `teach`, `held_out` and `test` by a base, standardised on the first; kept on disk.
+
+        Raises:
+            CheckpointError: the base follows another enumeration, or can't be loaded.
+        """
+        rows = np.concatenate([self.teach, self.held_out, self.test])
+        model = MarEcg.from_pretrained(folder_of(base), ontology=self.corpus.ontology())
+        recordings = Recordings(
+            name="graph",
+            ids=tuple(f"{self.corpus.sources[row]}/{self.corpus.ids[row]}" for row in rows),
+            sha256=hashlib.sha256(f"{self.corpus.folder.name} {rows.tolist()}".encode()).hexdigest(),
+            window="as in the corpus",
+            read=lambda at: self.corpus.signals([rows[at]])[0, :, : self.corpus.n_valid[rows[at]]],
+        )
+        x_RW = extract(recordings, [encoder(model)], kept_in, watch)[WIDE].x_RF
+        columns = wide_columns(model.config)
+        x_RF = np.concatenate([x_RW[:, columns[part]] for part in READ if part in columns], 1)
+        cuts = np.cumsum([len(self.teach), len(self.held_out)])
+        first_MF = x_RF[: cuts[0]]
+        return np.split((x_RF - first_MF.mean(0)) / (first_MF.std(0) + 1e-6), cuts)
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """PTB-XL's own classes of its statements, by which mistakes and neighbours are judged.
+
+    Attributes:
+        apart_MN: uint8, from a test record's nearest statement to a concept: 0 the same, 1 the same subclass,
+            2 the same superclass, 3 neither.
+        gain_QM: what a record is worth as a neighbour of a query, every ninth one: 3, 2 or 1 for a diagnostic
+            statement, subclass or superclass in common.
+        ideal_Q: the discounted gain of the best neighbours.
+    """
+
+    apart_MN: NDArray[np.uint8]
+    gain_QM: NDArray[np.int64]
+    ideal_Q: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, split: Split, root: Path) -> "Hierarchy":
+        """By the statements of the test records. Raises `CorpusError` without PTB-XL's table of them."""
+        onto = split.corpus.ontology()
+        statements = list(ptbxl.statements(root).values())
+        codes = index.read(split.corpus.folder / "index.parquet", ["codes"])["codes"].take(split.test)
+        number = {f"scp:{one.name}": place for place, one in enumerate(statements)}
+        has_MS = np.zeros((len(split.test), len(statements)), bool)
+        for row, said in enumerate(codes.to_pylist()):
+            has_MS[row, [number[code] for code in said if code in number]] = True
+        above = [
+            (one.name, one.subclass or one.name, one.superclass or ("rhythm" if one.rhythm else "form"))
+            for one in statements
+        ]
+        levels = [np.array([[a[level] == b[level] for b in above] for a in above]) for level in range(3)]
+        names_NS = np.zeros((len(onto), len(statements)), bool)
+        for place, one in enumerate(statements):
+            names_NS[list(onto.route(f"scp:{one.name}").leaves), place] = True
+        apart_MN = np.full((len(has_MS), len(onto)), 3, np.uint8)
+        for steps in (2, 1, 0):
+            apart_MN[(has_MS @ levels[steps] @ names_NS.T)] = steps
+        diagnostic = np.array([one.diagnostic for one in statements])
+        shared = [((has_MS & diagnostic) @ level).astype(np.float32) for level in levels]
+        gain_QM = np.sum([has_MS[::EVERY] @ has_MS.T > 0 for has_MS in shared], axis=0)
+        query_Q = np.arange(len(gain_QM))
+        gain_QM[query_Q, query_Q * EVERY] = 0
+        return cls(apart_MN, gain_QM, -np.sort(-gain_QM, axis=1)[:, :NEIGHBOURS] @ DISCOUNT)
+
+
+def _number(name: str) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
