@@ -3,14 +3,14 @@
 Shapes: M records, N concepts.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-import ecg_ontology
-from ecg_ontology import Kind, Ontology
+from ecg_ontology import Ontology
 
 REAL, EDGELESS, LABELS, SHUFFLE = "real", "edgeless", "labels", "shuffle"
 
@@ -56,27 +56,16 @@ class GraphArm:
         return np.asarray(identity_NN + (self.graph.a_hat if self.propagates else identity_NN), np.float32)
 
 
-def arms(real: Ontology, sigmas: Sequence[float], shuffles: int) -> list[GraphArm]:
+def arms(real: Ontology, controls: Mapping[str, Ontology], sigmas: Sequence[float]) -> list[GraphArm]:
     """Every arm that has prototypes: those with a graph's targets once for each σ.
 
     Args:
         real: the graph of the corpus.
+        controls: other graphs by name; those of leaves exchanged are called `shuffle 0`, `shuffle 1`, …
         sigmas: of the soft targets.
-        shuffles: how many control graphs, leaves exchanged by seed 0, 1, …
     """
-    controls = {f"{SHUFFLE} {seed}": ecg_ontology.perturb.shuffled(real, seed) for seed in range(shuffles)}
-    controls |= {
-        "flat": ecg_ontology.perturb.flat(real),
-        "no siblings": ecg_ontology.perturb.without(real, [Kind.sibling]),
-    }
-    reaching = [
-        GraphArm(name, graph, sigma) for name, graph in {REAL: real, **controls}.items() for sigma in sigmas
-    ]
+    graphs = {REAL: real, **controls}
+    reaching = [GraphArm(name, graph, sigma) for name, graph in graphs.items() for sigma in sigmas]
     targets = [GraphArm("target only", real, sigma, propagates=False) for sigma in sigmas]
-    leaves = float("nan")
-    return [
-        *reaching,
-        *targets,
-        GraphArm("Â only", real, leaves),
-        GraphArm(EDGELESS, real, leaves, propagates=False),
-    ]
+    graph_less = GraphArm(EDGELESS, real, math.nan, propagates=False)
+    return [*reaching, *targets, GraphArm("Â only", real, math.nan), graph_less]

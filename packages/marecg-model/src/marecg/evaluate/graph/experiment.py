@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ecg_ontology import replacing
+from ecg_ontology import Ontology, replacing
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.errors import UsageError
 from marecg.evaluate.graph.arms import arms
@@ -34,11 +34,11 @@ def experiment(
     data: Path,
     out: Path,
     *,
+    controls: Mapping[str, Ontology],
     seeds: Mapping[Regime, int],
     root: Path | None = None,
     test_source: str = "ptbxl",
     sigmas: Sequence[float] = (0.25, 0.5, 1.0),
-    shuffles: int = 20,
     marks: Sequence[int] = (100, 200, 400),
     watch: Progress = no_progress,
 ) -> pd.DataFrame:
@@ -48,11 +48,11 @@ def experiment(
         bases: runs or models that were trained alike, but for their seed; one may be added later.
         data: the prepared corpus.
         out: a folder for features and scores.
+        controls: other graphs by name, as for `arms`.
         seeds: by regime, seeds 0, 1, … on each base.
         root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
         test_source: the source whose records test and never teach.
         sigmas: of the soft targets.
-        shuffles: control graphs.
         marks: the steps at which all is scored.
         watch: sees each run go by.
 
@@ -68,7 +68,7 @@ def experiment(
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, test_source), corpus.ontology()
     names = [node.abbr for node in onto.nodes]
-    graphs = arms(onto, sigmas, shuffles)
+    graphs = arms(onto, controls, sigmas)
     settings = {
         "corpus": read_about(corpus.folder),
         "test": [test_source, len(split.test)],

@@ -1,0 +1,80 @@
+"""Heads side by side: each arm is the paper's prototype head, and arms differ in nothing but their graph."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import ecg_ontology
+from marecg.evaluate.graph.arms import GraphArm
+from marecg.evaluate.graph.heads import Heads, trained
+from marecg.nn.concepts import concept_logits
+from marecg.nn.prototypes import PrototypeHead
+
+ONTO = ecg_ontology.load()
+REAL = GraphArm("real", ONTO, 0.5)
+EDGELESS = GraphArm("edgeless", ONTO, math.nan, propagates=False)
+NOTHING = np.full(1, -1)
+
+
+def leaves(*abbreviations: str) -> np.ndarray:
+    y_1N = np.zeros((1, len(ONTO)), np.uint8)
+    y_1N[0, [ONTO.node(each).index for each in abbreviations]] = 1
+    return y_1N
+
+
+def heads_of(*arms: GraphArm, seed: int = 3) -> Heads:
+    return Heads(torch.from_numpy(np.stack([arm.propagation() for arm in arms])), 6, seed)
+
+
+def test_each_arm_has_the_prototypes_that_the_papers_head_makes_of_the_same_weights() -> None:
+    heads = heads_of(EDGELESS, REAL)
+    one = PrototypeHead(torch.tensor(ONTO.a_hat), 64, 64, 0.1)
+    part = {name: value[1].detach() for name, value in heads.stacked.items()}
+    with torch.no_grad():
+        one.embedding.copy_(part["embedding"])
+        one.conv1.lin.weight.copy_(part["w1"].T)
+        one.conv2.lin.weight.copy_(part["w2"].T)
+    torch.testing.assert_close(heads.prototypes()[1], one())
+    x_BF = torch.randn(5, 6)
+    q_BN = concept_logits(x_BF @ part["to_concepts"], one(), 0.2).log_softmax(-1)
+    torch.testing.assert_close(heads.log_q(x_BF)[1], q_BN)
+
+
+def test_two_arms_of_one_graph_draw_alike_and_stay_equal() -> None:
+    torch.manual_seed(0)
+    x_MF, y_MN = torch.randn(30, 6), torch.zeros(30, len(ONTO), dtype=torch.bool)
+    y_MN[torch.arange(30), torch.arange(30) % 35 + 5] = True
+    arms = (REAL, EDGELESS, REAL)
+    targets = [arm.targets(y_MN.numpy().astype(np.uint8), np.full(30, -1)) for arm in arms]
+    heads = heads_of(*arms)
+    assert list(trained(heads, x_MF, torch.from_numpy(np.stack(targets)), y_MN, (1, 4), 7)) == [1, 4]
+    first_BN, other_BN, again_BN = heads.log_q(x_MF)
+    assert torch.equal(first_BN, again_BN)
+    assert not torch.allclose(first_BN, other_BN)
+
+
+def test_without_a_graph_a_target_is_the_active_leaves_alone() -> None:
+    t_1N = EDGELESS.targets(leaves("AntMI", "STD"), NOTHING)
+    assert t_1N[0, [ONTO.node("AntMI").index, ONTO.node("STD").index]] == pytest.approx([0.5, 0.5])
+    assert t_1N.sum() == pytest.approx(1)
+
+
+def test_with_a_graph_targets_are_those_of_the_ontology() -> None:
+    expected = ONTO.soft_targets(leaves("AntMI", "STD"), sigma=0.5, rule="max-index")
+    assert REAL.targets(leaves("AntMI", "STD"), NOTHING) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("arm", [REAL, EDGELESS])
+def test_a_record_of_a_family_alone_has_a_target_around_its_root(arm: GraphArm) -> None:
+    root = ONTO.roots[3]
+    t_N = arm.targets(np.zeros((1, len(ONTO)), np.uint8), np.array([root]))[0]
+    assert t_N.argmax() == root
+    assert t_N.sum() == pytest.approx(1)
+    assert (t_N > 0).sum() == (len(ONTO) if arm is REAL else 1)
+
+
+def test_only_the_real_arm_passes_prototypes_over_the_edges() -> None:
+    assert REAL.propagation() == pytest.approx(np.eye(len(ONTO)) + ONTO.a_hat)
+    assert EDGELESS.propagation() == pytest.approx(2 * np.eye(len(ONTO)))
