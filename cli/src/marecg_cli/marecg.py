@@ -10,6 +10,7 @@ from marecg_cli import (
     _corpus,
     _data,
     _evaluation,
+    _graph,
     _inference,
     _report,
     _sweep,
@@ -21,7 +22,7 @@ from marecg_cli._output import run
 STAGES = {
     "start": ("demo", "synth", "data"),
     "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
-    "train": ("recipes", "train", "ablate", "sweep"),
+    "train": ("recipes", "train", "ablate", "ablate-graph", "sweep"),
     "evaluate": ("probe", "classify", "table", "compare", "card"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
     "develop": ("texts",),
@@ -33,7 +34,7 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _cohort, _training, _ablation, _sweep, _evaluation, _card, _inference):
+for module in (_corpus, _cohort, _training, _ablation, _graph, _sweep, _evaluation, _card, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_classify.app, name="classify")

@@ -1,0 +1,103 @@
+"""The answer as a table and a forest plot."""
+
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from ecg_ontology import replacing
+from marecg.evaluate.graph import verdict
+from marecg.evaluate.graph.arms import EDGELESS, LABELS, REAL
+
+ARMS = (REAL, "shuffles", "target only", "Â only", "flat", "no siblings", LABELS, EDGELESS)
+CONTRASTS = ((REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1]))
+ACCENT = "#2f6fb3"
+
+
+def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
+    """Write `table.md` and `forest.svg` into a folder; returns the table.
+
+    Args:
+        scores: of `experiment`.
+        leaves: its `leaves.csv`.
+        out: the folder.
+    """
+    by_regime = {
+        str(regime): rows
+        for regime, rows in verdict.at_mark(scores).groupby("regime", sort=False)
+        if len(verdict.leaves_of(str(regime), leaves)) > 1
+    }
+    units = {
+        regime: verdict.primary(rows, verdict.leaves_of(regime, leaves)) for regime, rows in by_regime.items()
+    }
+    sections = (_section(regime, rows, units[regime], leaves) for regime, rows in by_regime.items())
+    text = "\n".join(line for section in sections for line in section)
+    for name, content in (("table.md", text), ("forest.svg", _forest(units))):
+        with replacing(out / name) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+    return text
+
+
+def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.DataFrame) -> Iterator[str]:
+    closed = rows[(rows["metric"] == "closed") & (rows["arm"] == REAL)].groupby("sigma")["value"].mean()
+    shares = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in closed.items())
+    spread = ", ".join(f"{name} {value:.2f}" for name, value in verdict.spread(units).items())
+    bases, seeds = (len(units.index.unique(level)) for level in ("base", "seed"))
+    means = verdict.with_shuffles(units).mean()
+    yield f"### {regime}: {bases} bases × {seeds} seeds, step {rows['step'].iloc[0]}\n"
+    yield f"Closed on held-out records: {shares}.\n"
+    yield f"Macro AUC: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS)}.\n"
+    yield f"Real among the shuffles: p = {verdict.permutation(units):.3f}."
+    yield f"SD by {spread}; half of the seeds against half {verdict.null(units):.2f}.\n"
+    yield from _table("difference", "points", "± over units", "± over bases")
+    for arm, other in CONTRASTS:
+        mean, over_units, over_bases = verdict.difference(units, arm, other)
+        yield f"| {arm} − {other} | {mean:+.2f} | {over_units:.2f} | {over_bases:.2f} |"
+    if regime != "left-out":
+        low, high = verdict.resampled(rows)
+        yield f"\nReal − edgeless, resampled test records, σ {verdict.SIGMA:g}: {low:+.2f} to {high:+.2f}."
+    secondary = list(verdict.secondary(rows, leaves))
+    p = [verdict.permutation(of, lower_is_better=name == "severity") for name, of in secondary]
+    yield ""
+    yield from _table(
+        f"endpoint, σ {verdict.SIGMA:g}", "real", "− shuffles", "p, Holm", "− edgeless", "± units"
+    )
+    for (name, of), adjusted in zip(secondary, verdict.holm(p), strict=True):
+        shuffled, none = (verdict.difference(of, REAL, other) for other in ("shuffles", EDGELESS))
+        yield (
+            f"| {name} | {of[REAL].mean():.2f} | {shuffled.mean:+.2f} | {adjusted:.2f} "
+            f"| {none.mean:+.2f} | {none.over_units:.2f} |"
+        )
+    yield ""
+
+
+def _table(first: str, *others: str) -> Iterator[str]:
+    yield f"| {' | '.join((first, *others))} |"
+    yield f"| --- |{' ---: |' * len(others)}"
+
+
+def _forest(units: Mapping[str, pd.DataFrame]) -> str:
+    """Every difference with both intervals, a panel per regime; ticks are single shuffles."""
+    figure = Figure(figsize=(8, 1 + 2.2 * len(units)), layout="constrained")
+    panels = figure.subplots(len(units), squeeze=False, sharex=True)[:, 0]
+    for axes, (regime, of) in zip(panels, units.items(), strict=True):
+        shuffles = of.filter(regex="^shuffle ").mean() - of[EDGELESS].mean()
+        for place, (arm, other) in enumerate(CONTRASTS):
+            mean, over_units, over_bases = verdict.difference(of, arm, other)
+            axes.errorbar(mean, -place, xerr=over_bases, color="0.7", capsize=2)
+            axes.errorbar(
+                mean, -place, xerr=over_units, color=ACCENT, marker="o", markersize=4, linewidth=2.5
+            )
+            if arm == "shuffles":
+                axes.plot(shuffles, [-place] * len(shuffles), "|", color="0.4")
+        axes.set_yticks([-place for place in range(len(CONTRASTS))], [f"{a} − {b}" for a, b in CONTRASTS])
+        axes.axvline(0, color="0.4", linewidth=0.8)
+        axes.set_title(regime, loc="left", fontsize=10)
+    panels[-1].set_xlabel("points of zero-shot macro AUC; thick: over bases × seeds, thin: over bases")
+    with rc_context({"svg.hashsalt": "marecg"}):
+        file = StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()
