@@ -137,7 +137,7 @@ def recipes(
 
     Example: marecg recipes --cost 40721 --speed 300
     """
-    from marecg.base.config import sources
+    from marecg.base.config import Settings, source_of, sources
     from marecg.objectives.registry import installed
     from marecg.recipes import COMPARISON, RECIPES, Config, by_name
     from marecg.recipes.toml import written
@@ -162,8 +162,11 @@ def recipes(
     base = next(iter(RECIPES))
     if recipe:
         whole = by_name(base).model_dump(mode="json")
+        groups = {name: each for name, each in dict(chosen[recipe]).items() if isinstance(each, Settings)}
+        known |= {
+            f"{name}.{key}": source_of(each, key) for name, each in groups.items() for key in dict(each)
+        }
         print_recipe(built[recipe], base, whole, known)
-        message("The sources are those of the full-size values; what differs in tiny… fits two CPU cores.")
         return
     others = [name for name in COMPARISON if name.startswith(("tiny-", "small-"))]
     shown = [name for name in RECIPES if name not in others]

@@ -13,6 +13,7 @@ from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.views import Views
 from marecg.recipes import Config
+from marecg.recipes.overrides import override
 from marecg.train.data import supervise
 
 
@@ -121,3 +122,14 @@ def test_latent_dropout_zeroes_its_share_of_h_in_both_views_and_none_of_the_targ
         torch.testing.assert_close(thinned[kept], whole[kept] / 0.9)
     model = dropped.model
     torch.testing.assert_close(dropped.slow(model.tokens, model.encoder), without.clean().h_BTCD)
+
+
+def test_a_part_is_encoded_as_if_there_were_nothing_else_of_its_record(config: Config, batch: Batch) -> None:
+    config = override(config, ["model.amplitude=true"])
+    d_BCL = batch.d_BCL.clone()
+    d_BCL[..., 10 * config.model.stride :] *= 3
+    quiet, loud = (
+        views(config, each, CleanConfig()).clean() for each in (batch, batch._replace(d_BCL=d_BCL))
+    )
+    torch.testing.assert_close(quiet.part(0, 10), loud.part(0, 10))
+    assert not torch.allclose(quiet.h_BTCD[:, :10], loud.h_BTCD[:, :10], atol=1e-2)

@@ -17,6 +17,7 @@ from marecg.recipes.comparison import METHODS
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
 from marecg.train.monitors import monitor
+from marecg.train.network import Network
 from marecg.train.run import train
 
 TINY = [name for name in COMPARISON if name.startswith("tiny-")]
@@ -90,6 +91,30 @@ def test_without_reach_a_target_is_its_active_leaves(corpus_folder: Path) -> Non
     found = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
     y = found.y_BN.float()
     torch.testing.assert_close(found.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
+
+
+def test_each_seed_permutes_codes_in_its_own_way(corpus_folder: Path) -> None:
+    corpus = Corpus.open(corpus_folder)
+    config = override(by_name("tiny-random"), ["train.seed=1"])
+    permuted = labels(corpus, codes_permuted=1).astype(bool)
+    assert (supervise(config, corpus, ONTOLOGY).whole().y_BN.numpy() == permuted).all()
+
+
+@pytest.mark.parametrize(
+    "name", ["simsiam", "small-simsiam", "tiny-simsiam", "astcl", "small-astcl", "tiny-astcl"]
+)
+def test_a_predictor_that_is_a_bottleneck_is_one_at_every_size(name: str) -> None:
+    settings = by_name(name).objectives[name.rpartition("-")[2]]
+    assert settings.hidden * 4 == settings.outputs  # type: ignore[attr-defined]
+
+
+def test_prototypes_can_do_without_edges_while_targets_keep_them() -> None:
+    config = override(by_name("tiny"), ["gscl.a_hat=identity"])
+    head = Network(config, ONTOLOGY).objectives["gscl"].prototypes  # type: ignore[union-attr]
+    before = head()
+    with torch.no_grad():
+        head.embedding[7] += 1
+    assert ((head() - before).abs().amax(1) > 0).nonzero().flatten().tolist() == [7]
 
 
 def test_the_controls_differ_from_c1_with_gscl_in_one_thing() -> None:

@@ -8,7 +8,10 @@ import torch
 from torch.nn.functional import layer_norm, normalize
 
 import ecg_ontology
+from ecg_ontology import perturb
 from marecg.base.errors import CheckpointError, ConfigError, InputError, UsageError
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.relabel import relabelled
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Objective
@@ -110,6 +113,17 @@ def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
     assert "earlier knows concepts and the recipe has no gscl" in caplog.text
     assert MarEcg.from_pretrained(given).prototypes.any()
     assert not MarEcg.from_pretrained(tmp_path / "run").prototypes.any()
+
+
+def test_weights_without_prototypes_go_on_under_another_graph_and_others_do_not(
+    archive: Path, micro: Config, given: Path, tmp_path: Path
+) -> None:
+    flat = relabelled(Corpus.open(archive), perturb.flat(ONTOLOGY), tmp_path / "flat").folder
+    train(override(micro, ["gscl=null", "train.max_steps=1"]), archive, tmp_path / "c1")
+    train(override(micro, ["train.max_steps=1"]), flat, tmp_path / "branch", start=tmp_path / "c1")
+    assert MarEcg.from_pretrained(tmp_path / "branch").ontology.sha256 == perturb.flat(ONTOLOGY).sha256
+    with pytest.raises(CheckpointError, match="enumeration"):
+        train(micro, flat, tmp_path / "refused", start=given)
 
 
 def test_another_shape_is_refused_by_its_first_value(

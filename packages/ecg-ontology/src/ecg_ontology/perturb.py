@@ -2,6 +2,7 @@
 
 Each is an ontology of its own: another IRI, concepts below it, so another sha256, and a title that says so.
 Concepts keep their indices, abbreviations, labels and texts, and codes their leaves; only edges change.
+Under the rule `most-specific`, which reads subtypes, so does c* of .6 to 6 % of the coded records.
 
 Example:
     >>> import ecg_ontology

@@ -10,9 +10,9 @@ import torch
 from tests.marecg.made_records import make_ecg, make_record
 
 from ecg_ontology import Kind, perturb
+from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.errors import EcgError
 from marecg.evaluate.graph import experiment as whole
 from marecg.evaluate.graph import records
 from marecg.evaluate.graph.page import write_answer

@@ -6,7 +6,7 @@ whole of a run, a recipe, is in `marecg.recipes`.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticUndefined
@@ -58,6 +58,15 @@ def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, s
         if not groups:
             assert isinstance(field.json_schema_extra, dict), f"{key} has no source"
             yield key, str(field.json_schema_extra["source"])
+
+
+def source_of(group: Settings, key: str) -> str:
+    """Where a value comes from; of one that was changed, where the one that it replaces does."""
+    source = dict(sources(type(group))).get(key, "")
+    field = type(group).model_fields.get(key)
+    if field is None or field.default_factory is not None or getattr(group, key) == field.default:
+        return source
+    return f"other than {field.default} ({source})"
 
 
 class CorpusConfig(Settings):
@@ -199,9 +208,15 @@ class SamplingConfig(Settings):
     without_codes: tuple[str, ...] = chosen((), "sources that are learnt from by their signals alone")
     codes_permuted: int | None = chosen(
         None,
-        "a control: the seed by which records exchange their codes, so that no code fits its signal",
+        "a control: the seed, with the run's own, by which records exchange codes; none fits its signal",
         ge=0,
     )
+
+    def seeded(self, seed: int) -> Self:
+        """The same for a run of a seed: permuted codes are another permutation in each."""
+        if self.codes_permuted is None:
+            return self
+        return self.model_copy(update={"codes_permuted": self.codes_permuted + seed})
 
 
 class RegulariserConfig(Settings):

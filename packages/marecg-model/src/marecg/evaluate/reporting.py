@@ -20,7 +20,7 @@ from marecg.evaluate.model_under_test import ModelUnderTest
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Report
-from marecg.evaluate.scores.summary import ENCODER, ZERO_SHOT, summarise
+from marecg.evaluate.scores.summary import ENCODER, MEAN_H, ZERO_SHOT, summarise
 from marecg.evaluate.scores.trial import Trial, pooled
 from marecg.evaluate.tasks.task import SPLITS, TEST, Task, task_sha256
 from marecg.nn.collapse import effective_rank
@@ -115,10 +115,11 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
 
 
 def rank_of(features_of: Mapping[str, Features], task: Task) -> float | None:
-    """The effective rank of h_rhythm over the task's records, a few thousand of them at most."""
-    if ENCODER not in features_of:
+    """The effective rank of h_rhythm, or of the mean of H where its pool is untrained, of RANKED records."""
+    read = features_of.get(MEAN_H, features_of.get(ENCODER))
+    if read is None:
         return None
-    h_MD = features_of[ENCODER].x_RF[task.row_M]
+    h_MD = read.x_RF[task.row_M]
     return effective_rank(torch.from_numpy(h_MD[:: 1 + len(h_MD) // RANKED]))
 
 

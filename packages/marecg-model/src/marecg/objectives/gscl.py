@@ -4,7 +4,7 @@ Shapes: B batch, N concepts, K concept width (d_c).
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -26,6 +26,9 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
     node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
     dropout: float = chosen(0.1, "Drop in eq. gscl-prototypes", ge=0, lt=1)
+    a_hat: Literal["graph", "identity"] = chosen(
+        "graph", "identity, a control: prototypes know nothing of each other, whatever targets do"
+    )
 
     def build(self, parts: Parts) -> "Gscl":
         """The prototypes' graph convolution."""
@@ -43,6 +46,8 @@ class Gscl(Objective):
         super().__init__(settings)
         shape = parts.shape
         a_hat_NN = torch.tensor(parts.ontology.a_hat)
+        if settings.a_hat == "identity":
+            a_hat_NN = torch.eye(len(a_hat_NN), dtype=a_hat_NN.dtype)
         self.tau = shape.tau
         self.prototypes = PrototypeHead(a_hat_NN, settings.node_width, shape.concept_width, settings.dropout)
         if parts.model.prototypes.any():  # of given weights

@@ -17,7 +17,7 @@ from marecg.ecg.batch import Batch, Supervision
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.dropout import dropout
 from marecg.nn.masking import block_mask
-from marecg.nn.pooling import lead_mean
+from marecg.nn.pooling import lead_mean, real_or_all
 from marecg.nn.revin import Scale
 from marecg.nn.tokens import full_patches, patchify
 
@@ -85,9 +85,12 @@ class Pass:
         return self._model.pool(h_BTCD, real_BT)  # type: ignore[no-any-return]
 
     def part(self, start: int, stop: int) -> Tensor:
-        """H of the patches `start` to `stop`, encoded as a record of their own, [B, stop − start, C, D]."""
+        """H of the patches `start` to `stop` as a record of their own, [B, stop − start, C, D].
+
+        So is their scale: by that of the whole record, two halves would know each other.
+        """
         x_BSCP, real_BS, scale = self._signal
-        part = Signal(x_BSCP[:, start:stop], real_BS[:, start:stop], scale)
+        part = _rescaled(Signal(x_BSCP[:, start:stop], real_BS[:, start:stop], scale), self._model.revin.eps)
         h_BTCD = _clean_h(part, stop - start, self._model.tokens, self._model.encoder)
         self.encoded.append(h_BTCD)
         return h_BTCD
@@ -249,6 +252,19 @@ def _clean_h(signal: Signal, patches: int, tokens: nn.Module, encoder: nn.Module
     x_BTCP = signal.x_BSCP[:, :patches]
     padding_BTC = ~signal.real_BS[:, :patches, None].expand(x_BTCP.shape[:3])
     return encoder(tokens(x_BTCP, padding_BTC, signal.scale))  # type: ignore[no-any-return]
+
+
+def _rescaled(signal: Signal, eps: float) -> Signal:
+    """A part of a normalised signal as RevIN makes it of that part alone; overlaps of patches count twice."""
+    x_BSCP, real_BS, scale = signal
+    weight_BS11 = real_or_all(real_BS)[..., None, None].to(x_BSCP.dtype)
+    count_B111 = weight_BS11.sum(1, keepdim=True) * x_BSCP.shape[-1]
+    mean_B1C1 = (x_BSCP * weight_BS11).sum((1, 3), keepdim=True) / count_B111
+    centred_BSCP = x_BSCP - mean_B1C1
+    var_B1C1 = (centred_BSCP.square() * weight_BS11).sum((1, 3), keepdim=True) / count_B111
+    std_BC1 = (var_B1C1[:, 0] * scale.std_BC1.square() + eps).sqrt()
+    own = Scale(scale.mean_BC1 + mean_B1C1[:, 0] * scale.std_BC1, std_BC1)
+    return Signal(centred_BSCP * (scale.std_BC1 / std_BC1)[:, None] * real_BS[..., None, None], real_BS, own)
 
 
 def _cut(x_BCL: Tensor, start_B: Tensor, length: int) -> Tensor:

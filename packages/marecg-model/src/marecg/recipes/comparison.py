@@ -27,6 +27,8 @@ HEADS = {
     "momentum": 0.99,
 }
 """Values of a small method's heads; its slow network follows sooner, because its run is short."""
+BOTTLENECKS = {"simsiam": 4, "astcl": 4}
+"""How much narrower a predictor is than the projection, at every size."""
 METHODS = tuple(name for name in COMPARATORS if name != "labels")
 """Those of others; `labels` is a control."""
 
@@ -57,6 +59,7 @@ def comparison(c1: Recipe, c1_gscl: Recipe, tiny: Size, small: Size) -> dict[str
     found |= {name if name == "supervised" else f"c1-{name}": make for name, make in controls.items()}
     for prefix, size in (("small", small), ("tiny", tiny)):
         found |= {f"{prefix}-{name}": partial(_sized, c1, name, size, prefix) for name in METHODS}
+    found["small-labels"] = partial(small, controls["labels"], "small-labels")
     return found | {
         f"tiny-{name}": partial(_tiny, make, tiny, f"tiny-{name}") for name, make in controls.items()
     }
@@ -77,6 +80,8 @@ def _sized(c1: Recipe, name: str, size: Size, prefix: str) -> Config:
     config = size(lambda: full, f"{prefix}-{name}")
     settings = full.objectives[name]
     narrow = {key: value for key, value in HEADS.items() if key in type(settings).model_fields}
+    if name in BOTTLENECKS:
+        narrow["hidden"] = HEADS["outputs"] // BOTTLENECKS[name]
     batch = max(config.train.batch_size, full.train.batch_size)
     return config.derived(
         masking=full.masking,

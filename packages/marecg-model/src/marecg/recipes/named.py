@@ -171,6 +171,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
     "c3": c3,
     "small": small,
     "small-c1": partial(small, c1, "small-c1"),
+    "small-gscl": partial(small, c1_gscl, "small-gscl"),
     "small-c2p": partial(small, c2p, "small-c2p"),
     "small-c2": partial(small, c2, "small-c2"),
     "base": base,

@@ -132,7 +132,8 @@ class Config(Settings):
     def step_flops(self) -> int:
         """One record's arithmetic in a training step."""
         added = [each.flops(self.model, self.window_patches) for each in self.objectives.values()]
-        taught = self.clean.supervised and (self.gscl or self.msps or self.mpct)
+        coded = self.gscl or self.msps or self.mpct or (self.ar and "labels" in self.objectives)
+        taught = self.clean.supervised and coded
         if taught and not (self.view and self.view.augmentation == self.clean.augmentation):
             added.append(Flops(encoder_flops(self.model), 0))
         return step_flops(self.model, added)

@@ -13,7 +13,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import Item
 
-from marecg.base.config import Settings, sources
+from marecg.base.config import Settings, source_of
 from marecg.base.errors import ConfigError, InputError, UsageError
 from marecg.recipes.overrides import Change, changed, named
 from marecg.recipes.schema import Config
@@ -71,7 +71,7 @@ def written(config: Config) -> str:
             del values["positions"]  # they follow the window
         for key, value in values.items():
             if value is not None:  # every value that may be absent is absent by default
-                table.add(key, _item(value).comment(_source(group, key)))
+                table.add(key, _item(value).comment(source_of(group, key)))
         document.add(name, table)
     return tomlkit.dumps(document)
 
@@ -83,13 +83,6 @@ def _item(value: Any) -> Item:
     else:
         item = tomlkit.item(value)
     return item
-
-
-def _source(group: Settings, key: str) -> str:
-    """Where a value comes from; of one that was changed, where the one that it replaces does."""
-    source = dict(sources(type(group))).get(key, "")
-    default = type(group).model_fields[key].default if key in type(group).model_fields else None
-    return source if getattr(group, key) == default else f"other than {default} ({source})"
 
 
 def _parsed(path: Path) -> dict[str, Any]:

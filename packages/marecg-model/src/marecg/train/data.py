@@ -22,7 +22,7 @@ def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSuper
         config.gscl,
         config.msps,
         without_codes=config.sampling.without_codes,
-        codes_permuted=config.sampling.codes_permuted,
+        codes_permuted=config.sampling.seeded(config.train.seed).codes_permuted,
         standardised=config.msps is not None and config.msps.z_score == "corpus",
     )
 
@@ -48,7 +48,7 @@ class CorpusData(lightning.LightningDataModule):
             self.config.train.seed,
             self.trainer.global_rank,
             self.trainer.world_size,
-            draws(self.corpus, self.config.sampling),
+            draws(self.corpus, self.config.sampling.seeded(self.config.train.seed)),
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:

@@ -85,12 +85,24 @@ def start_of(given: str | Path, ontology: Ontology) -> Start:
         ontology: that of the corpus.
 
     Raises:
-        CheckpointError: they can't be loaded, or follow another enumeration.
+        CheckpointError: they can't be loaded, or have prototypes of another enumeration.
     """
     folder = folder_of(given)
-    model = MarEcg.from_pretrained(folder, ontology=ontology)
+    model = MarEcg.from_pretrained(folder)
+    if model.prototypes.any():
+        model = MarEcg.from_pretrained(folder, ontology=ontology)
+    elif model.ontology.sha256 != ontology.sha256:
+        model = _on_graph(model, ontology)
     origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)
     return Start(model, origin, trained_on.folder_beside(folder))
+
+
+def _on_graph(model: MarEcg, ontology: Ontology) -> MarEcg:
+    """Weights that know no concept, on another graph: nothing of them depends on it but N."""
+    moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
+    moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
+    moved.provenance = model.provenance
+    return moved
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:

@@ -13,8 +13,8 @@ import pandas as pd
 import torch
 
 from ecg_ontology import Ontology, replacing
+from marecg.base.errors import UsageError
 from marecg.corpus.prepared import Corpus, read_about
-from marecg.errors import UsageError
 from marecg.evaluate.graph.arms import arms
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.errors import CorpusError, UsageError
 from marecg.evaluate.methods.encoder import encoder
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.method import Progress, no_progress
