@@ -24,7 +24,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
-    asked = ("cohort", corpus, "--concept", "AF")
+    asked = ("cohort", corpus, "--where", "AF")
     _, as_csv, _ = run(*asked)
     _, as_json, _ = run(*asked, "--format", "json")
     code, _, _ = run(*asked, "--out", tmp_path / "af.parquet")
@@ -34,7 +34,7 @@ def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
     assert rows
     assert all("AF" in row["leaves"] for row in rows)
     assert [row["name"] for row in csv.DictReader(as_csv.splitlines())] == [row["name"] for row in rows]
-    others = json.loads(run("cohort", corpus, "--not", "AF", "--format", "json")[1])
+    others = json.loads(run("cohort", corpus, "--where", "not AF", "--format", "json")[1])
     assert len(others) + len(rows) == 4
 
 
@@ -42,17 +42,16 @@ def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
 def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(
     corpus: Path, tmp_path: Path, name: str
 ) -> None:
-    assert run("cohort", corpus, "--concept", "AF", "--out", tmp_path / name)[0] == 0
+    assert run("cohort", corpus, "--where", "AF", "--out", tmp_path / name)[0] == 0
     assert not (tmp_path / name).stat().st_mode & 0o007
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ((), "no concept is named"),
-        (("--concept", "AF", "--format", "parquet"), "Parquet is no text for a terminal"),
-        (("--concept", "AF", "--out", "af.xlsx"), "can't tell a format from af.xlsx"),
-        (("--concept", "Rhythm"), "Rhythm is a family"),
+        (("--where", "AF and"), "position 7: a concept or a field is missing"),
+        (("--where", "AF", "--format", "parquet"), "Parquet is no text for a terminal"),
+        (("--where", "AF", "--out", "af.xlsx"), "can't tell a format from af.xlsx"),
     ],
 )
 def test_wrong_usage_ends_in_one_line(

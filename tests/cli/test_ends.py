@@ -110,8 +110,8 @@ def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(
 ) -> None:
     before = {path: path.read_bytes() for path in corpus.rglob("*") if path.is_file()}
     for argv in (
-        ("cohort", corpus, "--not", "AF", "--out", corpus / "report.json"),
-        ("cohort", corpus, "--not", "AF", "--out", corpus / "shards" / ".." / "index.parquet"),
+        ("cohort", corpus, "--where", "not AF", "--out", corpus / "report.json"),
+        ("cohort", corpus, "--where", "not AF", "--out", corpus / "shards" / ".." / "index.parquet"),
         ("data", "export", corpus, "--out", corpus / "index.parquet"),
     ):
         code, line = end(capsys, *argv)

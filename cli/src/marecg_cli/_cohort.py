@@ -29,49 +29,57 @@ def cohort(
         Path,
         typer.Argument(parser=place, metavar="CORPUS", help="A corpus that `marecg prepare` wrote."),
     ],
-    concept: Annotated[
-        list[str] | None,
+    where: Annotated[
+        str,
         typer.Option(
-            metavar="NAME",
-            help="What the records have: a concept's abbreviation, label or code; may be repeated, and they "
-            "have them all.",
+            metavar="EXPRESSION",
+            help="Concepts by abbreviation, label or code, each with its descendants; comparisons of age, "
+            "sex, date, source, device and other columns of the index; and, or, not, parentheses.",
         ),
-    ] = None,
-    not_: Annotated[
-        list[str] | None,
-        typer.Option("--not", metavar="NAME", help="What they have not; may be repeated."),
-    ] = None,
-    with_subtypes: Annotated[
-        bool, typer.Option("--with-subtypes", help="Count subtypes too, and of a family all its leaves.")
-    ] = False,
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="The file to write. [default: stdout]", show_default=False)
+        Path | None,
+        typer.Option(
+            help="The file to write, or FOLDER/ for a corpus. [default: stdout]", show_default=False
+        ),
     ] = None,
     format_: Annotated[
         TableFormat | None,
         typer.Option("--format", help="How. [default: as the file ends, or csv]", show_default=False),
     ] = None,
 ) -> None:
-    """List the records that have some findings and lack others, with source, patient, codes and leaves.
+    """List the records that an expression is true of: findings, age, sex, date, device.
 
-    Example: marecg cohort corpus --concept AMI --with-subtypes --not Paced --out ami.parquet
+    A folder as --out is a corpus of these records alone, for `marecg train --data` and every other command.
+
+    Example: marecg cohort corpus --where 'AF and (LVH or LBBB) and age > 60 and sex = F' --out af.parquet
+
+    Example: marecg cohort corpus --where 'MI and not Paced and date >= 2019-07' --out infarctions/
     """
+    from collections import Counter
+
     from marecg.corpus.cohort import AS_TEXT, cohort, write
     from marecg.corpus.prepared import Corpus, refuse_own
+    from marecg.corpus.subset import write_subset
 
-    how = format_ or _as_it_ends(out)
+    folder = out is not None and not out.suffix and format_ is None
+    how = TableFormat.csv if folder else format_ or _as_it_ends(out)
     if how is TableFormat.parquet and out is None:
         raise UsageError("Parquet is no text for a terminal", remedy="Name a file as --out")
     corpus = Corpus.open(data)
     if out is not None:
         refuse_own(corpus.folder, out)
-    table = cohort(corpus, concept or (), without=not_ or (), with_subtypes=with_subtypes)
-    message(f"{len(table):,} of {len(corpus):,} records")
+    table = cohort(corpus, where)
+    counts = Counter(table["source"].to_pylist()).most_common()
+    by_source = ", ".join(f"{source} {count:,}" for source, count in counts)
+    message(f"{len(table):,} of {len(corpus):,} records{': ' if counts else ''}{by_source}")
     if out is None:
         result(AS_TEXT[how](table).rstrip("\n"))
-        return
-    with replacing(out) as temporary:
-        write(table, temporary, how.value)
+    elif folder:
+        write_subset(corpus, table["row"].to_pylist(), out, where)
+    else:
+        with replacing(out) as temporary:
+            write(table, temporary, how.value)
 
 
 def neighbours(

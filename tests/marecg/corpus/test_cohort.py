@@ -1,65 +1,174 @@
-"""Cohorts: the records with some findings and without others."""
+"""Cohorts: the records that an expression is true of, as a table and as a corpus."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ecg_ontology import UnknownConceptError
+from marecg.base.config import CorpusConfig
 from marecg.base.errors import UsageError
 from marecg.corpus.cohort import as_csv, cohort
+from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.corpus.subset import write_subset
+from marecg.read.datasets import ptbxl
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"
+RECORDS = {  # codes, age, sex
+    "a": (ANT_MI, 61, "Female"),
+    "b": (f"{AMI},{AF}", 45, "Male"),
+    "c": (AF, 82, "Female"),
+    "d": (NSR, "NaN", "Unknown"),
+}
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory, write_record, ecg) -> Corpus:  # type: ignore[no-untyped-def]
-    """Anterior infarction, an infarction with fibrillation, fibrillation, sinus rhythm."""
+    """Anterior infarction, an infarction with fibrillation, fibrillation, sinus rhythm of nobody known."""
     folder = tmp_path_factory.mktemp("cohort")
-    codes = {"a": ANT_MI, "b": f"{AMI},{AF}", "c": AF, "d": NSR}
-    for seed, (name, dx) in enumerate(codes.items()):
-        write_record(folder / "clinic", name, ecg(seed=seed), comments=["Age: 61", f"Dx: {dx}"])
+    for seed, (name, (dx, age, sex)) in enumerate(RECORDS.items()):
+        comments = [f"Age: {age}", f"Sex: {sex}", f"Dx: {dx}"]
+        write_record(folder / "clinic", name, ecg(seed=seed), comments=comments)
     prepare([folder / "clinic"], folder / "corpus", jobs=1)
     return Corpus.open(folder / "corpus")
 
 
 @pytest.mark.parametrize(
-    ("concepts", "without", "with_subtypes", "found"),
+    ("where", "found"),
     [
-        (["AF"], [], False, ["b", "c"]),
-        (["atrial fibrillation"], [], False, ["b", "c"]),
-        (["AMI"], [], False, ["a", "b"]),
-        (["OMI"], [], False, []),
-        (["OMI"], [], True, ["a"]),
-        (["AMI", "AF"], [], True, ["b"]),
-        (["AMI"], ["AF"], True, ["a"]),
-        ([], ["OMI"], True, ["b", "c", "d"]),
-        (["Ischemic"], [], True, ["a", "b"]),
+        ("AF", "bc"),
+        ('"atrial fibrillation"', "bc"),
+        (AF, "bc"),
+        ("AMI", "ab"),
+        ("OMI", "a"),
+        ("AMI and AF", "b"),
+        ("AMI and not AF", "a"),
+        ("not OMI", "bcd"),
+        ("Ischemic", "ab"),
+        ("AF or AMI and age > 60", "abc"),
+        ("(AF or AMI) and age > 60", "ac"),
+        ("NOT (AF or AMI)", "d"),
+        ("sex = F", "ac"),
+        ("sex = female and age >= 82", "c"),
+        ("age > 60", "ac"),
+        ("not age > 60", "b"),
+        ("age > 60 or NSR", "acd"),
+        ("not (age > 60 and NSR)", "abc"),
+        ("id = d", "d"),
+        ("source != clinic", ""),
+        ("fs = 500 and seconds <= 10", "abcd"),
+        ("date > 2019", ""),
     ],
 )
-def test_records_have_all_that_is_asked_and_nothing_that_is_not_wanted(
-    corpus: Corpus, concepts: list[str], without: list[str], with_subtypes: bool, found: list[str]
+def test_an_expression_finds_what_it_says(corpus: Corpus, where: str, found: str) -> None:
+    assert [corpus.ids[row] for row in matching(corpus, where)] == list(found)
+
+
+LEAVES = {"AF": {"b", "c"}, "AMI": {"a", "b"}, "NSR": {"d"}, "age > 60": {"a", "c"}}
+
+
+@st.composite
+def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, set[str]]:
+    """An expression of the three concepts, and what it means for records a to d."""
+    if depth == 0 or draw(st.booleans()):
+        name = draw(st.sampled_from(["AF", "AMI", "NSR"]))
+        return name, LEAVES[name]
+    if draw(st.booleans()):
+        text, found = draw(expressions(depth=depth - 1))
+        return f"not ({text})", set(RECORDS) - found
+    (one, left), (other, right) = draw(expressions(depth=depth - 1)), draw(expressions(depth=depth - 1))
+    if draw(st.booleans()):
+        return f"({one}) and ({other})", left & right
+    return f"({one}) or ({other})", left | right
+
+
+@given(expressions())
+def test_expressions_mean_what_sets_mean(corpus: Corpus, pair: tuple[str, set[str]]) -> None:
+    text, found = pair
+    assert {corpus.ids[row] for row in matching(corpus, text)} == found
+
+
+@pytest.mark.parametrize("date", ["2019", "2019-07", "2019-07-31", "2019-07-31T08"])
+def test_a_date_is_a_year_a_month_a_day_or_an_hour(
+    corpus: Corpus, date: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = cohort(corpus, concepts, without=without, with_subtypes=with_subtypes)
-    assert table["id"].to_pylist() == found
-    assert [corpus.ids[row] for row in table["row"].to_pylist()] == found
+    import pyarrow as pa
+
+    from marecg.corpus import expression
+
+    column = pa.array(["2018-12-31T23:00:00", "2019-07-31T08:15:00", None, "2020-01-01T00:00:00"])
+    monkeypatch.setattr(expression._Parser, "column", lambda *_: column)
+    assert matching(corpus, f"date = {date}").tolist() == [1]
+    assert matching(corpus, f"date >= {date}").tolist() == [1, 3]
+    assert matching(corpus, f"not date >= {date}").tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("", "position 1: a concept or a field is missing"),
+        ("AF and", "position 7: a concept or a field is missing"),
+        ("AF AMI", "position 4: 'AMI' follows without and, or"),
+        ("(AF or AMI", "position 11: a parenthesis isn't closed"),
+        ("AF and )", "position 8: a concept or a field is missing before"),
+        ("age > old", "position 7: 'old' isn't a number"),
+        ("AF and weight > 3", "position 8: the corpus knows no weight"),
+        ("AF and Paket", "position 8: .*Paket"),
+        ("AF and age", "position 8: .*compare it, as in age > 60"),
+        ('AF and "LB', "position 8: '\"' begins nothing"),
+        ("age >", "position 6: a value is missing"),
+    ],
+)
+def test_what_cannot_be_parsed_is_refused_with_its_position(corpus: Corpus, where: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        matching(corpus, where)
+
+
+def test_a_cohort_says_where_its_records_are(corpus: Corpus) -> None:
+    table = cohort(corpus, "AF")
+    lines = as_csv(table).splitlines()
+    assert lines[0] == (
+        "row,name,identity,id,source,patient,age,sex,acquired,device,codes,root,path,fs,length,leaves"
+    )
+    cells = lines[1].split(",")
+    expected = f"1,clinic/b,,b,clinic,,45.0,M,,,{AMI} {AF},clinic,b.hea,500.0,5000"
+    assert cells[:-1] == expected.split(",")
     leaves = {node.abbr: node.index for node in corpus.ontology().nodes}
     for row, names in zip(table["row"].to_pylist(), table["leaves"].to_pylist(), strict=True):
         assert np.flatnonzero(corpus.y[row]).tolist() == [leaves[name] for name in names]
 
 
-def test_a_cohort_says_where_its_records_are(corpus: Corpus) -> None:
-    lines = as_csv(cohort(corpus, ["AF"])).splitlines()
-    assert lines[0] == "row,name,id,source,patient,age,sex,acquired,codes,root,path,fs,length,leaves"
-    cells = lines[1].split(",")
-    assert cells[:-1] == f"1,clinic/b,b,clinic,,61.0,,,{AMI} {AF},clinic,b.hea,500.0,5000".split(",")
-    assert set(cells[-1].split(" ")) >= {"AMI", "AF"}
+def test_a_cohort_is_a_corpus_of_its_records_alone(corpus: Corpus, tmp_path: Path) -> None:
+    rows = matching(corpus, "AF or NSR")
+    write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
+    few = Corpus.open(tmp_path / "few")
+    assert list(few.ids) == ["b", "c", "d"]
+    np.testing.assert_array_equal(few.stored(range(3)), corpus.stored(rows))
+    np.testing.assert_array_equal(few.y, corpus.y[rows])
+    assert few.ontology_sha256 == corpus.ontology_sha256
+    with pytest.raises(UsageError, match="would be lost"):
+        write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
+    with pytest.raises(UsageError, match="no record is left"):
+        write_subset(corpus, [], tmp_path / "none", "AF and NSR")
+    assert not (tmp_path / "none").exists()
 
 
-def test_a_family_or_nobody_is_no_cohort(corpus: Corpus) -> None:
-    with pytest.raises(UsageError, match=r"Ischemic is a family, .* Add --with-subtypes, or name one of"):
-        cohort(corpus, ["Ischemic"])
-    with pytest.raises(UsageError, match="no concept is named"):
-        cohort(corpus, [])
-    with pytest.raises(UnknownConceptError, match="no one concept is called 'Paket'"):
-        cohort(corpus, ["AF"], without=["Paket"])
+def test_real_records_are_found_by_date_device_and_sex(realdata: Path, tmp_path: Path) -> None:
+    """PTB-XL's table says all three, and who a record is to the world."""
+    prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)
+    corpus = Corpus.open(tmp_path / "corpus")
+    database = {int(row.ecg_id): row for row in ptbxl.database(realdata / "ptbxl")}
+    table = cohort(corpus, 'sex = F and date >= 1990 and date < 1992 and device = "CS-12 E"')
+    expected = [
+        record
+        for record in corpus.ids
+        if (row := database[int(record)]).sex == "F"
+        and "1990" <= str(row.acquired)[:4] < "1992"
+        and row.device == "CS-12 E"
+    ]
+    assert table["id"].to_pylist() == expected
+    assert expected
+    assert table["identity"].to_pylist() == [f"ptbxl/{record}" for record in expected]

@@ -37,7 +37,7 @@ def test_it_is_refused_however_it_is_written_and_shown_as_it_was(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert run("cohort", corpus_folder, "--concept", "AF", "--out", address) == 2
+    assert run("cohort", corpus_folder, "--where", "AF", "--out", address) == 2
     assert f"error: {address}: is an address, and out takes a path." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

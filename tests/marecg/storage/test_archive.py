@@ -95,7 +95,7 @@ def test_an_archive_of_many_formats_becomes_a_cohort(
     assert {row["ontology_sha256"] for row in rows} == {model.ontology.sha256}
 
     capsys.readouterr()
-    assert run("cohort", place / "corpus", "--concept", "LAxis", "--not", "AF", "--format", "json") == 0
+    assert run("cohort", place / "corpus", "--where", "LAxis and not AF", "--format", "json") == 0
     found = {row["name"] for row in json.loads(capsys.readouterr().out)}
     assert found == set(NAMES[1::2])
     assert found <= {row["id"] for row in rows}

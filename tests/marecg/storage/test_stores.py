@@ -121,7 +121,7 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
 
     assert run("stats", f"{bucket}/corpus", "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)["kept"] == KEPT
-    assert run("cohort", f"{bucket}/corpus", "--concept", "NSR", "--format", "json") == 0
+    assert run("cohort", f"{bucket}/corpus", "--where", "NSR", "--format", "json") == 0
     assert {row["id"] for row in json.loads(capsys.readouterr().out)} == {"E0", "E1"}
     assert run("neighbours", f"{bucket}/parts", "arrays/0", "--top", 2) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2

@@ -1,11 +1,11 @@
-"""`marecg cohort`: the records of a corpus that have some findings and lack others, as a table.
+"""`marecg cohort`: the records of a corpus that an expression is true of, as a table.
 
 Shapes: M records, N concepts.
 """
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,46 +14,43 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology, find_concept
-from marecg.base.errors import UsageError
+from ecg_ontology import Ontology
 from marecg.corpus import index
+from marecg.corpus.audit import published_as
+from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
 from marecg.read.record import name_of
 
-COLUMNS = ("id", "source", "patient", "age", "sex", "acquired", "codes", "root", "path", "fs", "length")
-"""What the index tells of each record of a cohort."""
+COLUMNS = (
+    *("id", "source", "patient", "age", "sex", "acquired", "device"),
+    *("codes", "root", "path", "fs", "length"),
+)
+"""What the index tells of each record of a cohort, as far as it has them."""
 
 
-def cohort(
-    corpus: Corpus, concepts: Sequence[str], *, without: Sequence[str] = (), with_subtypes: bool = False
-) -> pa.Table:
-    """The records that have every one of some concepts, and none of others.
+def cohort(corpus: Corpus, where: str) -> pa.Table:
+    """The records of which an expression is true; its grammar is in `corpus.expression`.
 
     Args:
-        corpus: whose records; a record has a concept if one of its codes reaches it.
-        concepts: what they have, each by any name that `ecg_ontology.find_concept` knows.
-        without: what they have not.
-        with_subtypes: a concept's subtypes count as it; a family is counted by its leaves, and only so.
+        corpus: whose records.
+        where: such as `AF and (LVH or LBBB) and age > 60 and sex = F`.
 
     Returns:
-        One row per record: `row`, its number in the corpus; `name`, as `marecg embed` calls it; `COLUMNS` of
-        the index; `leaves`, their abbreviations.
+        One row per record: `row`, its number in the corpus; `name`, as `marecg embed` calls it; `identity`,
+        as it was published (`ptbxl/00001`, whose number is the `ecg_id`), where it was; `COLUMNS` of the
+        index; `leaves`, their abbreviations.
 
     Raises:
-        UnknownConceptError: a name means no concept, or several.
-        UsageError: no concept is named, or a family without its subtypes.
+        UsageError: the expression can't be parsed, or names what the corpus doesn't know.
     """
-    if not concepts and not without:
-        raise UsageError("no concept is named", remedy="Name one, such as --concept AMI")
-    chosen_M = np.ones(len(corpus), bool)
-    for name in concepts:
-        chosen_M &= _having(corpus, name, with_subtypes)
-    for name in without:
-        chosen_M &= ~_having(corpus, name, with_subtypes)
-    rows = np.flatnonzero(chosen_M)
-    table = index.read(corpus.folder / "index.parquet", list(COLUMNS)).take(rows)
+    rows = matching(corpus, where)
+    file = corpus.folder / "index.parquet"
+    present = index.schema(file).names
+    table = index.read(file, [name for name in COLUMNS if name in present]).take(rows)
     places = zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
-    named = table.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
+    identities = map(published_as, table["id"].to_pylist(), table["source"].to_pylist())
+    named = table.add_column(0, "identity", pa.array(list(identities), pa.string()))
+    named = named.add_column(0, "name", pa.array([name_of(*place) for place in places], pa.string()))
     leaves = pa.array(abbreviations(corpus.ontology(), corpus.y[rows]), pa.list_(pa.string()))
     return named.add_column(0, "row", pa.array(rows)).append_column("leaves", leaves)
 
@@ -62,21 +59,6 @@ def abbreviations(onto: Ontology, y_MN: NDArray[np.uint8]) -> list[list[str]]:
     """The active leaves of records by name, in index order."""
     names = [node.abbr for node in onto.nodes]
     return [[names[leaf] for leaf in np.flatnonzero(y_N)] for y_N in y_MN]
-
-
-def _having(corpus: Corpus, name: str, with_subtypes: bool) -> NDArray[np.bool_]:
-    """Which records have a concept, bool [M]."""
-    onto = corpus.ontology()
-    concept = find_concept(onto, name)
-    below: tuple[Concept, ...] = onto.descendants(concept.abbr)
-    if concept.root and not with_subtypes:
-        few = ", ".join(each.abbr for each in below[:5])
-        raise UsageError(
-            f"{concept.abbr} is a family, and records have findings of it",
-            remedy=f"Add --with-subtypes, or name one of {few}",
-        )
-    kinds = [each.index for each in (concept, *(below if with_subtypes else ()))]
-    return np.asarray(corpus.y[:, kinds].any(axis=1))
 
 
 def write(table: pa.Table, path: Path, how: str) -> None:

@@ -36,7 +36,8 @@ SCHEMA = pa.schema(
         ("age", pa.float64()),
         ("sex", pa.string()),
         ("patient", pa.string()),
-        ("acquired", pa.string()),  # ISO 8601, local time, where a clinical format says it
+        ("acquired", pa.string()),  # ISO 8601, local time, where the file or the dataset's table says it
+        ("device", pa.string()),  # the electrocardiograph, likewise
         ("amplitude_mv", pa.float32()),  # the measures of quality.py, worst lead
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),
@@ -72,3 +73,9 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     except (OSError, pa.ArrowException) as error:
         problem = f"can't be read ({str(error).splitlines()[0]})"
         raise CorpusError(problem, where=path, remedy=AGAIN) from error
+
+
+def schema(path: Path) -> pa.Schema:
+    """The columns of an index file: one that an older version wrote has fewer. Raises as `read` does."""
+    read(path, ["id"])
+    return pq.read_schema(path)

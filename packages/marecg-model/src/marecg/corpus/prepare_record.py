@@ -78,6 +78,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "sex": record.sex,
         "patient": record.patient,
         "acquired": record.acquired,
+        "device": record.device,
         "signal_hash": signal_hash(d_CL),
         "notes": [*record.notes, *notes(measures, config)],
     }

@@ -39,6 +39,7 @@ class Record:
         length: samples per lead in the file.
         leads: names out of `config.LEADS`.
         acquired: when it was recorded, as its file says: ISO 8601, local time.
+        device: by what electrocardiograph, as its file says.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Record:
     length: int
     leads: tuple[str, ...] = LEADS
     acquired: str | None = None
+    device: str | None = None
 
     @property
     def x_CL(self) -> NDArray[np.float32]:

@@ -80,6 +80,7 @@ def waveform(file: Path) -> Waveform:
         age=age_in_years(age[:-1]) if age.endswith("Y") else None,
         sex=sex_letter(str(data.get("PatientSex") or "")),
         notes=(*notes, *filtered(*cut)),
+        device=str(data.get("ManufacturerModelName") or ""),
     )
 
 

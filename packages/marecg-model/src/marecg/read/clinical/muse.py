@@ -44,6 +44,7 @@ def waveform(root: Element) -> Waveform:
         age=age_in_years(_text(root, "PatientDemographics/PatientAge")) if years else None,
         sex=sex_letter(_text(root, "PatientDemographics/Gender")),
         notes=filtered(high=_text(best, "LowPassFilter"), notch=_text(best, "ACFilter")),
+        device=_text(root, "TestDemographics/AcquisitionDevice"),
     )
 
 

@@ -47,6 +47,7 @@ class Waveform(NamedTuple):
         age: years, if the file says it itself.
         sex: "F" or "M".
         notes: what was passed over.
+        device: the electrocardiograph.
     """
 
     names: Sequence[str]
@@ -58,6 +59,7 @@ class Waveform(NamedTuple):
     age: float | None = None
     sex: str | None = None
     notes: tuple[str, ...] = ()
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,7 @@ def _record(candidate: Candidate, found: Waveform, seconds: float | None) -> Rec
         length=length,
         leads=leads,
         acquired=found.acquired,
+        device=(found.device or "").strip() or None,
     )
 
 

@@ -43,6 +43,8 @@ class Entry:
     fold: int
     file: str
     slow_file: str = ""
+    acquired: str | None = None
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,8 @@ def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS)
         notes=notes if entry.scp else (*notes, NO_DIAGNOSIS),
         length=length,
         leads=leads,
+        acquired=entry.acquired,
+        device=entry.device,
     )
 
 
@@ -202,6 +206,8 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
             fold=int(float(row["strat_fold"])),
             file=files[0],
             slow_file=files[1],
+            acquired=(row.get("recording_date") or "").replace(" ", "T") or None,
+            device=" ".join((row.get("device") or "").split()) or None,
         )
     except _NO_VALUES as error:
         problem = f"row {row['ecg_id']!r} can't be understood ({error})"

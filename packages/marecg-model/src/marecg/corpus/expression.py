@@ -1,0 +1,183 @@
+"""What `marecg cohort --where` takes: concepts and comparisons with `and`, `or`, `not` and parentheses.
+
+    expression = term {"or" term}        term = factor {"and" factor}
+    factor = "not" factor | "(" expression ")" | FIELD OPERATOR VALUE | CONCEPT
+
+A concept covers its descendants. A comparison with a value that nobody knows is neither true nor false, and
+so is its negation (Kleene): a record without an age is in neither `age > 60` nor `not age > 60`.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ecg_ontology import EcgError, find_concept
+from marecg.base.errors import UsageError
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+
+ALIASES = {"date": "acquired", "seconds": "length"}
+"""Names of fields that read better than the index's; `seconds` is its length over its rate."""
+EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
+_TOKEN = re.compile(r'\s*(?:([()])|(<=|>=|!=|=|<|>)|"([^"]*)"|([^\s()<>=!"]+))')
+COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
+    "=": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+class Token(NamedTuple):
+    """A word with its place in the text, from 1; `kind` is `mark`, `operator`, `quoted` or `word`."""
+
+    kind: str
+    text: str
+    place: int
+
+
+def matching(corpus: Corpus, text: str) -> NDArray[np.int64]:
+    """The records of a corpus for which an expression is true, ascending.
+
+    Raises:
+        UsageError: it can't be parsed, or a field or a concept isn't known; it says at which position.
+
+    Example:
+        >>> matching(corpus, "AF and not (LBBB or RBBB) and date >= 2019-07")  # doctest: +SKIP
+        array([3, 17])
+    """
+    parser = _Parser(corpus, text)
+    chosen = parser.expression()
+    parser.end()
+    return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))
+
+
+class _Parser:
+    """Recursive descent; each method returns bool [M], null where nobody knows."""
+
+    def __init__(self, corpus: Corpus, text: str) -> None:
+        self.corpus, self.onto = corpus, corpus.ontology()
+        self.tokens = list(_tokens(text))
+        self.next = 0
+        self.beyond = len(text) + 1
+        fields = index.schema(corpus.folder / "index.parquet")
+        self.fields = {field.name: field.type for field in fields if not pa.types.is_list(field.type)}
+
+    def expression(self) -> pa.Array:
+        found = self.term()
+        while self.take("or"):
+            found = pc.or_kleene(found, self.term())
+        return found
+
+    def term(self) -> pa.Array:
+        found = self.factor()
+        while self.take("and"):
+            found = pc.and_kleene(found, self.factor())
+        return found
+
+    def factor(self) -> pa.Array:
+        if self.take("not"):
+            return pc.invert(self.factor())
+        if self.take("("):
+            found = self.expression()
+            if not self.take(")"):
+                raise self.error("a parenthesis isn't closed")
+            return found
+        token = self.word("a concept or a field")
+        if self.next < len(self.tokens) and self.tokens[self.next].kind == "operator":
+            return self.comparison(token)
+        return self.concept(token)
+
+    def concept(self, token: Token) -> pa.Array:
+        try:
+            concept = find_concept(self.onto, token.text)
+        except EcgError as error:
+            hint = "compare it, as in age > 60" if token.text in self.fields else error.remedy
+            raise UsageError(f"position {token.place}: {error.problem}", remedy=hint) from error
+        kinds = [each.index for each in (concept, *self.onto.descendants(concept.abbr))]
+        return pa.array(self.corpus.y[:, kinds].any(axis=1))
+
+    def comparison(self, field: Token) -> pa.Array:
+        operator = self.tokens[self.next].text
+        self.next += 1
+        value = self.word("a value")
+        name = ALIASES.get(field.text.lower(), field.text.lower())
+        if name not in self.fields:
+            listed = ", ".join(sorted({*self.fields, *ALIASES}))
+            raise UsageError(
+                f"position {field.place}: the corpus knows no {field.text} of its records",
+                remedy=f"It knows {listed}; what is newer, a corpus that is prepared again knows",
+            )
+        column = self.column(name)
+        if pa.types.is_string(column.type):
+            text = value.text[:1].upper() if name == "sex" else value.text
+            if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
+                column = pc.utf8_slice_codeunits(column, 0, len(text))
+            return COMPARE[operator](column, pa.scalar(text))
+        try:
+            number = float(value.text)
+        except ValueError as error:
+            problem = f"position {value.place}: {value.text!r} isn't a number, and {field.text} is one"
+            raise UsageError(problem, remedy="Give a number") from error
+        if field.text.lower() == "seconds":
+            column = pc.divide(column.cast(pa.float64()), self.column("fs"))
+        return COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
+
+    def column(self, name: str) -> pa.Array:
+        column = index.read(self.corpus.folder / "index.parquet", [name])[name].combine_chunks()
+        if pa.types.is_floating(column.type):  # a NaN is unknown too
+            return pc.if_else(pc.is_nan(column), None, column)
+        return column
+
+    def take(self, text: str) -> bool:
+        """Step over a keyword or a parenthesis, if it is next."""
+        if self.next == len(self.tokens):
+            return False
+        token = self.tokens[self.next]
+        found = token.kind in ("word", "mark") and token.text.lower() == text
+        self.next += found
+        return found
+
+    def word(self, what: str) -> Token:
+        """Step over a name or a value."""
+        if self.next == len(self.tokens):
+            raise self.error(f"{what} is missing")
+        token = self.tokens[self.next]
+        if token.kind not in ("word", "quoted") or token.text.lower() in ("and", "or", "not"):
+            raise self.error(f"{what} is missing before {token.text!r}")
+        self.next += 1
+        return token
+
+    def end(self) -> None:
+        """See that nothing is left."""
+        if self.next < len(self.tokens):
+            text = self.tokens[self.next].text
+            raise self.error(f"{text!r} follows without and, or")
+
+    def error(self, problem: str) -> UsageError:
+        """That something is wrong with the next token, or with the end."""
+        place = self.tokens[self.next].place if self.next < len(self.tokens) else self.beyond
+        remedy = f'Write such as {EXAMPLE}; quote what has spaces, as in "atrial fibrillation"'
+        return UsageError(f"position {place}: {problem}", remedy=remedy)
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    place = 0
+    while text[place:].strip():
+        found = _TOKEN.match(text, place)
+        if found is None:
+            start = place + len(text[place:]) - len(text[place:].lstrip())
+            problem = f"position {start + 1}: {text[start]!r} begins nothing"
+            raise UsageError(problem, remedy='Quotes come in pairs: "atrial fibrillation"')
+        kind = ("mark", "operator", "quoted", "word")[(found.lastindex or 1) - 1]
+        tokens.append(Token(kind, found[found.lastindex or 1], found.start(found.lastindex or 1) + 1))
+        place = found.end()
+    return tokens
