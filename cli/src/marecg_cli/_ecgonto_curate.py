@@ -71,21 +71,21 @@ def add_code(
 
     Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
     """
-    from ecg_ontology.routing_file import Decision
+    from ecg_ontology.revise import decision_of
 
     abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
-    decision = Decision(
-        decision="add",
-        table=table,
-        code=code.strip(),
-        label=label.strip(),
-        node=abbr,
-        predicate=predicate,
-        comment=comment,
-        reviewer=author,
-        date=date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-    )
-    _write(ontology, [decision])
+    cells = {
+        "decision": "add",
+        "table": table,
+        "code": code,
+        "label": label.strip(),
+        "node": abbr,
+        "predicate": predicate,
+        "comment": comment,
+        "reviewer": author,
+        "date": date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    }
+    _write(ontology, [decision_of(cells, "--author" if not author else "")])
 
 
 def match(
@@ -128,12 +128,10 @@ COMMANDS = (review, add_code, match)
 
 
 def _write(sources: Path, decisions: "Sequence[Decision]") -> None:
-    from ecg_ontology.building import write_files
-    from ecg_ontology.revise import decision_counts, revised_files
+    from ecg_ontology.revise import apply_decisions, decision_counts
 
-    files = revised_files(sources, decisions)
-    write_files(files)
+    files = apply_decisions(sources, decisions)
     for path in files:
         result(str(path))
-    build = f"ecgonto build {sources} {place_to_name(sources)}".rstrip()
+    build = " ".join(filter(None, ("ecgonto build", str(sources), place_to_name(sources), "--new-version X")))
     message(f"{decision_counts(decisions)}; now run: {build}")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from ecg_ontology.concepts import Regime
 from ecg_ontology.corpora import Corpus
-from ecg_ontology.drafts import Draft, RoutingRow
+from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
+from ecg_ontology.enumeration import sha256_of
 from ecg_ontology.errors import UsageError
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.sheets import write_sheet
@@ -23,11 +24,12 @@ COLUMNS = (
     "author",
     "dated",
     "records",
+    "state",
     "decision",
     "reviewer",
     "date",
 )
-"""What a review sheet holds; the last three are the reviewer's."""
+"""What a review sheet holds; the last three are the reviewer's. By `state` an older sheet is told."""
 DECISIONS = ("keep", "change", "remove", "add")
 
 
@@ -44,12 +46,17 @@ def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, 
         >>> row["code"], row["predicate"], row["node"], row["decision"]
         ('426177001', 'skos:exactMatch', 'SBrad', '')
     """
-    return [sheet_row(onto.draft, row, corpus) for row in onto.draft.mappings]
+    return sheet_rows(onto.draft, corpus)
 
 
-def sheet_row(draft: Draft, row: RoutingRow, corpus: Corpus | None = None) -> dict[str, str]:
-    """Return one mapping as a row of the sheet; an unrouted code has no node."""
-    concept = next((each for each in draft.concepts if each.iri == row.node), None)
+def sheet_rows(draft: Draft, corpus: Corpus | None = None) -> list[dict[str, str]]:
+    """Return every mapping as a row of the sheet; an unrouted code has no node."""
+    concepts = {concept.iri: concept for concept in draft.concepts}
+    return [_sheet_row(row, concepts.get(row.node or ""), corpus) for row in draft.mappings]
+
+
+def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: Corpus | None) -> dict[str, str]:
+    state = (row.label, row.predicate, row.modifier, row.justification, row.reason, row.author, row.date)
     return {
         **dict.fromkeys(COLUMNS, ""),
         "table": row.table,
@@ -64,6 +71,7 @@ def sheet_row(draft: Draft, row: RoutingRow, corpus: Corpus | None = None) -> di
         "author": row.author,
         "dated": row.date,
         "records": "" if corpus is None else str(corpus.counts.get(row.code, 0)),
+        "state": sha256_of(state)[:8],
     }
 
 

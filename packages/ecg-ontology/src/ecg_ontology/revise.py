@@ -1,23 +1,31 @@
 """Decisions of reviewers, back into the routing tables: only if what results is sound, else none of them."""
 
 import datetime
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from filelock import FileLock
+
+from ecg_ontology.building import write_files
+from ecg_ontology.checks.enumeration import NO_LOCK
 from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import BASE_TABLE, Draft
 from ecg_ontology.errors import InputError, SourceError, UsageError
 from ecg_ontology.loading import read_draft
-from ecg_ontology.review import DECISIONS, sheet_row
+from ecg_ontology.review import DECISIONS, sheet_rows
+from ecg_ontology.routing import canonical_code, malformation
 from ecg_ontology.routing_file import Decision, RoutingFile
 from ecg_ontology.sheets import read_sheet
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom
 
 _NEEDED = ("table", "code", "label", "predicate", "node", "comment", "decision", "reviewer", "date")
+_COMPARED = ("label", "predicate", "node_label", "regime", "justification", "comment")
+_BROKEN = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
 def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tuple[Decision, ...]:
@@ -41,25 +49,62 @@ def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tupl
         ['keep']
     """
     draft = read_draft(sources)
-    rows = [sheet_row(draft, row) for row in draft.mappings]
-    stated = {(row["table"], row["code"], row["node"]): row for row in rows}
-    decisions = []
+    stated = {(row["table"], row["code"], row["node"]): row for row in sheet_rows(draft)}
+    decisions: dict[tuple[str, str, str], Decision] = {}
     for place, cells in read_sheet(Path(sheet), _NEEDED):
-        before = stated.get((cells["table"], cells["code"], cells["node"]))
-        edited = [c for c in ("predicate", "comment", "label") if before and cells[c] != before[c].strip()]
-        decision = cells["decision"].casefold()
-        if decision in ("", "keep") and edited:
-            raise InputError(
-                f"the {edited[0]} of {cells['code']} was edited, and the decision is {decision or 'empty'}",
-                where=place,
-                remedy="Write `change` as the decision, or undo the edit",
-            )
-        if decision:
-            decisions.append(_decision(cells, decision, place))
-    return tuple(decisions)
+        cells["code"] = canonical_code(cells["code"])
+        key = cells["table"], cells["code"], cells["node"]
+        kind = cells["decision"].casefold()
+        _refuse_lost_edit(cells, stated.get(key), kind, place)
+        if not kind:
+            continue
+        if key in decisions:
+            first = decisions[key]
+            problem = f"{key[1]} to {key[2] or 'nothing'} is decided here and in {first.place}"
+            raise InputError(problem, where=place, remedy="Decide it once")
+        decisions[key] = decision_of(cells | {"decision": kind}, place)
+    return tuple(decisions.values())
 
 
-def _decision(cells: dict[str, str], decision: str, place: str) -> Decision:
+def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
+    """See that what was edited is decided upon, and that a decision is about the row as it stands now.
+
+    Raises:
+        InputError: it isn't.
+    """
+    state = cells.get("state", "")
+    if kind == "add" or (not state and not kind):
+        return
+    if before is None and state:
+        problem = f"{cells['code']} is in no row of the table {cells['table']} with this node"
+        remedy = "Undo the edit, and write `remove` and `add` to move a code; or make the sheet anew"
+        raise InputError(problem, where=place, remedy=remedy)
+    if before is None:
+        return  # of a decision, which the table refuses
+    if kind and state != before["state"]:
+        problem = f"{cells['code']} to {cells['node'] or 'nothing'} was changed since the sheet was made"
+        raise InputError(problem, where=place, remedy="Make the sheet anew, and decide on the row as it is")
+    taken = ("predicate", "comment") if kind == "change" else ()
+    edited = [c for c in _COMPARED if c in cells and c not in taken and cells[c] != before[c].strip()]
+    if edited and state == before["state"]:
+        raise InputError(
+            f"the {edited[0]} of {cells['code']} was edited, and the decision is {kind or 'empty'}",
+            where=place,
+            remedy="Write `change` for predicate and comment, `remove` and `add` for more, or undo the edit",
+        )
+
+
+def decision_of(cells: Mapping[str, str], place: str) -> Decision:
+    """Return a decision that is complete: signed, dated, of one line, on a code that can be one.
+
+    Args:
+        cells: what a row of the sheet holds.
+        place: where it was read.
+
+    Raises:
+        InputError: it isn't.
+    """
+    decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose one of {', '.join(DECISIONS)}"
         raise InputError(f"no decision is called {decision!r}", where=place, remedy=remedy)
@@ -68,14 +113,34 @@ def _decision(cells: dict[str, str], decision: str, place: str) -> Decision:
     try:
         date = datetime.date.fromisoformat(cells["date"]).isoformat()
     except ValueError:
-        problem = f"{cells['date']!r} is no date" if cells["date"] else "a decision without a date"
+        problem = f"{cells['date']!r} isn't a date" if cells["date"] else "a decision without a date"
         raise InputError(problem, where=place, remedy="Write it as YYYY-MM-DD") from None
-    names = ("table", "code", "label", "node", "predicate", "comment", "reviewer")
-    texts = {name: cells[name] for name in names}
+    texts = {name: cells[name] for name in ("table", "label", "node", "predicate", "comment", "reviewer")}
     for name, text in texts.items():
-        if len(text.splitlines()) > 1 or "\t" in text:
+        if _BROKEN.search(text):
             raise InputError(f"the {name} holds a tab or a line break", where=place, remedy="Use blanks")
-    return Decision(decision=decision, date=date, place=place, **texts)
+    code = canonical_code(cells["code"])
+    if problem := malformation(code):
+        raise InputError(
+            f"{code!r} isn't a code: {problem} [CCG-E301]", where=place, remedy="Correct the code"
+        )
+    return Decision(decision=decision, code=code, date=date, place=place, **texts)
+
+
+def apply_decisions(sources: str | Path, decisions: Sequence[Decision]) -> dict[Path, str]:
+    """Write what `revised_files` returns; another who edits the same tables at the same time waits.
+
+    Raises:
+        InputError, SourceError, UsageError: as for `revised_files`; nothing is written.
+        OutputError: a table can't be written.
+    """
+    lock = Path(sources) / ".ecgonto.lock"
+    if not lock.parent.is_dir():
+        return revised_files(sources, decisions)  # which says so
+    with FileLock(lock):
+        files = revised_files(sources, decisions)
+        write_files(files)
+    return files
 
 
 def revised_files(sources: str | Path, decisions: Sequence[Decision]) -> dict[Path, str]:
@@ -123,12 +188,14 @@ def _refuse_unsound(draft: Draft, paths: dict[str, Path], texts: dict[Path, str]
         for name, path in paths.items():
             copy = Path(folder) / path.name
             copy.write_text(texts[path], encoding="utf-8")
-            rows += read_sssom(copy, name)
+            rows += read_sssom(copy, name, draft.concepts)
     rows.sort(key=lambda row: row.table != BASE_TABLE)
     draft = draft.model_copy(update={"lock": None})  # decisions are to change what is frozen
-    before = {(finding.id, finding.message) for finding in findings(draft)}
     after = findings(draft.model_copy(update={"mappings": tuple(rows)}))
-    errors = [f for f in after if f.severity is Severity.error and (f.id, f.message) not in before]
+    errors = [finding for finding in after if finding.severity is Severity.error and finding.id != NO_LOCK]
+    if errors:
+        before = {(finding.id, finding.message) for finding in findings(draft)}
+        errors = [finding for finding in errors if (finding.id, finding.message) not in before]
     if errors:
         first = errors[0]
         problem = f"with these decisions {first.message} [{first.id}]: nothing was written"

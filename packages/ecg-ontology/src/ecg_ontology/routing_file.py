@@ -4,24 +4,39 @@ import csv
 import io
 from pathlib import Path
 
-from ecg_ontology.concepts import Frozen, Kind, Regime, Tier
+from ecg_ontology.concepts import Frozen, Kind, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept
 from ecg_ontology.errors import InputError
 from ecg_ontology.files import read_text
 from ecg_ontology.routing import PAPER
 from ecg_ontology.sssom import (
     AUTHOR,
+    BUILT_IN,
     COLUMNS,
     DATE,
     MANUAL,
     NO_TERM,
     SNOMED,
+    code_of,
     curie_map,
     metadata_and_table,
     metadata_text,
+    regime_of,
+    short_names,
     shorten,
 )
 from ecg_ontology.turtle import concept_namespace
+
+_WRITTEN = (
+    "subject_label",
+    "object_label",
+    "mapping_justification",
+    "other",
+    "comment",
+    AUTHOR,
+    DATE,
+)
+"""Columns that a decision fills; a table that lacks one gets it."""
 
 
 class Decision(Frozen):
@@ -85,11 +100,18 @@ class RoutingFile:
         text = read_text(self.path) if self.path.exists() else _empty(draft)
         self._head, table_text = metadata_and_table(text)
         body = csv.DictReader(io.StringIO(table_text, newline=""), delimiter="\t")
-        self.rows = list(body)
-        self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), AUTHOR, DATE)))
+        self._columns = list(dict.fromkeys((*(body.fieldnames or COLUMNS), *_WRITTEN)))
         self._prefixes = curie_map(self._head)
-        self._concepts = {concept.abbr: concept for concept in draft.concepts}
-        self._curies = {shorten(concept.iri, self._prefixes): concept for concept in draft.concepts}
+        self._rows: dict[str, list[dict[str, str]]] = {}
+        self._order: list[tuple[str, dict[str, str]]] = []
+        for row in body:
+            code = code_of(row["subject_id"] or "", self._prefixes)
+            self._rows.setdefault(code, []).append(row)
+            self._order.append((code, row))
+        self._changed: set[str] = set()
+        self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
+        self._by_iri = {concept.iri: concept for concept in draft.concepts}
+        self._known = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
         self._families = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
 
     def apply(self, decision: Decision) -> None:
@@ -98,25 +120,23 @@ class RoutingFile:
         A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
 
         Raises:
-            InputError: it is about a mapping that is not there, or that is there already, or calls a code
-                something else than the table does.
+            InputError: it is about a mapping that isn't there, or is there already, or under another label.
         """
-        subject = decision.code if ":" in decision.code else f"{SNOMED}:{decision.code}"
-        target = self._object(decision)
-        of_code = [row for row in self.rows if row["subject_id"] == subject]
-        row = next((row for row in of_code if row["object_id"] == target), None)
+        concept = self._concept(decision)
+        of_code = self._rows.setdefault(decision.code, [])
+        row = next((row for row in of_code if self._node(row) == concept), None)
         where = decision.node or "nothing"
         if decision.decision == "add":
             if row is not None:
                 raise InputError(f"{decision.code} is routed to {where} already", where=decision.place)
-            known = of_code[0]["subject_label"] if of_code else decision.label
-            if decision.label.casefold() != known.casefold():
+            label = (of_code[0].get("subject_label") if of_code else "") or decision.label
+            if decision.label.casefold() != label.casefold():
                 raise InputError(
-                    f"{decision.code} is {known!r} in the table {self.table}, and not {decision.label!r}",
+                    f"{decision.code} is {label!r} in the table {self.table}, and not {decision.label!r}",
                     where=decision.place,
                     remedy="Check the code, or give it the label that it has",
                 )
-            of_code += self._new(decision, subject, of_code)
+            of_code += self._new(decision, concept, of_code)
         elif row is None:
             raise InputError(
                 f"no row of the table {self.table} routes {decision.code} to {where}",
@@ -132,34 +152,34 @@ class RoutingFile:
                     "comment": decision.comment,
                     "predicate_id": decision.predicate or row["predicate_id"],
                 }
-        self._settle(subject, of_code)
+        self._settle(decision.code)
 
-    def _object(self, decision: Decision) -> str:
-        if not decision.node:
-            return NO_TERM
-        if decision.node not in self._concepts:
+    def _concept(self, decision: Decision) -> DraftConcept | None:
+        if decision.node and decision.node not in self._by_abbr:
             problem = f"no concept has the abbreviation {decision.node!r}"
             raise InputError(problem, where=decision.place, remedy="`ecgonto show` lists them")
-        return shorten(self._concepts[decision.node].iri, self._prefixes)
+        return self._by_abbr.get(decision.node)
 
-    def _new(self, decision: Decision, subject: str, of_code: list[dict[str, str]]) -> list[dict[str, str]]:
+    def _node(self, row: dict[str, str]) -> DraftConcept | None:
+        """The concept that a row ends at, however the file abbreviates it."""
+        prefix, _, local = row["object_id"].partition(":")
+        return self._by_iri.get(self._known[prefix] + local if prefix in self._known else row["object_id"])
+
+    def _new(
+        self, decision: Decision, concept: DraftConcept | None, of_code: list[dict[str, str]]
+    ) -> list[dict[str, str]]:
         """The row of a new mapping, and that of its root where the code has none yet."""
-        concept = self._concepts.get(decision.node)
-        present = {row["object_id"] for row in of_code}
-        root = (
-            self._curies.get(shorten(self._families.get(concept.iri, ""), self._prefixes))
-            if concept
-            else None
-        )
+        root = self._by_iri.get(self._families.get(concept.iri, "")) if concept else None
         predicate = decision.predicate or "skos:closeMatch"
-        wanted = [(concept, predicate if concept else "skos:exactMatch", decision.comment)]
-        if root is not None and shorten(root.iri, self._prefixes) not in present:
-            wanted.append((root, "skos:broadMatch", ""))
+        ends = [(concept, predicate if concept else "skos:exactMatch", decision.comment)]
+        if root is not None and root not in map(self._node, of_code):
+            ends.append((root, "skos:broadMatch", ""))
+        subject = decision.code if ":" in decision.code else f"{SNOMED}:{decision.code}"
         return [
             {
                 **dict.fromkeys(self._columns, ""),
-                "subject_id": subject,
-                "subject_label": of_code[0]["subject_label"] if of_code else decision.label,
+                "subject_id": of_code[0]["subject_id"] if of_code else subject,
+                "subject_label": of_code[0].get("subject_label", "") if of_code else decision.label,
                 "predicate_id": relation,
                 "object_id": shorten(node.iri, self._prefixes) if node else NO_TERM,
                 "object_label": node.label if node else "",
@@ -168,33 +188,36 @@ class RoutingFile:
                 AUTHOR: decision.reviewer,
                 DATE: decision.date,
             }
-            for node, relation, comment in wanted
+            for node, relation, comment in ends
         ]
 
-    def _settle(self, subject: str, of_code: list[dict[str, str]]) -> None:
-        """Put the rows of a code where its first one stands, leaves before the root, with their regime."""
-        nodes = [self._curies.get(row["object_id"]) for row in of_code]
-        leaves = sum(node is not None and node.tier is Tier.leaf for node in nodes)
-        regime = (Regime.generic, Regime.single, Regime.localised)[min(leaves, 2)]
-        if any(row["object_id"] == NO_TERM for row in of_code):
-            regime = Regime.unrouted
-        start = next((n for n, row in enumerate(self.rows) if row["subject_id"] == subject), len(self.rows))
-        self.rows = [row for row in self.rows if row["subject_id"] != subject]
-        ordered = sorted(zip(of_code, nodes, strict=True), key=lambda pair: _is_root(pair[1]))
-        self.rows[start:start] = [{**row, "other": f"regime: {regime}"} for row, _ in ordered]
+    def _settle(self, code: str) -> None:
+        """Put the rows of a code in order, leaves before the root, with their regime."""
+        rows = self._rows[code]
+        nodes = [self._node(row) for row in rows]
+        tiers = {concept.iri: concept.tier for concept in nodes if concept}
+        regime = regime_of([node.iri if node else None for node in nodes], tiers)
+        rows.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
+        for row in rows:
+            row["other"] = f"regime: {regime}"
+        self._changed.add(code)
 
     def text(self) -> str:
-        """The table as the text of its file."""
+        """The text of the file: a changed code where its first row stood, a new one at the end."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows)
+        due = dict.fromkeys(self._rows) if self._changed else {}
+        for code, row in self._order:
+            if code not in self._changed:
+                writer.writerow(row)
+            elif code in due:
+                writer.writerows(self._rows[code])
+            due.pop(code, None)
+        for code in due:
+            writer.writerows(self._rows[code])
         return out.getvalue()
-
-
-def _is_root(concept: DraftConcept | None) -> bool:
-    return concept is not None and concept.tier is Tier.root
 
 
 def _empty(draft: Draft) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from ecg_ontology.errors import InputError, UsageError
 from ecg_ontology.files import read_text, replacing
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
+_FORMULA = ("=", "+", "-", "@")
+"""How a formula begins."""
+_LONGEST = 32_767
+"""What a cell of a workbook holds, in letters."""
 _WIDEST = 60
 """No column of a workbook is wider than this many letters."""
 
@@ -38,6 +43,7 @@ def write_sheet(
             _write_workbook(temporary, columns, rows, choices or {})
             return
         with temporary.open("w", encoding="utf-8", newline="") as file:
+            rows = [{column: _guarded(text) for column, text in row.items()} for row in rows]
             dialect = "excel-tab" if path.suffix == ".tsv" else "excel"
             writer = csv.DictWriter(file, columns, restval="", dialect=dialect, lineterminator="\n")
             writer.writeheader()
@@ -71,7 +77,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
         if any(cell.strip() for cell in line):
             if len(line) > len(header):
                 raise InputError("the row has more cells than the header", where=f"{path}:{number}")
-            cells = [cell.strip() for cell in line] + [""] * (len(header) - len(line))
+            cells = [_unguarded(cell.strip()) for cell in line] + [""] * (len(header) - len(line))
             rows.append((f"{path}:{number}", dict(zip(header, cells, strict=True))))
     return rows
 
@@ -86,9 +92,18 @@ def _read_text(path: Path) -> list[list[str]]:
     first = text.partition("\n")[0]
     delimiter = max("\t;,", key=first.count)  # spreadsheet programs save with the delimiter of their country
     try:
-        return list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True))
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise InputError(f"is no table ({error})", where=path) from error
+
+
+def _guarded(text: str) -> str:
+    """A text that no spreadsheet program takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _unguarded(text: str) -> str:
+    return text[1:] if text.startswith("'") and text[1:].startswith(_FORMULA) else text
 
 
 def _openpyxl() -> Any:
@@ -106,6 +121,11 @@ def _write_workbook(
     rows: Sequence[Mapping[str, str]],
     choices: Mapping[str, Sequence[str]],
 ) -> None:
+    for row in rows:
+        for column, text in row.items():
+            if len(text) > _LONGEST:
+                problem = f"a {column} of {len(text)} letters is longer than a cell can be"
+                raise UsageError(problem, where=path.name, remedy="Use .tsv or .csv")
     book = _openpyxl().Workbook()
     sheet = book.active
     header = dict(zip(columns, columns, strict=True))
@@ -136,10 +156,12 @@ def _write_workbook(
 def _read_workbook(path: Path) -> list[list[str]]:
     openpyxl = _openpyxl()
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(path, read_only=True)
         sheet = book.worksheets[0]
-        lines = [[_text(value) for value in row] for row in sheet.iter_rows(values_only=True)]
+        lines = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
         book.close()
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
     except Exception as error:
@@ -149,8 +171,12 @@ def _read_workbook(path: Path) -> list[list[str]]:
     return [line[:width] if not any(line[width:]) else line for line in lines]
 
 
-def _text(value: object) -> str:
+def _text(cell: Any, path: Path) -> str:
     """A cell as text: spreadsheet programs turn codes into numbers and dates into dates."""
+    value = cell.value
+    if cell.data_type == "f":
+        remedy = "Write the text itself, or save the sheet with its values"
+        raise InputError("holds a formula", where=f"{path}:{cell.row} {cell.column_letter}", remedy=remedy)
     if isinstance(value, datetime.datetime):
         return value.date().isoformat()
     if isinstance(value, float) and value.is_integer():

@@ -64,11 +64,11 @@ def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) ->
     """
     head, rows = _table(path)
     tiers = {concept.iri: concept.tier for concept in concepts}
-    prefixes = {**BUILT_IN, **_short_names(tiers), **curie_map(head)}
+    prefixes = {**BUILT_IN, **short_names(tiers), **curie_map(head)}
     nodes: dict[str, list[str | None]] = {}
     read = []
     for row, place in rows:
-        code = _code(row["subject_id"], prefixes)
+        code = code_of(row["subject_id"], prefixes)
         node = None if row["object_id"] == NO_TERM else _expand(row["object_id"], prefixes, place)
         nodes.setdefault(code, []).append(node)
         read.append((row, place, code, node))
@@ -106,7 +106,7 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
     prefixes = {**BUILT_IN, **curie_map(head)}
     pairs = []
     for row, _ in rows:
-        target = _code(row["object_id"], prefixes)
+        target = code_of(row["object_id"], prefixes)
         broad_enough = row["predicate_id"] in TRANSLATING and not row.get("predicate_modifier")
         if broad_enough and target.isdecimal():
             pairs.append((row["subject_id"], target))
@@ -167,8 +167,8 @@ def curie_map(lines: Iterable[str]) -> dict[str, str]:
     return prefixes
 
 
-def _short_names(iris: Iterable[str]) -> dict[str, str]:
-    """Prefixes that nobody need declare: the last part of an ontology's IRI, for its concepts."""
+def short_names(iris: Iterable[str]) -> dict[str, str]:
+    """Return prefixes that nobody need declare: the last part of an ontology's IRI, for its concepts."""
     bases = {iri[: iri.rindex("#") + 1] for iri in iris if "#" in iri}
     return {base.rstrip("#").rpartition("/")[2]: base for base in bases}
 
@@ -185,8 +185,8 @@ def _regime(other: str, place: str) -> Regime | None:
     return None
 
 
-def _code(subject: str, prefixes: Mapping[str, str]) -> str:
-    """A code as `canonical_code` has it, whatever prefix its file declares for SNOMED CT."""
+def code_of(subject: str, prefixes: Mapping[str, str]) -> str:
+    """Return a code as `canonical_code` has it, whatever prefix its file declares for SNOMED CT."""
     prefix, _, local = subject.partition(":")
     return local if prefixes.get(prefix) in SNOMED_IRIS else canonical_code(subject)
 

@@ -1,0 +1,189 @@
+"""Nobody's work is lost: two curators, older sheets, edits, formulas, tables of another hand."""
+
+import csv
+import difflib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ecg_ontology
+from ecg_ontology import InputError, UsageError
+from ecg_ontology.review import review_rows, write_review
+from ecg_ontology.revise import apply_decisions, decision_of, read_decisions, revised_files
+from ecg_ontology.sheets import read_sheet, write_sheet
+
+SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
+ADD = {
+    "decision": "add",
+    "table": "base",
+    "label": "a new code",
+    "node": "AF",
+    "predicate": "",
+    "comment": "",
+}
+
+
+@pytest.fixture
+def folder(sources, tmp_path):
+    return Path(shutil.copytree(sources, tmp_path / "ontology"))
+
+
+@pytest.fixture
+def rows(folder):
+    return review_rows(ecg_ontology.load(folder))
+
+
+def added(code, **changes):
+    return decision_of({**ADD, **SIGNED, "code": code, **changes}, "")
+
+
+def sheet(tmp_path, rows, name="review.tsv"):
+    return write_review(tmp_path / name, rows)
+
+
+def test_two_curators_at_once_both_keep_their_code(folder):
+    """Each in a process of its own, as two terminals are."""
+    script = (
+        "import sys; from ecg_ontology.revise import apply_decisions, decision_of;"
+        f"cells = { ({**ADD, **SIGNED})!r};"
+        f"apply_decisions({str(folder)!r}, [decision_of(cells | {{'code': sys.argv[1]}}, '')])"
+    )
+    codes = [f"icd10:X{number}" for number in range(3)]
+    running = [subprocess.Popen([sys.executable, "-c", script, code]) for code in codes]
+    assert [each.wait() for each in running] == [0, 0, 0]
+    assert set(codes) <= set(ecg_ontology.load(folder).codes)
+
+
+def test_a_sheet_that_is_older_than_the_table_is_refused(folder, rows, tmp_path):
+    rows[2] |= {"decision": "change", "comment": "mine", **SIGNED}
+    mine = sheet(tmp_path, rows)
+    first = decision_of({**rows[2], "comment": "the colleague's"}, "")
+    apply_decisions(folder, [first])
+    with pytest.raises(InputError, match="426177001 to SBrad was changed since the sheet was made"):
+        read_decisions(mine, folder)
+
+
+@pytest.mark.parametrize("column", ["node", "code", "justification", "label", "comment", "regime"])
+@pytest.mark.parametrize("decision", ["", "keep", "change"])
+def test_an_edit_that_no_decision_takes_is_refused(folder, rows, tmp_path, column, decision):
+    if (column, decision) == ("comment", "change"):
+        return
+    other = {"node": "AFL", "code": "164890007"}.get(column, "edited")
+    rows[2] |= {column: other, "decision": decision, **SIGNED}
+    with pytest.raises(InputError, match=r"was edited|in no row of the table|changed since"):
+        read_decisions(sheet(tmp_path, rows), folder)
+
+
+def test_one_row_is_decided_once(folder, rows, tmp_path):
+    rows[2] |= {"decision": "keep", **SIGNED}
+    with pytest.raises(InputError, match=r"426177001 to SBrad is decided here and in .*:4"):
+        read_decisions(sheet(tmp_path, [*rows, {**rows[2], "decision": "remove"}]), folder)
+
+
+def test_a_formula_is_no_comment(folder, rows, tmp_path):
+    from openpyxl import load_workbook
+
+    path = sheet(tmp_path, rows, "review.xlsx")
+    book = load_workbook(path)
+    book.active["I4"] = '="was " & D4'
+    book.save(path)
+    with pytest.raises(InputError, match=r"review.xlsx:4 I: holds a formula"):
+        read_decisions(path, folder)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "csv", "xlsx"])
+def test_what_looks_like_a_formula_comes_back_as_it_was(tmp_path, ending):
+    texts = ["=HYPERLINK(1)", "+1", "-", "@a", "'quoted", "plain"]
+    path = tmp_path / f"t.{ending}"
+    write_sheet(path, ("a",), [{"a": text} for text in texts])
+    assert [cells["a"] for _, cells in read_sheet(path, ("a",))] == texts
+    if ending == "csv":
+        assert "\n=HYPERLINK" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("letter", ["\u2028", "\x85", "\v", "\f"])
+def test_a_text_sheet_with_an_unusual_line_break_is_read_row_by_row(tmp_path, letter):
+    path = tmp_path / "t.tsv"
+    write_sheet(path, ("a", "b"), [{"a": f"one{letter}line", "b": "x"}])
+    assert [cells for _, cells in read_sheet(path, ("a",))] == [{"a": f"one{letter}line", "b": "x"}]
+
+
+def test_a_comment_that_no_cell_can_hold_is_not_cut(rows, tmp_path):
+    rows[2]["comment"] = "x" * 40_000
+    with pytest.raises(UsageError, match="a comment of 40000 letters is longer than a cell can be"):
+        sheet(tmp_path, rows, "review.xlsx")
+    assert not (tmp_path / "review.xlsx").exists()
+
+
+def rewritten(folder, change):
+    """The base table with each row changed, columns that are missing then left out."""
+    path = folder / "routing.sssom.tsv"
+    lines = path.read_text(encoding="utf-8").split("\n")
+    head = [line for line in lines if line.startswith("#")]
+    table = [change(row) for row in csv.DictReader(lines[len(head) :], delimiter="\t")]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write("".join(f"{line}\n" for line in head))
+        writer = csv.DictWriter(file, table[0], delimiter="\t", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+
+
+OPTIONAL = ("author_label", "mapping_date", "other")
+OTHER_HANDS = {
+    "no optional column": lambda row: {
+        k: row[k] for k in row if k not in ("author_label", "mapping_date", "other")
+    },
+    "an empty regime": lambda row: {**row, "other": ""},
+    "SNOMEDCT:": lambda row: {**row, "subject_id": row["subject_id"].replace("snomedct:", "SNOMEDCT:")},
+    "bare digits": lambda row: {**row, "subject_id": row["subject_id"].replace("snomedct:", "")},
+    "IRIs": lambda row: {
+        **row,
+        "subject_id": row["subject_id"].replace("snomedct:", "http://snomed.info/id/"),
+    },
+    "IRIs of nodes": lambda row: {
+        **row,
+        "object_id": row["object_id"].replace("cardiac:", "https://w3id.org/mar-ecg/cardiac#"),
+    },
+}
+
+
+@pytest.mark.parametrize("hand", OTHER_HANDS)
+def test_a_valid_table_of_another_hand_takes_every_decision(folder, hand):
+    before = ecg_ontology.load(folder).codes
+    rewritten(folder, OTHER_HANDS[hand])
+    row = next(row for row in review_rows(ecg_ontology.load(folder)) if row["code"] == "426177001")
+    kept = decision_of({**row, "decision": "change", "comment": "seen", **SIGNED}, "")
+    apply_decisions(folder, [kept, added("icd10:X1")])
+    onto = ecg_ontology.load(folder)
+    assert set(onto.codes) == {*before, "icd10:X1"}
+    assert "seen" in {row.reason for row in onto.rows if row.code == "426177001"}
+    assert onto.route("426177001").leaves == (11,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"reviewer": ""}, "without a reviewer"),
+        ({"date": "banana"}, "'banana' isn't a date"),
+        ({"label": "a\tb"}, "holds a tab"),
+        ({"label": "a\u2028b"}, "holds a tab or a line break"),
+        ({"code": "#evil:1"}, "'#evil:1' isn't a code"),
+        ({"code": "164889030"}, "check digit"),
+    ],
+)
+def test_a_decision_is_signed_dated_and_about_a_code(changes, problem):
+    with pytest.raises(InputError, match=problem):
+        decision_of({**ADD, **SIGNED, "code": "icd10:X1", **changes}, "")
+
+
+def test_one_added_code_changes_no_other_line(folder):
+    path = folder / "routing.sssom.tsv"
+    before = path.read_text(encoding="utf-8").split("\n")
+    after = revised_files(folder, [added("icd10:X1")])[path].split("\n")
+    changed = [line for line in difflib.ndiff(before, after) if line[0] in "+-"]
+    assert [line.split("\t")[0] for line in changed] == ["+ icd10:X1", "+ icd10:X1"], (
+        "the leaf and its family"
+    )
