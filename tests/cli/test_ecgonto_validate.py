@@ -46,7 +46,7 @@ def test_findings_are_printed_for_code_hosts_and_ci(call):
 
 def test_findings_are_a_table_or_annotations_on_demand(call_ecgonto):
     sources = Path(__file__).parents[2] / "ontology"
-    code, out = call("validate", sources, "--format", "github")
+    code, out, _ = call_ecgonto("validate", sources, "--format", "github")
     assert code == 0
     assert [line[:15] for line in out.splitlines()] == ["::warning file="] * 4
     assert f"{sources.as_posix()}/routing.paper.sssom.tsv,line=" in out

@@ -19,6 +19,7 @@ _EXCLUDED: dict[str, Any] = {
     "concepts": {"__all__": _NOT_CONTENT},
     "relations": {"__all__": _NOT_CONTENT},
     "mappings": {"__all__": _NOT_CONTENT},
+    "crosswalks": {"__all__": _NOT_CONTENT},
     "misstatements": {"__all__": _NOT_CONTENT},
     "lock": {"place", "items"},
     "unread": True,

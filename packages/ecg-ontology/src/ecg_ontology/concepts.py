@@ -183,6 +183,8 @@ class Regime(StrEnum):
     localised = "localised lesion"
     generic = "generic (NOS)"
     unrouted = "unrouted"
+    crosswalk = "crosswalk"
+    """exported and never supervised: a code of another system, such as ICD-10"""
 
 
 class Route(Frozen):

@@ -139,9 +139,15 @@ class RoutingRow(Frozen):
     place: str = ""
 
     @property
+    def crosswalk(self) -> bool:
+        """Whether the row is exported and never supervises."""
+        return self.regime is Regime.crosswalk
+
+    @property
     def where(self) -> str:
         """File and line; the file alone for a row that comes from a bundle."""
         name = "routing" if self.table == BASE_TABLE else f"routing.{self.table}"
+        name = self.table if self.crosswalk else name
         return self.place or f"{name}.sssom.tsv"
 
 
@@ -208,6 +214,7 @@ class Draft(Frozen):
         concepts: the nodes, in the order of their indices where they have any.
         relations: the edges as stated.
         mappings: the rows of all routing tables.
+        crosswalks: codes of other systems, which are exported and never supervise.
         official: label of every code of the official map that the base table must cover.
         abbreviations: its abbreviation, for those codes that have one.
         lock: the frozen enumeration, where the sources bring one.
@@ -229,6 +236,7 @@ class Draft(Frozen):
     concepts: tuple[DraftConcept, ...]
     relations: tuple[DraftRelation, ...]
     mappings: tuple[RoutingRow, ...] = ()
+    crosswalks: tuple[RoutingRow, ...] = ()
     official: dict[str, str] = Field(default_factory=dict)
     abbreviations: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology.errors import UsageError
+from ecg_ontology.fhir import write_fhir
 from ecg_ontology.files import replacing
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign, refuse_unmarked
@@ -26,6 +27,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.jsonld`` ``.obo``      the graph as JSON-LD with its context, as OBO 1.4
     ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
     ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
+    ``.fhir``, ``fhir``       a folder of that name or ending: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.dot``                  the graph for Graphviz
     ========================  =============================================================================
 
@@ -47,7 +49,8 @@ def export(onto: Ontology, out: str | Path) -> Path:
     """
     out = Path(out)
     two = "".join(out.suffixes[-2:])
-    if two not in _VIEWS and out.suffix not in _WRITERS:
+    suffix = ".fhir" if out.name == "fhir" else out.suffix
+    if two not in _VIEWS and suffix not in _WRITERS:
         known = ", ".join((*_WRITERS, *_VIEWS))
         raise UsageError(f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {known}")
     if two in _VIEWS:
@@ -58,7 +61,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
         return out
     refuse_foreign(onto, out)
     with replacing(out) as temporary:
-        _WRITERS[out.suffix](onto, temporary)
+        _WRITERS[suffix](onto, temporary)
     return out
 
 
@@ -145,6 +148,7 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".jsonld": _rdf,
     ".obo": _obo,
     ".dot": _dot,
+    ".fhir": write_fhir,
 }
 
 _VIEWS: dict[str, tuple[Callable[[Ontology], str], Callable[[Ontology], str]]] = {

@@ -14,6 +14,7 @@ import numpy as np
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import EcgError, UsageError
+from ecg_ontology.fhir import FILE
 from ecg_ontology.files import read_text, refuse_others
 from ecg_ontology.ontology import Ontology
 
@@ -44,6 +45,11 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
         refuse_others(out, TABLES.__contains__)
         if any(out.iterdir()) and not _has_nodes(out):
             raise UsageError("holds other tables, which would be lost", where=out, remedy="Name a new folder")
+        return
+    if out.suffix == ".fhir" or out.name == "fhir":
+        refuse_others(out, FILE.fullmatch)
+        if any(out.iterdir()) and onto.header.iri not in _fhir_urls(out):
+            raise UsageError("holds others' resources", where=out, remedy="Name a new folder")
         return
     if not out.is_file():
         raise UsageError("is no file", where=out, remedy=_REMEDY)
@@ -110,6 +116,14 @@ def _has_nodes(folder: Path) -> bool:
         return read_text(folder / "nodes.csv").startswith(",".join(NODES_HEADER))
     except EcgError:
         return False
+
+
+def _fhir_urls(folder: Path) -> list[str]:
+    """Names of the code systems in a folder."""
+    try:
+        return [str(json.loads(read_text(path))["url"]) for path in folder.glob("CodeSystem-*.json")]
+    except (EcgError, ValueError, LookupError, TypeError):
+        return []
 
 
 def _is_npz(path: Path) -> bool:

@@ -126,6 +126,7 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
                 one.model_copy(update={"subject": renamed[one.subject], "object": renamed[one.object]})
                 for one in relations
             ),
+            "crosswalks": (),  # a control is exported to no hospital
             "mappings": tuple(
                 one.model_copy(update={"node": one.node and renamed[one.node], "place": "", "node_label": ""})
                 for one in draft.mappings

@@ -1,5 +1,6 @@
 """The SHACL report on an ontology, by its folder's shapes or the packaged ones. Needs the extra ``shacl``."""
 
+import warnings
 from pathlib import Path
 
 from ecg_ontology.errors import UsageError
@@ -35,11 +36,12 @@ def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
     as_stated = (
         path is not None and path.suffix in RDF_FORMATS
     )  # a draft holds one value where a file has two
-    conforms, report, _ = validate(
-        str(path) if as_stated else turtle_text(draft),
-        data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
-        shacl_graph=draft.shapes or read_draft(None).shapes,
-        shacl_graph_format="turtle",
-        serialize_report_graph="turtle",
-    )
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of rdflib, at pySHACL
+        conforms, report, _ = validate(
+            str(path) if as_stated else turtle_text(draft),
+            data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
+            shacl_graph=draft.shapes or read_draft(None).shapes,
+            shacl_graph_format="turtle",
+            serialize_report_graph="turtle",
+        )
     return bool(conforms), report.decode() if isinstance(report, bytes) else str(report)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ecg_ontology.bundle import read_bundle
-from ecg_ontology.drafts import BASE_TABLE, Draft, Lock
+from ecg_ontology.drafts import BASE_TABLE, Draft, Lock, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.lock import parse_lock
@@ -28,7 +28,8 @@ def read_source(source: Path) -> Draft:
     A folder holds one graph (``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo``), and where there are any:
     ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
     (rows that replace others in the profile of that name), further vocabularies as
-    ``routing.<name>.sssom.tsv``, ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
+    ``routing.<name>.sssom.tsv``, codes that never supervise as ``crosswalk.<name>.sssom.tsv``,
+    ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
 
     Raises:
         SourceError: it is not there, not readable, or of no known form.
@@ -88,7 +89,8 @@ def _listed(folder: Path) -> list[Path]:
 
 def _read_folder(folder: Path) -> Draft:
     base, tables = _read_graph(graph_file(folder)), _tables(folder)
-    names = [path.name for path in _listed(folder) if path not in tables]
+    crosswalks = sorted(folder.glob("crosswalk.*.sssom.tsv"))
+    names = [path.name for path in _listed(folder) if path not in (*tables, *crosswalks)]
     shapes = folder / SHAPES
     official, abbreviations = _read_official(folder / OFFICIAL)
     return base.model_copy(
@@ -96,6 +98,7 @@ def _read_folder(folder: Path) -> Draft:
             "mappings": tuple(
                 row for path in tables for row in read_sssom(path, _table_name(path), base.concepts)
             ),
+            "crosswalks": tuple(row for path in crosswalks for row in _read_crosswalk(path, base)),
             "official": official,
             "abbreviations": abbreviations,
             "lock": _read_lock(folder / LOCK),
@@ -115,6 +118,16 @@ def _tables(folder: Path) -> list[Path]:
 
 def _table_name(path: Path) -> str:
     return path.name.removesuffix(".sssom.tsv").removeprefix("routing").removeprefix(".") or BASE_TABLE
+
+
+def _read_crosswalk(path: Path, draft: Draft) -> tuple[RoutingRow, ...]:
+    """The rows of a crosswalk, each of which says that it is one."""
+    rows = read_sssom(path, _table_name(path), draft.concepts)
+    for row in rows:
+        if not row.crosswalk:
+            remedy = "State it under other, or call the table routing.<name>.sssom.tsv"
+            raise SourceError(f"{row.code} has no regime: crosswalk", where=row.place, remedy=remedy)
+    return rows
 
 
 def _read_official(path: Path) -> tuple[dict[str, str], dict[str, str]]:

@@ -43,7 +43,7 @@ JUSTIFICATIONS = frozenset(
 def unknown_node(draft: Draft) -> Iterator[Breach]:
     """A row names a node that does not exist."""
     known = {concept.iri for concept in draft.concepts}
-    for row in draft.mappings:
+    for row in (*draft.mappings, *draft.crosswalks):
         if row.node is not None and row.node not in known:
             yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
 

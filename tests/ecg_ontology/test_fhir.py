@@ -1,0 +1,104 @@
+"""FHIR R4: resources that the models of the standard accept, and that say what the ontology says."""
+
+import json
+
+import pytest
+from fhir.resources.R4B.codesystem import CodeSystem
+from fhir.resources.R4B.conceptmap import ConceptMap
+from fhir.resources.R4B.valueset import ValueSet
+
+import ecg_ontology
+from ecg_ontology import EcgError, Ontology, SourceError, export
+from ecg_ontology.fhir import resources
+from ecg_ontology.sources import read_source
+
+MODELS = {"CodeSystem": CodeSystem, "ValueSet": ValueSet, "ConceptMap": ConceptMap}
+
+
+@pytest.fixture(scope="module")
+def stated(onto):
+    return {(each["resourceType"], each["id"]): each for each in resources(onto)}
+
+
+@pytest.mark.parametrize("profile", ["paper", "curated"])
+def test_fhir_resources_accepts_every_file_of_the_export(profile, tmp_path):
+    onto = ecg_ontology.load(profile=profile)
+    folder = export(onto, tmp_path / "fhir")
+    kinds = []
+    for path in folder.iterdir():
+        stated = json.loads(path.read_text(encoding="utf-8"))
+        kinds.append(stated["resourceType"])
+        MODELS[kinds[-1]].model_validate(stated)
+    assert {kind: kinds.count(kind) for kind in MODELS} == {"CodeSystem": 1, "ValueSet": 40, "ConceptMap": 5}
+    assert export(onto, tmp_path / "fhir") == folder  # what it wrote it may replace
+
+
+def test_the_code_system_has_every_concept_with_definition_and_edges(onto, stated):
+    concepts = {each["code"]: each for each in stated["CodeSystem", "cardiac"]["concept"]}
+    assert list(concepts) == [node.abbr for node in onto.nodes]
+    assert all(each["definition"] for each in concepts.values())
+    edges = {(each["code"], each.get("valueCode")) for each in concepts["AntMI"]["property"]}
+    assert {("family", "Ischemic"), ("subtypeOf", "AMI"), ("subtypeOf", "OMI"), ("sibling", "InfMI")} <= edges
+    assert ("subtypeOf", "AntMI") not in {
+        (e["code"], e.get("valueCode")) for e in concepts["AMI"]["property"]
+    }
+
+
+def test_a_concept_map_says_of_each_code_how_wide_the_concept_is(onto, stated):
+    def targets(vocabulary, code):
+        [group] = stated["ConceptMap", f"cardiac-{vocabulary}"]["group"]
+        [element] = [each for each in group["element"] if each["code"] == code]
+        return [(each.get("code"), each["equivalence"]) for each in element["target"]]
+
+    assert targets("snomed", "426177001") == [("SBrad", "equivalent"), ("Rhythm", "wider")]
+    assert targets("snomed", "39732003") == [(None, "unmatched")]
+    assert targets("icd10cm", "I48.91") == [("AF", "inexact")]
+    assert targets("icd10", "I48.9") == [("AF", "narrower"), ("AFL", "narrower")]
+    assert targets("aha", "106") == [("RBBB", "equivalent")]
+    codes = [each["code"] for each in stated["ConceptMap", "cardiac-snomed"]["group"][0]["element"]]
+    assert set(codes) == {code for code in onto.codes if code.isdecimal()}
+
+
+def test_a_value_set_holds_the_codes_of_a_leaf_and_that_of_a_family_its_leaves(onto, stated):
+    codes = {
+        (include["system"], each["code"])
+        for include in stated["ValueSet", "cardiac-AF"]["compose"]["include"]
+        for each in include["concept"]
+    }
+    assert {("http://snomed.info/sct", "164889003"), ("http://hl7.org/fhir/sid/icd-10-cm", "I48.91")} <= codes
+    assert ("http://hl7.org/fhir/sid/icd-10", "I48.9") not in codes  # or flutter
+    family = stated["ValueSet", "cardiac-Rhythm"]["compose"]["include"]
+    assert {"valueSet": [f"{onto.header.iri}/ValueSet/AF"]} in family
+
+
+def test_a_crosswalk_supervises_nothing_and_says_that_nobody_reviewed_it(onto):
+    rows = onto.draft.crosswalks
+    assert {row.code for row in rows} & set(onto.codes) == set()
+    assert onto.route("icd10cm:I48.91").nodes == ()
+    assert all("not reviewed clinically" in row.reason for row in rows if not row.author)
+    bare = Ontology(onto.draft.model_copy(update={"crosswalks": ()}))
+    assert (bare.rows, bare.codes, bare.sha256) == (onto.rows, onto.codes, onto.sha256)
+
+
+def test_a_crosswalk_row_without_a_concept_or_its_regime_is_refused(sources, tmp_path):
+    for name in ("cardiac.ttl", "crosswalk.icd10.sssom.tsv"):
+        (tmp_path / name).write_bytes((sources / name).read_bytes())
+    assert read_source(tmp_path).crosswalks
+    table = tmp_path / "crosswalk.icd10.sssom.tsv"
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace("cardiac:AF\t", "cardiac:AFF\t", 1), encoding="utf-8")
+    [finding] = [f for f in ecg_ontology.validate(tmp_path) if "AFF" in f.message]
+    assert finding.where.startswith("crosswalk.icd10.sssom.tsv:")
+    table.write_text(text.replace("regime: crosswalk", "regime: single morphology", 1), encoding="utf-8")
+    with pytest.raises(SourceError, match=r"crosswalk\.icd10\.sssom\.tsv:\d+"):
+        read_source(tmp_path)
+
+
+def test_the_folder_of_another_ontology_or_another_person_is_not_replaced(onto, tmp_path):
+    (tmp_path / "fhir").mkdir()
+    (tmp_path / "fhir" / "thesis.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(EcgError, match="thesis"):
+        export(onto, tmp_path / "fhir")
+    (tmp_path / "fhir" / "thesis.json").rename(tmp_path / "fhir" / "CodeSystem-mine.json")
+    with pytest.raises(EcgError, match="holds others' resources"):
+        export(onto, tmp_path / "fhir")
