@@ -36,6 +36,8 @@ EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", 
 """What stands in a classifier's folder beside its own files."""
 AGES = (0, 40, 60, 80, 200)
 """The ends of the bands, in years."""
+SAID = ("id", "source", "patient", "age", "sex", "acquired", "device")
+"""What a test record's row has of the index, as far as it has that."""
 FEW = 5
 """Positives, and negatives, without which nothing is said of a class or a group."""
 AT_ONCE = 256
@@ -138,9 +140,10 @@ def fit_classifier(
     """
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()
+    model = loaded(classifier.model)
     labelled = _labelled(data, labels)
     _refuse_too_few(labelled, labels or data)
-    model, task = loaded(classifier.model), labelled.task
+    task = labelled.task
     whole = (model.config, task.recordings)
 
     def fetch(place: int) -> Recording:
@@ -226,8 +229,9 @@ def _predictions(
     """A row per test record: who it is, then label, logit and probability of each class."""
     task = labelled.task
     rows = task.row_M[test]
-    columns = ["id", "source", "patient", "age", "sex"]
-    frame = index.read(data / "index.parquet", columns).take(rows).to_pandas()
+    file = data / "index.parquet"
+    columns = [name for name in SAID if name in index.schema(file).names]
+    frame = index.read(file, columns).take(rows).to_pandas()
     frame.insert(0, "row", rows)
     frame.insert(1, "name", [task.recordings.ids[row] for row in rows])
     p_MK = classifier.probabilities(logits_MK)
@@ -273,12 +277,13 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
 
 
 def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
-    """The figures by age, sex, source and whether the encoder has seen the record."""
+    """The figures by age, sex, source, device and whether the encoder has seen the record."""
     bands = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
     by = {
         "age": pd.cut(frame["age"], AGES, right=False, labels=bands).astype(object),
         "sex": frame["sex"],
         "source": frame["source"],
+        "device": frame.get("device", pd.Series(None, frame.index, dtype=object)),
         "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
     }
     found: list[ClassScore] = []
