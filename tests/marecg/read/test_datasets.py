@@ -20,6 +20,7 @@ from marecg.ecg.signal import resample, window
 from marecg.read.datasets import cinc2021, ptbdb
 from marecg.read.discovery import find
 from marecg.read.record import Record
+from marecg.read.stretch import Stretch
 from marecg.read.wfdb import read_record
 
 Write = Callable[..., Path]
@@ -76,7 +77,7 @@ def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(
     found = Corpus.open(tmp_path / "out").signals([0])[0]
     np.testing.assert_allclose(found, expected, atol=5e-3)
     tracemalloc.start()
-    read_record(header, tmp_path, seconds=9.9)
+    read_record(header, tmp_path, Stretch(seconds=9.9))
     assert tracemalloc.get_traced_memory()[1] < 2 << 20, "of 11 MB of samples"
     tracemalloc.stop()
 

@@ -10,6 +10,7 @@ import wfdb
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.read.record import age_in_years, inside, sex_letter
+from marecg.read.stretch import Stretch
 from marecg.read.wfdb import _millivolts, read_record
 from marecg.read.wfdb_header import Channel
 
@@ -74,7 +75,7 @@ def test_other_wfdb_formats_are_read_as_wfdb_reads_them(tmp_path: Path, ecg: Ecg
 
 
 def test_only_the_seconds_asked_for_are_read(tmp_path: Path, write_record: Write) -> None:
-    record = read_record(write_record(tmp_path), tmp_path, seconds=2.5)
+    record = read_record(write_record(tmp_path), tmp_path, Stretch(seconds=2.5))
     assert record.x_CL.shape == (12, 1250)
     assert record.length == 5000
 

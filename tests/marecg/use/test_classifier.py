@@ -202,7 +202,7 @@ def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(
         seen.update(window.start for window in chosen)
         return stacked(chosen, config, device)
 
-    shown = [looks(vectors.fetch(row), model.config) for row in (0, 23)]
+    shown = [list(looks(vectors.fetch(row), model.config)) for row in (0, 23)]
     head = tune(Tuning("head"), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
     monkeypatch.setattr(tuning, "stacked", noted)
     tune(Tuning("all", steps=30), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])

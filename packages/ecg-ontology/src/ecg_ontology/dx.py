@@ -84,7 +84,7 @@ def diagnoses(text: str) -> Diagnoses:
     """
     if not text.strip():
         return Diagnoses((), (NO_DIAGNOSIS,))
-    codes: list[str] = []
+    codes: dict[str, None] = {}  # a hundred thousand of them, too, are found at once
     notes: list[str] = []
     words = [part.strip() for part in text.split(",")]
     for word in words:
@@ -96,7 +96,7 @@ def diagnoses(text: str) -> Diagnoses:
         elif code in codes:
             notes.append(f"code {code} given twice")
         else:
-            codes.append(code)
+            codes[code] = None
             if code != word:
                 notes.append(f"label {word!r} read as {code}")
     return Diagnoses(tuple(codes), tuple(notes), tuple(dict.fromkeys(filter(None, words))))

@@ -91,6 +91,7 @@ class Reason(StrEnum):
     missing_lead = "missing-lead"
     duplicated_lead = "duplicated-lead"
     shape = "shape"  # an array whose axes are not the leads named and their samples
+    too_long = "too-long"  # beyond the bounds of `read.stretch`
     # The signal itself (paper, §Signal preprocessing; thresholds in `CorpusConfig`).
     too_short = "too-short"
     nan = "nan"

@@ -1,12 +1,12 @@
 """From a recording to windows of the encoder's context, and from what it says of them back to the recording.
 
-Shapes: K leads as named, C the twelve leads, L samples, T patches, D width, B windows of a batch, X any
-number of values.
+Shapes: K leads as named, C the twelve leads, L samples, T patches, B windows of a batch, X any number of
+values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -18,10 +18,21 @@ from marecg.base.errors import UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, FASTEST, SLOWEST, lead_places, resample
 
 
+class Signal(Protocol):
+    """An array [C, L] of which slices of samples are asked, ever later ones: in memory, or as it is read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(C, L)."""
+
+    def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
+        """All leads of some samples."""
+
+
 class Recording(NamedTuple):
     """A recording as the encoder takes it: x_CL in mV at its rate, zero where `absent_C` is True."""
 
-    x_CL: NDArray[np.float32]
+    x_CL: Signal
     absent_C: NDArray[np.bool_]
 
 
@@ -35,14 +46,6 @@ class Window(NamedTuple):
     length: int
 
 
-class WindowFeatures(NamedTuple):
-    """What the encoder says of the window that begins at `start`: a vector of any length, and H̄."""
-
-    start: int
-    vector_X: NDArray[np.float32]
-    patch_TD: NDArray[np.float32]
-
-
 def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelConfig) -> Recording:
     """Put a recording in mV into the encoder's lead order and sampling rate.
 
@@ -50,13 +53,18 @@ def recording(x_KL: ArrayLike, fs: float, leads: Sequence[str], config: ModelCon
         UsageError: as `arranged`, or a sample is NaN, infinite or too large to compute with.
     """
     given_KL = np.asarray(x_KL, np.float32)
+    check_samples(given_KL)
+    return arranged(given_KL, fs, leads, config)
+
+
+def check_samples(given_KL: NDArray[np.float32]) -> None:
+    """See that samples are numbers that can be computed with. Raises `UsageError`."""
     largest = max(given_KL.max(initial=0), -given_KL.min(initial=0))
     if not np.isfinite(largest):  # NaN stays NaN
         raise UsageError("signals hold NaN or infinite values", remedy="Mend or leave out those records")
     if largest > COMPUTABLE_MV:
         remedy = "Give millivolts; mend or leave out artefacts"
         raise UsageError(f"signals reach {largest:.1g} mV", remedy=remedy)
-    return arranged(given_KL, fs, leads, config)
 
 
 def arranged(
@@ -95,36 +103,40 @@ def arranged(
 
 def windows(whole: Recording, config: ModelConfig) -> list[Window]:
     """Cut a recording into windows: as few as cover it, evenly spread, on the patch grid."""
-    length, context = whole.x_CL.shape[1], config.context
-    reach = max(length, context)
-    spread = np.linspace(0, reach - context, -(-reach // context))
-    starts = sorted({int(start) // config.stride * config.stride for start in spread})
-    return [
-        Window(whole.x_CL[:, start : start + context], whole.absent_C, start, start == starts[-1], length)
-        for start in starts
-    ]
+    return list(_cut(whole, _starts(whole.x_CL.shape[1], config), config))
 
 
-def looks(whole: Recording, config: ModelConfig) -> list[Window]:
+def _starts(length: int, config: ModelConfig) -> list[int]:
+    reach = max(length, config.context)
+    spread = np.linspace(0, reach - config.context, -(-reach // config.context))
+    return sorted({int(start) // config.stride * config.stride for start in spread})
+
+
+def _cut(whole: Recording, starts: Sequence[int], config: ModelConfig) -> Iterator[Window]:
+    length = whole.x_CL.shape[1]
+    for number, start in enumerate(starts, start=1):
+        x_CL = whole.x_CL[:, start : min(start + config.context, length)]
+        yield Window(x_CL, whole.absent_C, start, number == len(starts), length)
+
+
+def looks(whole: Recording, config: ModelConfig) -> Iterator[Window]:
     """The windows, each from `config.phases` beginnings that divide a stride: all that an encoder is shown.
 
     A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window
     moves forward where there is more to see, else backward, else (a recording of one context or less) forward
     into padding.
     """
-    shifts = [phase * config.stride // config.phases for phase in range(1, config.phases)]
-    shown: list[Window] = []
-    for window in windows(whole, config):
-        shown += [window, *(_shifted(whole, window, by, config) for by in shifts)]
-    return [*(window._replace(last=False) for window in shown[:-1]), shown[-1]._replace(last=True)]
+    length = whole.x_CL.shape[1]
+    shifts = [phase * config.stride // config.phases for phase in range(config.phases)]
+    starts = [_shifted(start, by, length, config) for start in _starts(length, config) for by in shifts]
+    return _cut(whole, starts, config)
 
 
-def _shifted(whole: Recording, window: Window, by: int, config: ModelConfig) -> Window:
-    start = window.start + by
-    if start + config.context > window.length >= window.start - by + config.context >= config.context:
-        start = window.start - by
-    x_CL = whole.x_CL[:, start : start + config.context]
-    return window._replace(x_CL=x_CL, start=start) if x_CL.shape[1] >= config.patch else window
+def _shifted(start: int, by: int, length: int, config: ModelConfig) -> int:
+    later, earlier = start + by, start - by
+    if later + config.context > length >= earlier + config.context >= config.context:
+        return earlier
+    return later if length - later >= config.patch else start
 
 
 def stacked(
@@ -145,19 +157,6 @@ def stacked(
         torch.tensor(n_valid, device=device),
         torch.from_numpy(absent_BC).to(device),
     )
-
-
-def join(
-    parts: Sequence[WindowFeatures], length: int, config: ModelConfig
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The mean vector of all looks, and H̄ of the whole recording, their mean where they overlap.
-
-    H̄ has a row for every patch without padding, from the looks that begin at one.
-    """
-    vector_X = np.mean([part.vector_X for part in parts], axis=0)
-    on_grid = [part for part in parts if part.start % config.stride == 0]
-    patch_TD = overlapped([part.start for part in on_grid], [part.patch_TD for part in on_grid], config)
-    return vector_X, patch_TD[: config.patches(length)]
 
 
 def overlapped(

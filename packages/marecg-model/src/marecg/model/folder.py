@@ -18,6 +18,8 @@ from marecg.model.card import Provenance, Score
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20
 """Bytes of config.json; that of marecg-small, with the figures of its probes, has 21 thousand."""
+LARGEST_ONTOLOGY = 1 << 26
+"""Bytes of ontology.json; that of the paper's forty concepts has 60 thousand."""
 MAX_SIZE, MAX_DEPTH = 1 << 20, 1000
 """What a size, and a number of layers, may be: beyond any model, and within memory and time."""
 
@@ -51,6 +53,8 @@ def read(folder: Path) -> tuple[Description, Ontology]:
     try:
         with (folder / "config.json").open("rb") as file:
             description = Description.model_validate_json(file.read(LONGEST_DESCRIPTION))
+        if (folder / "ontology.json").stat().st_size > LARGEST_ONTOLOGY:
+            raise OSError(f"ontology.json has more than {LARGEST_ONTOLOGY >> 20} MB")
         ontology = ecg_ontology.load(folder / "ontology.json")
     except (ValidationError, EcgError, OSError) as error:
         raise _no_model(folder, error) from error

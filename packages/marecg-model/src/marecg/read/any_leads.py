@@ -43,18 +43,22 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
     return {_name(each, apart): each for each in with_root_names(found.values())}
 
 
-def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
-    """The record that a header, an array file or a folder holds, or its first seconds.
+def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
+    """The record that a header, an array file or a folder holds.
 
     Raises:
         UsageError: it holds several; or as `find_inputs` does.
-        InputError: it can't be read.
+        InputError: an array file can't be read.
     """
-    found = find_inputs([path], layout)
-    if len(found) != 1:
-        raise UsageError(f"holds {len(found)} records", where=path, remedy="Name one record")
-    (candidate,) = found.values()
-    return candidate.read(seconds)
+    candidates = find_inputs([path], layout)
+    if len(candidates) != 1:
+        raise UsageError(f"holds {len(candidates)} records", where=path, remedy="Name one record")
+    return next(iter(candidates.values()))
+
+
+def read_one(path: str | Path, layout: Layout | None = None, seconds: float | None = None) -> Record:
+    """What `find_one` finds, or its first seconds. Raises as that does, and `RecordError`."""
+    return find_one(path, layout).read(seconds)
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:

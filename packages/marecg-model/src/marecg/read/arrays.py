@@ -24,11 +24,10 @@ from marecg.read.array_layout import Layout
 from marecg.read.containers import Lazy, arrays_in, openers
 from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
+from marecg.read.stretch import WHOLE, Stretch
 
 SLAB = 16 << 20
 """Bytes fetched at a time: the neighbours of a record are asked for next."""
-LONGEST = 1 << 26
-"""Samples per lead of a record that is read whole: half a day at 1500 Hz, 3 GB as twelve leads of float32."""
 MOST_PACKED = 10_000
 """Numbers per byte of a file that are believed: recordings never pack so well; a damaged length says more."""
 
@@ -58,14 +57,16 @@ class ArrayFile:
     def __len__(self) -> int:
         return 1 if self.one else self._array.shape[0]
 
-    def signal(self, row: int = 0, samples: int | None = None) -> tuple[NDArray[np.float32], int]:
-        """One record in mV, or its first samples: (x_KL, samples per lead in the file).
+    def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
+        """One record in mV, or a stretch of it: (x_KL, samples per lead in the file).
 
         Raises:
             RecordError: the row can't be read, or its shape is not that of the others.
         """
         try:
-            x, length = self._record(row, samples)
+            x, length = self._record(row, stretch)
+        except RecordError:
+            raise
         except Exception as error:  # five libraries, each with errors of its own
             raise RecordError(Reason.unreadable, f"can't be read ({error})", where=self._path) from error
         axis = lead_axis(x.shape, len(self.leads))
@@ -73,28 +74,29 @@ class ArrayFile:
             problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
             raise RecordError(Reason.shape, problem, where=self._path)
         x_KL = x if axis == 0 else x.T
+        if length is None:
+            length = x_KL.shape[1]
+            x_KL = x_KL[:, stretch.samples(self._layout.fs, length, self._path)]
         with np.errstate(invalid="ignore", over="ignore"):  # what is no number is found by the quality rules
-            cut_KL = x_KL[:, :samples].astype(np.float64) / self._layout.per_mv
-            return np.ascontiguousarray(cut_KL, np.float32), length or x_KL.shape[1]
+            return np.ascontiguousarray(x_KL.astype(np.float64) / self._layout.per_mv, np.float32), length
 
-    def _record(self, row: int, samples: int | None) -> tuple[NDArray[Any], int | None]:
-        """A record as far as its first samples go, and its length; None where records differ in length."""
+    def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
+        """A stretch of a record, and its length; None and all of it where records differ in length."""
         shape = self._array.shape[-2:]
         axis = lead_axis(shape, len(self.leads))
         if isinstance(self._array, Nested) or axis is None:
             return np.asarray(self._row(row, (slice(None),) * 2, shape)), None
         length = shape[1 - axis]
-        stop = length if samples is None else min(samples, length)
-        if stop > LONGEST:
-            raise ValueError(f"{length:,} samples per lead are too many; cut it into parts")
-        cut = (slice(None), slice(stop)) if axis == 0 else (slice(stop), slice(None))
-        size = (len(self.leads), stop)
+        samples = stretch.samples(self._layout.fs, length, self._path)
+        cut = (slice(None), samples) if axis == 0 else (samples, slice(None))
+        size = (len(self.leads), samples.stop - samples.start)
         return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
 
     def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
         """A row from the slab that is at hand, or from the next; `shape` is what `cut` leaves of it."""
         if row not in self._held or cut != self._cut:
-            count = max(1, SLAB // max(8 * math.prod(shape), 1))
+            first_cut = all(not axis.start for axis in cut)
+            count = max(1, SLAB // max(8 * math.prod(shape), 1)) if first_cut else 1
             first = row // count * count
             self._held = range(0)  # should the file break off, nothing is held
             rows = slice(first, min(first + count, len(self)))
@@ -144,10 +146,10 @@ class Arrays:
         except EcgError:
             yield Candidate(root, file, source, self)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `read_row` does."""
         file, row = candidate.file, candidate.row
-        x_KL, leads, length = read_row(file, candidate.root, self.layout, row, seconds)
+        x_KL, leads, length = read_row(file, candidate.root, self.layout, row, stretch)
         return Record(
             id=file.stem if row < 0 else f"{file.stem}/{row}",
             source=candidate.source,
@@ -165,9 +167,9 @@ class Arrays:
 
 
 def read_row(
-    file: Path, root: Path, layout: Layout, row: int, seconds: float | None = None
+    file: Path, root: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
-    """Read those of the twelve leads that a record has, or their first seconds; `row` −1: the file is one.
+    """Read those of the twelve leads that a record has, or a stretch of them; `row` −1: the file is one.
 
     Returns:
         x_KL in mV, the leads' names in the order of `config.LEADS`, samples per lead in the file.
@@ -185,7 +187,7 @@ def read_row(
         raise RecordError(Reason.unreadable, error.problem, where=file) from error
     except OSError as error:
         raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})", where=file) from error
-    x_KL, length = array.signal(max(row, 0), None if seconds is None else math.ceil(seconds * layout.fs))
+    x_KL, length = array.signal(max(row, 0), stretch)
     if not length:
         raise RecordError(Reason.truncated, "has no samples", where=file)
     try:

@@ -28,7 +28,9 @@ _numpy: Any = np.lib.format  # it has no types
 
 DEEPEST, MOST_OBJECTS = 32, 10_000
 """Of an HDF5 file: groups in one another, and objects in all."""
-LARGEST_CHUNK = 1 << 29
+MOST_MEMBERS = 1000
+"""Of an `.npz` file."""
+LARGEST_CHUNK = 1 << 27
 """Bytes of a piece of an HDF5 array, which is always read whole."""
 
 
@@ -65,6 +67,8 @@ def _npy(path: Path) -> dict[str, Lazy]:
 
 def _npz(path: Path) -> dict[str, Lazy]:
     with zipfile.ZipFile(path) as archive:  # its file stays open until the last member is closed
+        if len(archive.namelist()) > MOST_MEMBERS:
+            raise ValueError(f"holds {len(archive.namelist()):,} arrays, more than {MOST_MEMBERS:,}")
         members = {name.removesuffix(".npy"): _Zipped(archive, name) for name in archive.namelist()}
     return {name: member for name, member in members.items() if _real(member.dtype)}
 
@@ -81,7 +85,7 @@ class _Zipped(Packed):
         super().__init__(shape, dtype, by_column)
         self._begin = self._stream.tell()
 
-    def read(self, first: int, count: int) -> NDArray[Any]:
+    def unpack(self, first: int, count: int) -> NDArray[Any]:
         """So many elements from one on."""
         size = self.dtype.itemsize
         self._stream.seek(self._begin + first * size)
@@ -172,6 +176,8 @@ class _Level4:
 
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         if self._loaded is None:
+            if math.prod(self.shape) * 8 > LARGEST_CHUNK * 4:
+                raise ValueError("is too large to be loaded whole; save it again as -v7.3")
             self._loaded = loadmat(self._path, variable_names=[self._name])[self._name]
         return self._loaded[key]
 

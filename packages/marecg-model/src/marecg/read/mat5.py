@@ -139,7 +139,7 @@ class _Inflated(Packed):
         super().__init__(shape, dtype, by_column=True)
         self._stream, self._begin = stream, begin
 
-    def read(self, first: int, count: int) -> NDArray[Any]:
+    def unpack(self, first: int, count: int) -> NDArray[Any]:
         """So many numbers from one on."""
         size = self.dtype.itemsize
         content = self._stream.read(self._begin + first * size, count * size)

@@ -2,7 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ MOST_READS = 4096
 """Pieces that a block is fetched in; of more, what lies between them is read as well, but not kept."""
 AT_ONCE = 1 << 24
 """Bytes that are read at once where not all of them are kept."""
+WORTH_A_FILE = 1 << 26
+"""Bytes of an array; a smaller one is unpacked again."""
 
 
 class Packed(ABC):
@@ -24,11 +28,34 @@ class Packed(ABC):
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], by_column: bool) -> None:
+        if min(shape, default=0) < 0:
+            raise ValueError("has an axis of negative length")
         self.shape, self.dtype, self._by_column = shape, dtype, by_column
+        self._at = 0
+        self._unpacked: IO[bytes] | None = None
 
     @abstractmethod
-    def read(self, first: int, count: int) -> NDArray[Any]:
+    def unpack(self, first: int, count: int) -> NDArray[Any]:
         """So many numbers from one on, as they lie. Raises `ValueError` where there are fewer."""
+
+    def read(self, first: int, count: int) -> NDArray[Any]:
+        """The same; what is large and gone back in is unpacked once, to a file that has no name."""
+        size = self.dtype.itemsize
+        if self._unpacked is None and first < self._at and math.prod(self.shape) * size > WORTH_A_FILE:
+            self._unpacked = self._to_file()
+        if self._unpacked is not None:
+            self._unpacked.seek(first * size)
+            return np.frombuffer(self._unpacked.read(count * size), self.dtype, count)
+        self._at = first + count
+        return self.unpack(first, count)
+
+    def _to_file(self) -> IO[bytes]:
+        file = TemporaryFile()  # noqa: SIM115 — open for as long as this array
+        step, count = AT_ONCE // self.dtype.itemsize, math.prod(self.shape)
+        finalize(self, file.close)
+        for first in range(0, count, step):
+            file.write(self.unpack(first, min(step, count - first)).tobytes())
+        return file
 
     def __getitem__(self, key: Slices, /) -> NDArray[Any]:
         whole = (slice(None),) * (len(self.shape) - len(key))

@@ -21,15 +21,17 @@ BATCH = 16
 """Rows decoded at a time."""
 TABLE_BATCH = 1 << 16
 """Samples decoded at a time where a row is one instant."""
-MOST_NUMBERS = 1 << 26
-"""Of a record in cells, and of the rows decoded at a time: half a gigabyte at most."""
+BUFFER = 1 << 20
+"""Bytes that are read of a column at a time; without it, a column of a row group is read whole."""
+MOST_NUMBERS = 1 << 25
+"""Of a record in cells, and of the rows decoded at a time: a quarter of a gigabyte at most."""
 LEAD_COLUMNS = "the lead columns"
 """The name of the array that columns named by lead make up."""
 
 
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Table"]]:
     """The arrays of a file, by column."""
-    file = pq.ParquetFile(path)
+    file = pq.ParquetFile(path, buffer_size=BUFFER)
     known = {lead.lower(): lead for lead in LEADS}
     columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
     leads = {known[name]: field for name, field in columns.items() if name in known}
@@ -105,21 +107,30 @@ class Nested:
 
 
 class Table:
-    """One record of as many samples as the file has rows: [samples, leads]."""
+    """One record of as many samples as the file has rows, [samples, leads], read through a forward cursor."""
 
     def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> None:
         self._file, self._columns, self.leads = file, columns, leads
         self.shape = (file.metadata.num_rows, len(columns))
+        self._rows: pa.Table
+        self._first = 0
+        self._restart()
 
     def __getitem__(self, key: tuple[slice, ...], /) -> NDArray[Any]:
-        stop = key[0].indices(self.shape[0])[1]
-        batches: list[pa.RecordBatch] = []
-        for batch in self._file.iter_batches(TABLE_BATCH, columns=self._columns):
-            batches.append(batch)
-            if sum(map(len, batches)) >= stop:
-                break
-        table = pa.Table.from_batches(batches)
-        return np.stack([table[name].to_numpy() for name in self._columns], axis=1)[key]
+        start, stop, _ = key[0].indices(self.shape[0])
+        if start < self._first:
+            self._restart()
+        while self._first + len(self._rows) < stop:
+            let_go = min(len(self._rows), start - self._first)
+            more = pa.Table.from_batches([next(self._batches)])
+            self._rows = pa.concat_tables([self._rows.slice(let_go), more])
+            self._first += let_go
+        rows = self._rows.slice(start - self._first, stop - start)
+        return np.stack([rows[name].to_numpy() for name in self._columns], axis=1)[(slice(None), *key[1:])]
+
+    def _restart(self) -> None:
+        self._batches = self._file.iter_batches(TABLE_BATCH, columns=self._columns)
+        self._rows, self._first = self._file.schema_arrow.empty_table().select(self._columns), 0
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import order_leads
+from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
 
 @dataclass(frozen=True)
@@ -121,13 +122,14 @@ class Candidate:
     root_name: str = ""
     stated: Stated | None = None
 
-    def read(self, seconds: float | None = None) -> Record:
-        """Read the record, or its first seconds. Raises `RecordError` when it can't be used."""
+    def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
+        """Read the record, or so many seconds from `start` on. Raises `RecordError` when it can't be used."""
         if isinstance(self.about, Unusable):
             raise RecordError(*self.about, where=self.place)
         if not is_text(self._file):
             raise RecordError(Reason.path, "has a name that is not UTF-8", where=self.place)
-        record = self.reader.read(self, seconds)
+        record = self.reader.read(self, Stretch(start, seconds))
+        refuse_codes(len(record.codes), self.place)
         return record if self.stated is None else self.stated.on(record)
 
     @property
@@ -199,8 +201,8 @@ class Reader(Protocol):
             CorpusError: what lists the records can't be understood.
         """
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
-        """Read one of them, or its first seconds. Raises `RecordError` when it can't be used."""
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one of them, or a stretch of it. Raises `RecordError` when it can't be used."""
 
 
 def unlisted(

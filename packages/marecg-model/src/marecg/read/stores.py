@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from marecg.base.errors import RecordError
 from marecg.read.record import Candidate, Reader, Record
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import read_header
 from marecg.storage.copies import address, bring, here
 
@@ -78,7 +79,7 @@ class FromStore:
         """Those of the other reader."""
         return brought(self.reader.candidates(root))
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one. Raises `RecordError` as the other reader, `InputError` where the store refuses."""
         with ExitStack() as stack:
             folder = self.folder or stack.enter_context(fetched(candidate))
@@ -86,7 +87,7 @@ class FromStore:
             file = root / candidate.file.relative_to(candidate.root)
             try:
                 there = replace(candidate, reader=self.reader, root=root, file=file)
-                record = self.reader.read(there, seconds)
+                record = self.reader.read(there, stretch)
             except RecordError as error:
                 where = address(candidate.file) or candidate.file
                 raise RecordError(error.reason, error.problem, where=where) from error

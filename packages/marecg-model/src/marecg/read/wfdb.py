@@ -3,7 +3,6 @@
 Shapes: K leads as found (in `config.LEADS` order), L samples at the record's own rate.
 """
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,25 +14,26 @@ from ecg_ontology import diagnoses
 from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import Channel, Header, read_header
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
 """The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""
 
 
-def read_record(header: Path, root: Path, seconds: float | None = None) -> Record:
+def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
     """Read a WFDB record in the style of the CinC Challenges: `#Age`, `#Sex` and `#Dx` as comments.
 
     Args:
         header: the `.hea` file.
         root: the source folder; neither the header nor its signal files may lie outside it.
-        seconds: how much of the recording to read from its start; all of it by default.
+        stretch: which part of the recording to read; all of it by default.
 
     Raises:
         RecordError: the record can't be used; `reason` is one of `errors.Reason`.
     """
     parsed = read_header(header, root)
-    x_KL, leads, length, notes = read_leads(parsed, root, seconds)
+    x_KL, leads, length, notes = read_leads(parsed, root, stretch)
     found = diagnoses(parsed.comments.get("dx", ""))
     return Record(
         id=header.stem,
@@ -52,7 +52,7 @@ def read_record(header: Path, root: Path, seconds: float | None = None) -> Recor
 
 
 def read_leads(
-    header: Header, root: Path, seconds: float | None = None
+    header: Header, root: Path, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read those of the twelve leads that a record has: (x_KL in mV, their names, samples per lead, notes).
 
@@ -68,10 +68,10 @@ def read_leads(
     except RecordError as error:
         raise RecordError(error.reason, error.problem, where=header.path) from error
     length = _checked_length(header, rows, root)
-    read = length if seconds is None else min(length, math.ceil(seconds * header.fs))
-    d_KL = np.ascontiguousarray(_samples(header, rows, read).T)
+    cut = stretch.samples(header.fs, length, header.path)
+    d_KL = np.ascontiguousarray(_samples(header, rows, cut).T)
     channels = [header.channels[row] for row in rows]
-    notes = _checksum_notes(leads, channels, d_KL) if read == length else ()
+    notes = _checksum_notes(leads, channels, d_KL) if cut == slice(0, length) else ()
     x_KL = _millivolts(d_KL, channels)
     lowest_K1 = np.array([[-(1 << (_bits(channel.format) - 1))] for channel in channels], d_KL.dtype)
     x_KL[d_KL == lowest_K1] = np.nan  # WFDB's mark for "no sample here"
@@ -135,25 +135,27 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     return path
 
 
-def _samples(header: Header, rows: list[int], read: int) -> NDArray[np.signedinteger]:
-    """The first `read` digital samples [L, K]; the common format 16 by numpy, the others by wfdb."""
+def _samples(header: Header, rows: list[int], cut: slice) -> NDArray[np.signedinteger]:
+    """Digital samples [L, K]; the common format 16 by numpy, the others by wfdb."""
     try:
         files = {channel.file for channel in header.channels}
         if len(files) == 1 and header.channels[0].format == 16:
-            return _format_16(header, read)[:, rows]
+            return _format_16(header, cut)[:, rows]
         import wfdb  # noqa: PLC0415 (a second that corpora in format 16 save)
 
         record = str(header.path.with_suffix(""))
-        digital = wfdb.rdrecord(record, channels=rows, sampto=read, physical=False, return_res=32).d_signal
+        wanted = {"channels": rows, "sampfrom": cut.start, "sampto": cut.stop}
+        digital = wfdb.rdrecord(record, physical=False, return_res=32, **wanted).d_signal
     except (ValueError, OSError, IndexError, TypeError) as error:
         raise RecordError(Reason.unreadable, f"can't be read ({error})", where=header.path) from error
     return np.asarray(digital, np.int64)
 
 
-def _format_16(header: Header, read: int) -> NDArray[np.int16]:
+def _format_16(header: Header, cut: slice) -> NDArray[np.int16]:
     """Little-endian 16-bit samples, all signals of one instant side by side: [L, signals]."""
     first, count = header.channels[0], len(header.channels)
-    samples = np.fromfile(header.path.parent / first.file, "<i2", read * count, offset=first.offset)
+    offset, read = first.offset + 2 * count * cut.start, cut.stop - cut.start
+    samples = np.fromfile(header.path.parent / first.file, "<i2", read * count, offset=offset)
     return samples.reshape(read, count)
 
 

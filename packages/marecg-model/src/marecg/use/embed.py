@@ -17,9 +17,9 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
-from marecg.ecg.windows import Recording, WindowFeatures, arranged, join, looks, stacked
+from marecg.ecg.windows import Recording, arranged, looks, overlapped, stacked
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_columns
+from marecg.model.readout import wide_columns, wide_width
 
 logger = logging.getLogger(__name__)
 
@@ -157,11 +157,11 @@ def embed(
 
 
 def encode(
-    model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH
+    model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH, *, patches: bool = True
 ) -> Iterator[WideEmbeddings]:
     """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
 
-    No more is held than a batch and the recording that it ends in.
+    No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
 
     Raises:
         UsageError: the batch size is no positive whole number.
@@ -171,12 +171,16 @@ def encode(
         raise UsageError(f"batch_size is {batch_size!r}", remedy=f"Give a whole number from 1 to {LARGEST}")
     model.eval()
     config, device = model.config, model.prototypes.device
+    kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
     rhythm = wide_columns(config)["rhythm"]
     cut = (window for whole in recordings for window in looks(whole, config))
-    parts: list[WindowFeatures] = []
+    total_W, looked_at = np.zeros(wide_width(config)), 0
+    starts: list[int] = []
+    parts: list[NDArray[np.float32]] = []
     while batch := list(islice(cut, batch_size)):
         with torch.no_grad():
-            features = model(*stacked(batch, config, device))
+            x_BCL, *others = stacked(batch, config, device)
+            features = model(x_BCL.to(kind), *others)
         wide_BW = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
         if not (np.isfinite(wide_BW).all() and np.isfinite(patch_BTD).all()):
@@ -185,11 +189,18 @@ def encode(
                 remedy="Use a model whose training did not diverge",
             )
         for window, wide_W, patch_TD in zip(batch, wide_BW, patch_BTD, strict=True):
-            parts.append(WindowFeatures(window.start, wide_W, patch_TD))
+            total_W += wide_W
+            looked_at += 1
+            if patches and window.start % config.stride == 0:  # H̄ is made of those that begin at a patch
+                starts.append(window.start)
+                parts.append(patch_TD)
             if window.last:
-                vector_W, whole_TD = join(parts, window.length, config)
+                vector_W = (total_W / looked_at).astype(np.float32)
+                whole_TD = np.zeros((0, config.width), np.float32)
+                if patches:
+                    whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
                 yield WideEmbeddings(vector_W[rhythm], whole_TD, vector_W)
-                parts = []
+                total_W, looked_at, starts, parts = np.zeros_like(total_W), 0, [], []
 
 
 def loaded(model: MarEcg | str | Path) -> MarEcg:

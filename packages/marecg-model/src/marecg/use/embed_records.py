@@ -219,7 +219,8 @@ def make_part(
     columns = schema(model.config, about["readout"], patches=bool(about["patches"]))
     constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
     with work.store.writing(number) as temporary:
-        rows = embedded(model, chain.from_iterable(sources), done, work.batch_size)
+        patches = bool(about["patches"])
+        rows = embedded(model, chain.from_iterable(sources), done, work.batch_size, patches=patches)
         full = ((row | constants, vectors) for row, vectors in rows)
         write(temporary, columns, full, lambda: work.store.metadata(done))
         keep_private(temporary)

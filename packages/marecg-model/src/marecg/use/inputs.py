@@ -94,7 +94,8 @@ def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
     return Corpus.open(folder), index.read(folder / "index.parquet", COLUMNS)
 
 
-def _record(corpus: Corpus, number: int, row: dict[str, Any]) -> Record:
+def _record(corpus: Corpus, number: int, row: dict[str, Any], seconds: float | None = None) -> Record:
+    """A window, whole: none is long."""
     try:
         x_KL = corpus.signals([number])[0, :, : row["n_valid"]]
     except CorpusError as error:

@@ -17,7 +17,7 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import read_one
+from marecg.read.any_leads import find_one
 from marecg.read.array_layout import Layout
 from marecg.use.classifier import EcgClassifier
 from marecg.use.embed import BATCH, embed, encode, loaded
@@ -112,10 +112,10 @@ def predict_file(
             records.
     """
     model = MarEcg.from_pretrained(run).to(best_device())
-    whole, doubt = prepared(read_one(record, layout), record, model)
+    _, whole, doubt = prepared(find_one(record, layout).read, record, model)
     if doubt:
         logger.warning("check the units: %s", doubt)
-    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole])]))[0]
+    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole], patches=False)]))[0]
     title = model.ontology.header.title
     if title.endswith("not for use"):  # as `ecgonto perturb` names its graphs
         logger.warning("%s follows a graph that is wrong on purpose: %s", run, title)
@@ -164,7 +164,7 @@ def classify_file(folder: str | Path, record: str | Path, layout: Layout | None 
         CheckpointError: the folder isn't a classifier.
     """
     classifier = EcgClassifier.load(folder)
-    whole, doubt = prepared(read_one(record, layout), record, classifier.encoder)
+    _, whole, doubt = prepared(find_one(record, layout).read, record, classifier.encoder)
     if doubt:
         logger.warning("check the units: %s", doubt)
     p_K = classifier.predict_recordings([whole])[0].tolist()

@@ -4,18 +4,19 @@ Shapes: K leads, L samples.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from marecg.base.errors import InputError, UsageError
 from marecg.ecg.signal import amplitude_doubt
-from marecg.ecg.windows import Recording, recording
+from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.record import Record, as_text
 from marecg.use.embed import WideEmbeddings, encode
 from marecg.use.inputs import Named
+from marecg.use.long_signal import read_recording
 
 
 @dataclass
@@ -46,11 +47,11 @@ class Embedded:
 
 
 def embedded(
-    model: MarEcg, records: Iterable[Named], done: Embedded, batch_size: int
+    model: MarEcg, records: Iterable[Named], done: Embedded, batch_size: int, *, patches: bool
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
     """The vectors of records, each beside what a row says of it; what became of all is in `done`."""
     waiting: deque[dict[str, Any]] = deque()
-    for vectors in encode(model, _recordings(model, records, done, waiting), batch_size):
+    for vectors in encode(model, _recordings(model, records, done, waiting), batch_size, patches=patches):
         yield waiting.popleft(), vectors
 
 
@@ -59,8 +60,7 @@ def _recordings(
 ) -> Iterator[Recording]:
     for name, place, read in records:
         try:
-            record = read()
-            whole, doubt = prepared(record, place, model)
+            record, whole, doubt = prepared(read, place, model)
         except InputError as error:
             done.failed[name] = as_text(str(error))
             continue
@@ -72,10 +72,12 @@ def _recordings(
         yield whole
 
 
-def prepared(record: Record, place: str | Path, model: MarEcg) -> tuple[Recording, str | None]:
-    """A record as the encoder takes it, and why it is hardly in mV. Raises `InputError` where it can't be."""
+def prepared(
+    read: Callable[..., Record], place: str | Path, model: MarEcg
+) -> tuple[Record, Recording, str | None]:
+    """A record, as the encoder takes it, and why it is hardly in mV. Raises `InputError` if it can't be."""
     try:
-        whole = recording(record.x_KL, record.fs, record.leads, model.config)
+        record, whole = read_recording(read, model.config)
     except UsageError as error:
         raise InputError(error.problem, where=place, remedy=error.remedy) from error
-    return whole, amplitude_doubt(record.x_KL)
+    return record, whole, amplitude_doubt(record.x_KL)

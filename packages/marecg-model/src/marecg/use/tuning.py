@@ -185,7 +185,7 @@ def tune(
     weight_MK = torch.from_numpy(weight_train).float()
     for step, picked in enumerate(_batches(how, len(train_M)), 1):
         net.train()
-        shown = [looks(vectors.fetch(train_M[place]), model.config) for place in picked]
+        shown = [list(looks(vectors.fetch(train_M[place]), model.config)) for place in picked]
         draw = np.random.default_rng((how.seed, step))
         chosen = [each[int(draw.integers(len(each)))] for each in shown]
         optimizer.zero_grad()

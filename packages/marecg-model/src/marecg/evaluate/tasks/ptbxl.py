@@ -34,6 +34,7 @@ from marecg.evaluate.tasks.task import (
 from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
+from marecg.read.stretch import Stretch
 
 SECONDS = 10
 OFFICIAL = Folds.of("1-8,9,10")
@@ -114,7 +115,7 @@ def _by_rule(name: str, root: Path, entries: list[Entry], folds: Folds) -> Label
 
 def _recordings(root: Path, entries: list[Entry]) -> Recordings:
     def read(row: int) -> NDArray[np.float32]:
-        record = ptbxl.read(root, entries[row], SECONDS)
+        record = ptbxl.read(root, entries[row], Stretch(seconds=SECONDS))
         return resample(record.x_CL, record.fs, FS)
 
     headers = [ptbxl.header_of(root, entry) for entry in entries]

@@ -5,6 +5,7 @@ The rhythm is read, not the representative beat, which is a derived series.
 Shapes: K leads as found, L samples.
 """
 
+import warnings
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -87,4 +88,7 @@ def _millivolts(value: Element) -> NDArray[np.float64]:
     step = finite_gain(_said(scale, "value")) / per_mv(_said(scale, "unit"))
     start = float(_said(origin, "value") or 0)
     start = start / per_mv(_said(origin, "unit")) if start else 0.0
-    return np.array((value.findtext("{*}digits") or "").split(), np.float64) * step + start
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # what is not a number
+        digits_L = np.fromstring(value.findtext("{*}digits") or "", np.float64, sep=" ")
+    return digits_L * step + start

@@ -28,6 +28,7 @@ from marecg.read.clinical.waveform import (
     stacked,
 )
 from marecg.read.record import age_in_years, sex_letter
+from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
 PREAMBLE = 128
 _DEFLATED = "1.2.840.10008.1.2.1.99"
@@ -43,10 +44,11 @@ def begins(file: Path) -> bool:
         return False
 
 
-def waveform(file: Path) -> Waveform:
-    """Read one file. Raises `RecordError`, or what pydicom raises."""
+def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
+    """Read one file, whole. Raises `RecordError`, or what pydicom raises."""
     from pydicom import dcmread  # noqa: PLC0415 — of an extra, and slow to load
 
+    refuse_large(file)
     content = file.read_bytes()
     if content[PREAMBLE : PREAMBLE + 4] != b"DICM":
         raise RecordError(Reason.signal_format, "is no DICOM file, whatever its name says")

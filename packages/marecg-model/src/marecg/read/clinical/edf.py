@@ -11,6 +11,7 @@ from typing import Any
 
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Format, Waveform, filtered, finite_gain, is_lead, per_mv, stacked
+from marecg.read.stretch import WHOLE, Stretch
 
 RECORDS = slice(236, 244)
 """Where the header says how many data records there are; −1 while they are still being written."""
@@ -18,8 +19,8 @@ _HEADER = 256
 _PREFILTERING = [re.compile(rf"\b{name}:\s*([\d.]+)\s*Hz", re.I) for name in ("HP", "LP", "N")]
 
 
-def waveform(file: Path) -> Waveform:
-    """Read one file. Raises `RecordError`, or what edfio raises."""
+def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
+    """Read a stretch of one file. Raises `RecordError`, or what edfio raises."""
     from edfio import read_edf  # noqa: PLC0415 — of an extra
 
     with file.open("rb") as content:
@@ -37,17 +38,21 @@ def waveform(file: Path) -> Waveform:
     if len(rates) > 1:
         problem = f"has leads at {' and '.join(f'{rate:g}' for rate in rates)} Hz"
         raise RecordError(Reason.sampling_rate, problem)
+    samples = [data.num_data_records * signal.samples_per_data_record for signal in leads]
+    cut = stretch.samples(rates[0], min(samples)) if leads else slice(0)
     rows = []
     for signal in leads:
         finite_gain(signal.digital_max - signal.digital_min)
         finite_gain(signal.physical_max - signal.physical_min)
-        rows.append(signal.data / per_mv(signal.physical_dimension))
+        there = signal.get_data_slice(cut.start / rates[0], cut.stop / rates[0])
+        rows.append(there / per_mv(signal.physical_dimension))
     return Waveform(
         names=[signal.label for signal in leads],
         x_KL=stacked(rows),
         fs=rates[0] if rates else 0.0,
         patient=_patient(data),
         notes=_filters(leads[0].prefiltering if leads else ""),
+        length=min(samples, default=0),
         **_about(data),
     )
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
+from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
-MOST_BYTES = 64 << 20
 _CONVERT = "convert it to DICOM or HL7 aECG"
 _MARK = slice(16, 22)
 _HEAD, _POINTER = 16, 10
@@ -52,10 +52,9 @@ def begins(file: Path) -> bool:
         return False
 
 
-def waveform(file: Path) -> Waveform:
+def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` where it is damaged."""
-    if file.stat().st_size > MOST_BYTES:
-        raise RecordError(Reason.signal_format, f"is larger than {MOST_BYTES >> 20} MB")
+    refuse_large(file)
     content = file.read_bytes()
     if content[_MARK] != b"SCPECG":
         raise RecordError(Reason.signal_format, "is no SCP-ECG file, whatever its name says")

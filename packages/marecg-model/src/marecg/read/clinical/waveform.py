@@ -24,6 +24,7 @@ from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
 from marecg.read.record import Candidate, Record, inside, is_regular
+from marecg.read.stretch import WHOLE, Stretch
 
 _LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
 _CANONICAL = {lead.upper(): lead for lead in LEADS}
@@ -40,7 +41,7 @@ class Waveform(NamedTuple):
 
     Attributes:
         names: K lead names; one that is none of the twelve stays as it is.
-        x_KL: float64, mV.
+        x_KL: float64, mV; the stretch that was asked for where `length` says so, else all.
         fs: samples per second.
         patient: the number by which the file knows the patient, still as it is.
         born, acquired: ISO 8601, local time.
@@ -48,6 +49,7 @@ class Waveform(NamedTuple):
         sex: "F" or "M".
         notes: what was passed over.
         device: the electrocardiograph.
+        length: samples per lead in the file, where `x_KL` is a stretch of it.
     """
 
     names: Sequence[str]
@@ -60,6 +62,7 @@ class Waveform(NamedTuple):
     sex: str | None = None
     notes: tuple[str, ...] = ()
     device: str | None = None
+    length: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,14 @@ class Format:
         source: the format's name, in messages too.
         marks: patterns of file names.
         module: what has to be installed.
-        waveform: reads one file; it may raise whatever its library raises.
+        waveform: reads one file, or a stretch of it; it may raise whatever its library raises.
         begins: whether a file without a telling name is one; None: names always tell.
     """
 
     source: str
     marks: tuple[str, ...]
     module: str
-    waveform: Callable[[Path], Waveform]
+    waveform: Callable[[Path, Stretch], Waveform]
     begins: Callable[[Path], bool] | None = None
 
     def knows(self, file: Path) -> bool:
@@ -107,8 +110,8 @@ class Format:
                 f"is {self.source}, and {self.module} is not installed", where=file, remedy=remedy
             )
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
-        """Read one record. Raises `RecordError` where it can't be used."""
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one record, or a stretch of it. Raises `RecordError` where it can't be used."""
         file = candidate.file
         if not inside(file, candidate.root):
             raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
@@ -116,8 +119,8 @@ class Format:
             raise RecordError(Reason.unreadable, "is no regular file", where=file)
         try:
             with _quiet():
-                found = self.waveform(file)
-            return _record(candidate, found, seconds)
+                found = self.waveform(file, stretch)
+            return _record(candidate, found, stretch)
         except RecordError as error:
             raise RecordError(error.reason, error.problem, where=file) from error
         except Exception as error:  # what a library says of a damaged file may quote the patient's name
@@ -139,17 +142,17 @@ def _quiet() -> Iterator[None]:
         log.disabled = before
 
 
-def _record(candidate: Candidate, found: Waveform, seconds: float | None) -> Record:
+def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
     if not SLOWEST <= found.fs <= FASTEST:
         problem = f"{found.fs:g} Hz is no sampling rate of an ECG"
         raise RecordError(Reason.sampling_rate, problem)
-    length = found.x_KL.shape[1]
+    length = found.x_KL.shape[1] if found.length is None else found.length
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
     names = [lead_name(name) for name in found.names]
     leads = known_leads(names)
-    samples = None if seconds is None else math.ceil(seconds * found.fs)
-    x_KL = found.x_KL[lead_rows(names, leads), :samples]
+    cut = stretch.samples(found.fs, length, candidate.file) if found.length is None else slice(None)
+    x_KL = found.x_KL[lead_rows(names, leads), cut]
     leads, x_KL, notes = _with_derived(leads, x_KL)
     with np.errstate(over="ignore", invalid="ignore"):  # what is no number is found by the quality rules
         mv_KL = np.ascontiguousarray(x_KL, np.float32)

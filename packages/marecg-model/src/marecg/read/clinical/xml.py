@@ -7,20 +7,18 @@ from xml.etree.ElementTree import Element
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical import aecg, muse, philips
 from marecg.read.clinical.waveform import Format, Waveform
+from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
-MOST_BYTES = 256 << 20
-"""A recording of ten seconds is a megabyte; parsed it takes a few times its size."""
 _KINDS: dict[str, Callable[[Element], Waveform]] = {
     module.ROOT: module.waveform for module in (aecg, muse, philips)
 }
 
 
-def waveform(file: Path) -> Waveform:
+def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one document. Raises `RecordError`, or what the parser raises."""
     from defusedxml.ElementTree import parse  # noqa: PLC0415 — of an extra
 
-    if file.stat().st_size > MOST_BYTES:
-        raise RecordError(Reason.signal_format, f"is larger than {MOST_BYTES >> 20} MB")
+    refuse_large(file)
     root = parse(file).getroot()
     name = root.tag.rpartition("}")[2]
     if name not in _KINDS:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from marecg.read.record import Candidate, Record, as_text
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb import read_record
 
 COLLECTIONS = (
@@ -51,9 +52,9 @@ class Cinc2021:
         for header in headers:
             yield Candidate(root, header, collection(header, root), self)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
-        record = read_record(candidate.file, candidate.root, seconds)
+        record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=candidate.source)
 
 

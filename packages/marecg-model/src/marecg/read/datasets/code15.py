@@ -23,6 +23,7 @@ from marecg.base.errors import CorpusError, Reason, RecordError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import read_row
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns
 
 TABLE = "exams.csv"
@@ -82,7 +83,7 @@ class Code15:
                 for row, exam_id in enumerate(ids):
                     yield Candidate(root, file, SOURCE, self, (exam_id, exams.get(exam_id)), row=row)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one tracing, without its padding.
 
         Raises:
@@ -99,7 +100,7 @@ class Code15:
             id=str(exam_id),
             source=SOURCE,
             path=file,
-            x_KL=x_CL if seconds is None else x_CL[:, : round(seconds * LAYOUT.fs)],
+            x_KL=x_CL[:, stretch.samples(LAYOUT.fs, x_CL.shape[1], file)],
             fs=LAYOUT.fs,
             codes=codes,
             age=age,

@@ -30,6 +30,7 @@ from marecg.read.record import (
     is_regular,
     sex_letter,
 )
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns
 from marecg.read.wfdb_header import read_header
 
@@ -68,7 +69,7 @@ class Cpsc2018:
             remedy = "Its columns are Recording, First_label, Second_label, Third_label"
             raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one recording.
 
         Raises:
@@ -94,7 +95,7 @@ class Cpsc2018:
             id=file.stem,
             source=SOURCE,
             path=file,
-            x_KL=x_CL if seconds is None else x_CL[:, : round(seconds * FS)],
+            x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1], file)],
             fs=FS,
             codes=candidate.about,
             age=age_in_years(age),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from marecg.base.errors import CorpusError
 from marecg.read.record import Candidate, Record, is_regular, unlisted
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns
 from marecg.read.wfdb import read_record
 
@@ -48,7 +49,7 @@ class MimicIvEcg:
         yield from listed
         yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `wfdb.read_record` does."""
-        record = read_record(candidate.file, candidate.root, seconds)
+        record = read_record(candidate.file, candidate.root, stretch)
         return replace(record, source=self.source, patient=candidate.about)

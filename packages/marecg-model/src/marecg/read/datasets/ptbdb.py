@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.read.record import Candidate, Record
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb import read_record
 from marecg.read.wfdb_header import read_header
 
@@ -48,13 +49,13 @@ class Ptbdb:
             if _PATIENT.fullmatch(file.parent.name):
                 yield Candidate(root, file, self.source, self)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record; codes of a `#Dx` comment, which the database itself has not, are kept.
 
         Raises:
             RecordError: as `wfdb.read_record` does.
         """
-        record = read_record(candidate.file, candidate.root, seconds)
+        record = read_record(candidate.file, candidate.root, stretch)
         reason = read_header(candidate.file, candidate.root).comments.get("reason for admission", "")
         code = CODES.get(reason.partition("(")[0].strip().lower())
         note = f"reason for admission {reason!r} " + (f"read as {code}" if code else "has no code")

@@ -16,6 +16,7 @@ from pathlib import Path
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import CorpusError
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns
 from marecg.read.wfdb import read_leads
 from marecg.read.wfdb_header import read_header
@@ -92,9 +93,9 @@ class PtbXl:
         headers = (file for name in RECORDS for file in sorted((root / name).rglob("*.hea")))
         yield from unlisted(self, root, headers, listed, DATABASE)
 
-    def read(self, candidate: Candidate, seconds: float | None = None) -> Record:
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one entry. Raises `RecordError` as `read` does."""
-        return read(candidate.root, candidate.about, seconds, self.rate)
+        return read(candidate.root, candidate.about, stretch, self.rate)
 
 
 def is_root(folder: Path) -> bool:
@@ -145,7 +146,7 @@ def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
     return other if is_regular(other) and not is_regular(wanted) else wanted
 
 
-def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS) -> Record:
+def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> Record:
     """Read one entry; its codes are `scp:` CURIEs, such as `scp:IMI`.
 
     Raises:
@@ -153,7 +154,7 @@ def read(root: Path, entry: Entry, seconds: float | None = None, rate: int = FS)
     """
     header = header_of(root, entry, rate)
     parsed = read_header(header, root)
-    x_KL, leads, length, notes = read_leads(parsed, root, seconds)
+    x_KL, leads, length, notes = read_leads(parsed, root, stretch)
     if parsed.fs != FS:
         notes = (*notes, f"recorded at {FS} Hz, read at {parsed.fs:g} Hz")
     return Record(

@@ -1,0 +1,69 @@
+"""Which part of a recording is read, and how much there may be: what every reader holds to.
+
+A day of ECG is read in stretches. `MARECG_LIMITS=4` in the environment makes all bounds four times as wide.
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from marecg.base.errors import Reason, RecordError
+
+_WIDEN = "MARECG_LIMITS=4 allows four times as much"
+_WIDER = float(os.environ.get("MARECG_LIMITS") or 1)
+LONGEST = round(100e6 * _WIDER)
+"""Samples per lead of a recording: a day at 1000 Hz has 86 million."""
+AT_ONCE = round(8e6 * _WIDER)
+"""Samples per lead that are read at once: two hours at 1000 Hz, 400 MB as twelve leads of float32."""
+MOST_BYTES = round((64 << 20) * _WIDER)
+"""Of a file that is read whole, as XML, SCP-ECG and DICOM are: an hour of twelve leads at 500 Hz is 43 MB."""
+MOST_CODES = round(1000 * _WIDER)
+"""Of one record; the Challenges have 30 at most."""
+
+
+class Stretch(NamedTuple):
+    """So many seconds of a recording, from `start` seconds on; all from there where `seconds` is None."""
+
+    start: float = 0.0
+    seconds: float | None = None
+
+    def samples(self, fs: float, length: int, where: object = "") -> slice:
+        """The samples of a recording of `length` per lead; next to each other stretches leave no gap.
+
+        Raises:
+            RecordError: `too-long`: the recording, or what is asked for at once, passes the bounds.
+
+        Example:
+            >>> Stretch(1, 2).samples(250, 600), Stretch(start=2).samples(250, 600)
+            (slice(250, 600, None), slice(500, 600, None))
+        """
+        first = min(_nth(self.start, fs), length)
+        stop = length if self.seconds is None else min(length, _nth(self.start + self.seconds, fs))
+        for count, most, what in ((length, LONGEST, ""), (stop - first, AT_ONCE, " to be read at once")):
+            if count > most:
+                problem = f"has {count:,} samples per lead{what}, more than {most:,}; {_WIDEN}"
+                raise RecordError(Reason.too_long, problem, where=where)
+        return slice(first, stop)
+
+
+WHOLE = Stretch()
+
+
+def _nth(seconds: float, fs: float) -> int:
+    return math.ceil(seconds * fs - 1e-6)
+
+
+def refuse_large(file: Path) -> None:
+    """See that a file which is read whole is no larger than such a one may be. Raises `RecordError`."""
+    size = file.stat().st_size
+    if size > MOST_BYTES:
+        problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {_WIDEN}"
+        raise RecordError(Reason.too_long, problem, where=file)
+
+
+def refuse_codes(count: int, where: object) -> None:
+    """See that a record has no more codes than one may have. Raises `RecordError`."""
+    if count > MOST_CODES:
+        problem = f"names {count:,} codes, more than {MOST_CODES:,}; {_WIDEN}"
+        raise RecordError(Reason.too_long, problem, where=where)

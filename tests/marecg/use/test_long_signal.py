@@ -1,0 +1,76 @@
+"""A recording of hours is embedded piece by piece as one in memory is."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.marecg.made_records import make_ecg
+
+from marecg.base.config import LEADS
+from marecg.base.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.stretch import Stretch
+from marecg.use import long_signal
+from marecg.use.embed import embed, encode
+from marecg.use.long_signal import LongSignal, read_recording
+
+
+def reader(x_CL: NDArray[np.float32], fs: float) -> Any:
+    def read(seconds: float | None = None, start: float = 0.0) -> Any:
+        cut = Stretch(start, seconds).samples(fs, x_CL.shape[1])
+        return SimpleNamespace(x_KL=x_CL[:, cut], fs=fs, leads=LEADS, length=x_CL.shape[1])
+
+    return read
+
+
+@pytest.fixture(scope="module")
+def x_CL() -> NDArray[np.float32]:
+    """A minute and a bit at 500 Hz."""
+    seconds = [make_ecg(seed=seed).astype(np.float32) for seed in range(7)]
+    return np.concatenate(seconds, axis=1)[:, :31_111]
+
+
+@pytest.mark.parametrize(("step", "tolerance"), [(1, 1e-6), (2, 2e-3)])
+def test_it_is_embedded_as_the_same_array_is(
+    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch, step: int, tolerance: float
+) -> None:
+    monkeypatch.setattr(long_signal, "PIECE", 11)
+    given, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
+    record, whole = read_recording(reader(given, fs), model.config)
+    assert isinstance(whole.x_CL, LongSignal)
+    assert record.x_KL.shape[1] == 11 * fs
+    (alone,) = encode(model, [whole])
+    expected = embed(model, given[None], fs=fs, readout="wide")
+    np.testing.assert_allclose(alone.wide, expected.wide[0], atol=tolerance * np.abs(expected.wide).max())
+    np.testing.assert_allclose(alone.patch, expected.patch[0], atol=tolerance * np.abs(expected.patch).max())
+
+
+def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(
+    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_signal, "PIECE", 11)
+    broken = x_CL.copy()
+    broken[3, -5] = np.nan
+    with pytest.raises(UsageError, match="NaN or infinite"):
+        read_recording(reader(broken, 500), model.config)
+
+
+def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again(
+    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_signal, "PIECE", 11)
+    signal = LongSignal(reader(x_CL, 500), x_CL.shape[1], 500, model.config)
+    held = []
+    for start in range(0, signal.shape[1] - 3500, 3500):
+        np.testing.assert_array_equal(signal[:, start : start + 3500], x_CL[:, start : start + 3500])
+        held.append(signal._held.shape[1])
+    assert max(held) <= 2 * 11 * 500 + 3500
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_a_model_that_was_cast_takes_signals_of_its_kind(micro: Any, kind: torch.dtype, x_CL: Any) -> None:
+    cast = MarEcg(micro.model).to(kind)
+    assert np.isfinite(embed(cast, x_CL[None, :, :5000], fs=500).rhythm).all()
