@@ -76,6 +76,8 @@ def test_from_bases_to_the_figure_and_on_where_it_was(
     text = write_answer(both, pd.read_csv(tmp_path / "leaves.csv"), tmp_path)
     assert "### all: 2 bases × 2 seeds" in text
     assert "| real − edgeless |" in text
+    assert "| fixed σ |" in text
+    assert "nan" not in text
     assert (tmp_path / "forest.svg").read_text().count("<svg") == 1
     with pytest.raises(EcgError, match="other settings"):
         whole.experiment(

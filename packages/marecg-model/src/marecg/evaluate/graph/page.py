@@ -34,7 +34,9 @@ def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
         regime: verdict.primary(rows, verdict.leaves_of(regime, leaves)) for regime, rows in by_regime.items()
     }
     sections = (_section(regime, rows, units[regime], leaves) for regime, rows in by_regime.items())
-    text = "\n".join(line for section in sections for line in section)
+    text = "\n".join(line for section in sections for line in section).replace(
+        "nan", "–"
+    )  # of one base or seed
     for name, content in (("table.md", text), ("forest.svg", _forest(units))):
         with replacing(out / name) as temporary:
             temporary.write_text(content, encoding="utf-8")
@@ -44,7 +46,7 @@ def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
 def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.DataFrame) -> Iterator[str]:
     closed = rows[(rows["metric"] == "closed") & (rows["arm"] == REAL)].groupby("sigma")["value"].mean()
     shares = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in closed.items())
-    spread = ", ".join(f"{name} {value:.2f}" for name, value in verdict.spread(units).items())
+    spread = ", ".join(f"{name} {sd:.2f}" for name, sd in verdict.spread(units).items() if pd.notna(sd))
     bases, seeds = (len(units.index.unique(level)) for level in ("base", "seed"))
     means = verdict.with_shuffles(units).mean()
     yield f"### {regime}: {bases} bases × {seeds} seeds, step {rows['step'].iloc[0]}\n"
@@ -59,6 +61,11 @@ def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.Da
     if regime != "left-out":
         low, high = verdict.resampled(rows)
         yield f"\nReal − edgeless, resampled test records, σ {verdict.SIGMA:g}: {low:+.2f} to {high:+.2f}."
+    yield ""
+    yield from _table("fixed σ", "real", "− shuffles", "p", "− edgeless", "± over units")
+    for sigma in closed.index:
+        of = verdict.fixed(rows, "auc", verdict.leaves_of(regime, leaves), sigma)
+        yield f"| {sigma:g} | {_against(of)} |"
     secondary = list(verdict.secondary(rows, leaves))
     p = [verdict.permutation(of, lower_is_better=name == "severity") for name, of in secondary]
     yield ""
@@ -66,12 +73,16 @@ def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.Da
         f"endpoint, σ {verdict.SIGMA:g}", "real", "− shuffles", "p, Holm", "− edgeless", "± units"
     )
     for (name, of), adjusted in zip(secondary, verdict.holm(p), strict=True):
-        shuffled, none = (verdict.difference(of, REAL, other) for other in ("shuffles", EDGELESS))
-        yield (
-            f"| {name} | {of[REAL].mean():.2f} | {shuffled.mean:+.2f} | {adjusted:.2f} "
-            f"| {none.mean:+.2f} | {none.over_units:.2f} |"
-        )
+        yield f"| {name} | {_against(of, adjusted)} |"
     yield ""
+
+
+def _against(units: pd.DataFrame, p: float | None = None) -> str:
+    """The real graph, what it has over shuffles and over no graph, and p among the shuffles unless given."""
+    shuffled, none = (verdict.difference(units, REAL, other) for other in ("shuffles", EDGELESS))
+    p = verdict.permutation(units) if p is None else p
+    own = f"{units[REAL].mean():.2f} | {shuffled.mean:+.2f} | {p:.3f}"
+    return f"{own} | {none.mean:+.2f} | {none.over_units:.2f}"
 
 
 def _table(first: str, *others: str) -> Iterator[str]:
@@ -97,7 +108,7 @@ def _forest(units: Mapping[str, pd.DataFrame]) -> str:
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set_title(regime, loc="left", fontsize=10)
     panels[-1].set_xlabel("points of zero-shot macro AUC; thick: over bases × seeds, thin: over bases")
-    with rc_context({"svg.hashsalt": "marecg"}):
+    with rc_context({"svg.hashsalt": "marecg", "svg.fonttype": "none"}):
         file = StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
     return file.getvalue()
