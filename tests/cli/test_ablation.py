@@ -12,7 +12,8 @@ from marecg.evaluate.leaderboard import Standing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference
 from marecg.evaluate.scores.summary import WIDE
-from marecg.evaluate.table import MEASURED, Row, Value
+from marecg.evaluate.table import tidy
+from marecg.evaluate.table_print import records
 from marecg_cli import marecg
 from marecg_cli._ablation_text import ablation_json, standings_text
 from marecg_cli._recipes_text import print_costs
@@ -35,20 +36,12 @@ def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is
 
 
 def test_machines_get_every_number() -> None:
-    row = Row(MEASURED, "c2", "encoder", {("ptbxl-super", 1.0): Value(81.0, sd=1.0)}, rank=1.5)
-    told = json.loads(json.dumps(ablation_json([row], [FIRST, SECOND])))
-    assert told["cells"] == [
-        {
-            "recipe": "c2",
-            "method": "encoder",
-            "task": "ptbxl-super",
-            "fraction": 1.0,
-            "macro_auc": 0.81,
-            "sd": 0.01,
-            "leaked_records": 0,
-            "collapsed": True,
-        }
-    ]
+    line = {"source": "measured", "group": "c2", "method": "encoder", "task": "ptbxl-super", "fraction": 1.0}
+    scores = tidy([{**line, "macro_auc": 81.0, "sd": 1.0, "leaked_records": 0, "h_rank": 1.5}])
+    told = json.loads(json.dumps(ablation_json(records(scores), [FIRST, SECOND])))
+    (cell,) = told["cells"]
+    assert {key: cell[key] for key in line} == line
+    assert (cell["macro_auc"], cell["sd"], cell["low"], cell["leaked_records"]) == (81.0, 1.0, None, 0)
     second = told["recipes"][1]
     assert (second["records"], second["flops"], second["seconds"]) == (9600, 9 * 10**12, None)
     assert second["versus_first"][0] == {
@@ -84,7 +77,7 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(
         return []
 
     monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
-    monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
+    monkeypatch.setattr("marecg_cli._ablation_text.standings", standings)
     words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     with pytest.raises(SystemExit) as ended:
         marecg.main([str(word) for word in [*words, "--readout", readout]])

@@ -13,7 +13,7 @@ import typer
 
 from marecg_cli._commands import one_of
 from marecg_cli._given import PLACE, Folds
-from marecg_cli._output import Readout, message, result, result_json
+from marecg_cli._output import Readout
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
 
@@ -109,15 +109,11 @@ def ablate(
     Example: marecg ablate --recipe c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
     """
     from marecg.evaluate.ablate import ablate, no_step_progress
-    from marecg.evaluate.leaderboard import averaged, standings
-    from marecg.evaluate.leaderboard_print import markdown
     from marecg.evaluate.methods.method import no_progress
     from marecg.evaluate.request import Request
     from marecg.evaluate.scores.summary import WIDE
-    from marecg.evaluate.table_print import FORMATS
     from marecg.evaluate.tasks.registry import roots
-    from marecg_cli._ablation_text import ablation_json, standings_text
-    from marecg_cli._probe_text import remarks, rows_text
+    from marecg_cli._ablation_text import print_ablation
 
     names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
     wide = readout is Readout.wide
@@ -127,7 +123,7 @@ def ablate(
         ),
         without=() if wide else (WIDE,),
     )
-    found = ablate(
+    probed = ablate(
         names,
         data,
         out,
@@ -142,23 +138,7 @@ def ablate(
         progress=passing if jobs == 1 else no_progress,
         loggers=[each.value for each in log or []],
     )
-    reports = [report for _, _, report in found]
-    for _, folder, report in found:
-        for line in (f"measured: {folder}, {report.task}", *remarks(report)):
-            message(line)
-    rows = averaged(found)
-    standing = standings(found, wide, resamples)
-    if format_ is AblationFormat.json:
-        result_json(ablation_json(rows, standing))
-    elif format_ is AblationFormat.text:
-        over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
-        head = f"Macro AUC on test{over}, protocol {reports[0].protocol}"
-        result(rows_text(head, rows, reports))
-        result(standings_text(standing))
-    else:
-        result(FORMATS[format_.value](rows, False).rstrip())
-        if format_ is AblationFormat.markdown:
-            result(markdown(standing).rstrip())
+    print_ablation(probed, seeds, format_.value, wide, resamples)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (ablate,)

@@ -1,50 +1,43 @@
-"""An ablation for the terminal and for machines, beside the table that a probe prints."""
+"""An ablation for the terminal and for machines: what `ablate` and `sweep` print."""
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from marecg.evaluate.ablate import ProbedRun
+from marecg.evaluate.leaderboard import NOTE, Standing, averaged, heads_and_lines, standings
+from marecg.evaluate.table_print import FORMATS, markdown_table, records
+from marecg_cli._output import message, result, result_json
+from marecg_cli._probe_text import printed, remarks, rich_table, scores_text
 
-from marecg.evaluate.leaderboard import Standing
-from marecg.evaluate.leaderboard_print import NOTE, heads_and_lines
-from marecg.evaluate.table import Row
 
-WIDTH = 100
+def print_ablation(probed: Sequence[ProbedRun], seeds: int, form: str, wide: bool, resamples: int) -> None:
+    """What was measured on stderr, and both tables in the form that was asked for."""
+    for each in probed:
+        for line in (f"measured: {each.folder}, {each.report.task}", *remarks(each.report)):
+            message(line)
+    scores, standing = averaged(probed), standings(probed, wide, resamples)
+    if form == "json":
+        result_json(ablation_json(records(scores), standing))
+    elif form == "text":
+        over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
+        head = f"Macro AUC on test{over}, protocol {probed[0].report.protocol}"
+        result(scores_text(head, scores, [each.report for each in probed]))
+        result(standings_text(standing))
+    else:
+        result(FORMATS[form](scores, False).rstrip())
+        if form == "markdown":
+            result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")
 
 
 def standings_text(standing: Sequence[Standing]) -> str:
     """What each recipe took, and where it differs from the first."""
-    heads, lines = heads_and_lines(standing)
-    table = Table()
-    table.add_column(heads[0], no_wrap=True)
-    for head in heads[1:]:
-        table.add_column(head, justify="right")
-    for line in lines:
-        table.add_row(*line)
-    console = Console(file=io.StringIO(), width=WIDTH, record=True)
-    console.print(table, NOTE, sep="\n", highlight=False, markup=False)
-    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
+    return printed([rich_table(*heads_and_lines(standing)), NOTE])
 
 
-def ablation_json(rows: Sequence[Row], standing: Sequence[Standing]) -> dict[str, Any]:
-    """Every number: the table's cells, and per recipe its cost and its differences to the first."""
+def ablation_json(cells: Sequence[dict[str, Any]], standing: Sequence[Standing]) -> dict[str, Any]:
+    """Every figure, and per recipe its cost and its differences to the first."""
     return {
-        "cells": [
-            {
-                "recipe": row.group or None,
-                "method": row.method,
-                "task": task,
-                "fraction": fraction,
-                "macro_auc": value.mean / 100,
-                "sd": None if value.sd is None else value.sd / 100,
-                "leaked_records": value.leaked,
-                "collapsed": row.collapsed,
-            }
-            for row in rows
-            for (task, fraction), value in row.values.items()
-        ],
+        "cells": cells,
         "recipes": [
             {
                 "recipe": one.name,

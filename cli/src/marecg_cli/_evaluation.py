@@ -139,7 +139,7 @@ def probe(
     from marecg.evaluate.probe_many import probe_many
     from marecg.evaluate.request import FRACTIONS, Request
     from marecg.evaluate.tasks.registry import roots
-    from marecg_cli._probe_text import probe_text, remarks, sweep_text
+    from marecg_cli._probe_text import many_text, probe_text, remarks
 
     given = Given(list(task or []), list(fraction or []), list(root or []))
     folders = [word for word in runs or [] if not given.takes(word)]
@@ -164,7 +164,7 @@ def probe(
         dumped = [report.model_dump(mode="json") for _, report in found]
         result_json(dumped[0] if len(dumped) == 1 else dumped)
     elif found:
-        result(probe_text(found[0][1]) if len(found) == 1 else sweep_text(found))
+        result(probe_text(found[0][1]) if len(found) == 1 else many_text(found))
     for line in refused:
         problem(line)
     if refused and not found:
@@ -194,13 +194,16 @@ def table(
 
     Example: marecg table runs/c1 runs/c3 --intervals
     """
+    import pandas as pd
+
     from marecg.evaluate import table as tables
     from marecg.evaluate import table_print
 
-    rows = (tables.published() if published else []) + tables.measured(runs or [], protocol)
+    printed = [tables.published()] if published else []
+    scores = pd.concat([*printed, tables.measured(runs or [], protocol)], ignore_index=True)
     if task:
-        rows = tables.only(rows, task)
-    result(table_print.FORMATS[output](rows, intervals).rstrip())
+        scores = tables.only(scores, task)
+    result(table_print.FORMATS[output](scores, intervals).rstrip())
 
 
 def compare(

@@ -4,14 +4,15 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
 from marecg.evaluate.leak import describe_leak
 from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
 from marecg.evaluate.scores.summary import OWN
-from marecg.evaluate.table import Row, columns, measured_rows, ranks, share, title
-from marecg.evaluate.table_print import LEAKED, Style, name_of, notes
+from marecg.evaluate.table import ROW, names_of, of_reports, share, tasks_of, title
+from marecg.evaluate.table_print import LEAKED, Style, notes
 
 WIDTH = 100
 TEXT = Style({1: "▲ {}", 2: "△ {}"}, " ± ", "†", str)
@@ -21,7 +22,7 @@ MARKED = "▲ best, △ second best among the rows of a task that stand on the s
 def probe_text(report: Report) -> str:
     """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
     largest = share(max(cell.fraction for cell in report.cells))
-    return _printed(
+    return printed(
         [
             f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
             _overview(report),
@@ -32,45 +33,38 @@ def probe_text(report: Report) -> str:
     )
 
 
-def sweep_text(found: Sequence[tuple[Path, Report]]) -> str:
+def many_text(probed: Sequence[tuple[Path, Report]]) -> str:
     """One table, with intervals, of several reports and the folders in which they are kept."""
-    head = f"Macro AUC on test [95 % interval], protocol {found[0][1].protocol}"
-    return rows_text(head, measured_rows(found), [report for _, report in found])
+    head = f"Macro AUC on test [95 % interval], protocol {probed[0][1].protocol}"
+    return scores_text(head, of_reports(probed), [report for _, report in probed])
 
 
-def rows_text(head: str, rows: Sequence[Row], reports: Sequence[Report]) -> str:
-    """One table of rows and the reports that they come from, with what must be known of them."""
-    shares = sorted({fraction for _, fraction in columns(rows)})
-    table = Table()
-    table.add_column("features")
-    for fraction in shares:
-        table.add_column(share(fraction), justify="right")
-    for task in dict.fromkeys(task for task, _ in columns(rows)):
+def scores_text(head: str, scores: pd.DataFrame, reports: Sequence[Report]) -> str:
+    """One table of a frame and the reports that it comes from, with what must be known of them."""
+    scores = scores.assign(text=TEXT.figures(scores, intervals=True), name=names_of(scores))
+    shares = sorted(scores["fraction"].unique())
+    table = rich_table(["features", *map(share, shares)], [])
+    for task in tasks_of(scores):
         first = next(report for report in reports if report.task == task)
         drawn = {cell.fraction: _drawn(cell.records) for cell in first.cells if cell.fraction}
         table.add_section()
         table.add_row(f"{title(task)}, {first.records.test} test", *(drawn.get(at, "") for at in shares))
         table.add_section()
-        for line in _lines(rows, task, shares):
-            table.add_row(*line)
-    leaked = any(value.leaked for row in rows for value in row.values.values())
-    return _printed([head, table, MARKED, *notes(rows), *([LEAKED.format(TEXT.dagger)] if leaked else [])])
+        for _, row in scores[scores["task"] == task].groupby(ROW, sort=False):
+            texts = dict(zip(row["fraction"], row["text"].str.replace(" [", "\n["), strict=True))
+            table.add_row(row["name"].iloc[0], *(texts.get(at, "") for at in shares))
+    leaked = (scores["leaked_records"].fillna(0) > 0).any()
+    return printed([head, table, MARKED, *notes(scores), *([LEAKED.format(TEXT.dagger)] if leaked else [])])
 
 
-def _lines(rows: Sequence[Row], task: str, shares: Sequence[float]) -> Iterable[list[str]]:
-    """The rows that were measured on a task, a cell per share."""
-    rank = {fraction: ranks(rows, (task, fraction)) for fraction in shares}
-
-    def text(number: int, fraction: float) -> str:
-        value = rows[number].values.get((task, fraction))
-        if value is None:
-            return ""
-        mark = TEXT.marks.get(rank[fraction].get(number, 0), "{}")
-        return mark.format(TEXT.value(value, interval=True).replace(" [", "\n["))
-
-    for number, row in enumerate(rows):
-        if any(asked == task for asked, _ in row.values):
-            yield [name_of(row), *(text(number, fraction) for fraction in shares)]
+def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table()
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left", no_wrap=not number and head == "recipe")
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
 def remarks(report: Report) -> list[str]:
@@ -92,7 +86,8 @@ def remarks(report: Report) -> list[str]:
     return lines
 
 
-def _printed(parts: Iterable[Table | str]) -> str:
+def printed(parts: Iterable[Table | str]) -> str:
+    """Tables and sentences as plain lines."""
     console = Console(file=io.StringIO(), width=WIDTH, record=True)
     for part in parts:
         console.print(part, highlight=False, markup=False)
@@ -106,30 +101,22 @@ def _named(names: Sequence[str], at_most: int = 5) -> str:
 
 def _overview(report: Report) -> Table:
     records = {cell.fraction: cell.records for cell in report.cells}
-    table = Table()
-    table.add_column("features")
-    for fraction in sorted(records):
-        drawn = _drawn(records[fraction]) if fraction else ""
-        table.add_column(f"{share(fraction)}\n{drawn}", justify="right")
-    table.add_column(f"minus {report.reference}\nat {share(max(records))}", justify="right")
+    shares = sorted(records)
+    heads = [f"{share(at)}\n{_drawn(records[at]) if at else ''}" for at in shares]
+    table = rich_table(["features", *heads, f"minus {report.reference}\nat {share(max(records))}"], [])
     for method, cells in _by_method(report).items():
         dagger = TEXT.dagger if report.leak and report.leak.records and method in OWN else ""
-        found = {cell.fraction: _macro(cell) + dagger for cell in cells}
-        shown = [found.get(fraction, "") for fraction in sorted(records)]
+        texts = {cell.fraction: _macro(cell) + dagger for cell in cells}
+        shown = [texts.get(at, "") for at in shares]
         table.add_row(f"{method}\n({cells[0].dimension})", *shown, _difference(cells[-1].versus_encoder))
     return table
 
 
 def _per_class(report: Report) -> Table:
     last = {method: cells[-1] for method, cells in _by_method(report).items()}
-    table = Table()
-    table.add_column("class")
-    table.add_column("positives", justify="right")
-    for method in last:
-        table.add_column(method, justify="right")
-    for scores in zip(*(cell.classes for cell in last.values()), strict=True):
-        table.add_row(scores[0].name, str(scores[0].support), *map(_score, scores))
-    return table
+    per_class = zip(*(cell.classes for cell in last.values()), strict=True)
+    lines = ([scores[0].name, str(scores[0].support), *map(_score, scores)] for scores in per_class)
+    return rich_table(["class", "positives", *last], lines)
 
 
 def _notes(report: Report) -> list[str]:
@@ -137,7 +124,7 @@ def _notes(report: Report) -> list[str]:
     pooled = (
         f" (pooled from {report.rotations} rotations, the others on average)" if report.rotations > 1 else ""
     )
-    found = [
+    lines = [
         f"Records: {records.train} train, {records.val} val, {records.test} test{pooled}; "
         f"{records.unlabelled} without a class, {len(records.missing)} missing, "
         f"{len(records.unreadable)} unusable.",
@@ -149,25 +136,25 @@ def _notes(report: Report) -> list[str]:
         describe_leak(report.leak),
     ]
     if left_out := report.cells[0].left_out:
-        found.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
+        lines.append(f"Left out, without positives or negatives in test: {', '.join(left_out)}.")
     by_method = _by_method(report)
     for cell in (*next(iter(by_method.values())), *by_method.get("zero-shot", ())):
         scored = {score.name for score in cell.classes}
-        unseen = sorted(scored & {name for names in cell.untrained for name in names})
-        if unseen:
+        unshown = sorted(scored & {name for names in cell.untrained for name in names})
+        if unshown:
             lack = "not shown by every draw" if cell.fraction else "no concept stands for it, so AUC ½"
-            found.append(f"{share(cell.fraction)}: {lack}: {', '.join(unseen)}.")
+            lines.append(f"{share(cell.fraction)}: {lack}: {', '.join(unshown)}.")
     seconds = {method: sum(cell.seconds for cell in cells) for method, cells in by_method.items()}
-    found.append(f"Seconds of fitting: {', '.join(f'{method} {s:.1f}' for method, s in seconds.items())}.")
-    found += [f"The encoder: {remark}." for remark in report.remarks]
-    return found + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
+    lines.append(f"Seconds of fitting: {', '.join(f'{method} {s:.1f}' for method, s in seconds.items())}.")
+    lines += [f"The encoder: {remark}." for remark in report.remarks]
+    return lines + [f"Otherwise than in MERL's code: {note}." for note in report.notes]
 
 
 def _by_method(report: Report) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
+    cells: dict[str, list[Cell]] = {}
     for cell in report.cells:
-        found.setdefault(cell.method, []).append(cell)
-    return found
+        cells.setdefault(cell.method, []).append(cell)
+    return cells
 
 
 def _drawn(records: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from marecg_cli._commands import one_of
-from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._output import Format, message
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
 
@@ -61,16 +61,15 @@ def sweep(
     Example: marecg sweep --vary gscl.sigma=0.5,1,2 --seeds 3 --data corpus --out sweep --root ptb-xl
     """
     from marecg.evaluate.ablate import ablate, no_step_progress
-    from marecg.evaluate.leaderboard import averaged, standings
     from marecg.evaluate.methods.method import no_progress
     from marecg.evaluate.request import Request
+    from marecg.evaluate.scores.metrics import RESAMPLES
     from marecg.evaluate.scores.summary import WIDE
     from marecg.evaluate.sweep import axis, grid
     from marecg.evaluate.sweep import search as searched
     from marecg.recipes import Config, by_name
     from marecg.recipes.overrides import override
-    from marecg_cli._ablation_text import ablation_json, standings_text
-    from marecg_cli._probe_text import remarks, rows_text
+    from marecg_cli._ablation_text import print_ablation
 
     request = replace(Request((fraction,)), without=(WIDE,))
 
@@ -90,21 +89,11 @@ def sweep(
 
     config, axes = override(by_name(recipe), set_ or []), [axis(each) for each in vary]
     if search is None:
-        found = measured(grid(config, axes))
+        probed = measured(grid(config, axes))
     else:
-        found = searched(config, axes, search, out, lambda one: measured([one]))
-        message(f"best on val: {found[0][0]}")
-    reports = [report for _, _, report in found]
-    for _, folder, report in found:
-        for line in (f"measured: {folder}, {report.task}", *remarks(report)):
-            message(line)
-    rows, standing = averaged(found), standings(found)
-    if format_ is Format.json:
-        result_json(ablation_json(rows, standing))
-        return
-    over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
-    result(rows_text(f"Macro AUC on test{over}, protocol {reports[0].protocol}", rows, reports))
-    result(standings_text(standing))
+        probed = searched(config, axes, search, out, lambda one: measured([one]))
+        message(f"best on val: {probed[0][0]}")
+    print_ablation(probed, seeds, format_.value, False, RESAMPLES)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (sweep,)

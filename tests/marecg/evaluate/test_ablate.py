@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import ecg_ontology
@@ -17,12 +18,10 @@ from marecg.evaluate import table_print
 from marecg.evaluate.ablate import ProbedRun, _answered, ablate
 from marecg.evaluate.budget import equalled, records_of
 from marecg.evaluate.cost import Cost, cost_of
-from marecg.evaluate.leaderboard import Standing, averaged, standings
-from marecg.evaluate.leaderboard_print import markdown
+from marecg.evaluate.leaderboard import Standing, averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Difference, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
-from marecg.evaluate.table import Row
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.recipes import by_name
@@ -100,13 +99,13 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
 
     rows = averaged(found)
-    own = {row.group: row.values["corpus", 1.0] for row in rows if row.method == ENCODER}
-    assert own.keys() == {"tiny-c1", "tiny"}
-    for recipe, value in own.items():
+    own = rows[rows["method"] == ENCODER].set_index("group")
+    assert set(own.index) == {"tiny-c1", "tiny"}
+    for recipe, value in own.iterrows():
         one, other = (_mean_of(report) for name, _, report in found if name == recipe)
-        assert value.mean == pytest.approx((one + other) / 2)
-        assert value.sd == pytest.approx(abs(one - other) / 2**0.5)
-    assert [row.group for row in rows if row.method == "hand-crafted"] == [""]
+        assert value["macro_auc"] == pytest.approx((one + other) / 2)
+        assert value["sd"] == pytest.approx(abs(one - other) / 2**0.5)
+    assert rows["group"][rows["method"] == "hand-crafted"].tolist() == [""]
 
     leak = Leak(records=1, same_record=("a",), same_patient=(), same_signal=())
     first, second, *rest = found
@@ -159,9 +158,10 @@ def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_eq
     assert not standing[0].differences
     mean = standing[2].means[1.0] - standing[0].means[1.0]
     assert 100 * standing[2].differences["corpus", 1.0].mean == pytest.approx(mean)
-    table = markdown(standing)
-    assert "| recipe | runs | 100%, equal records | 100%, equal FLOPs | above / below the first |" in table
-    assert len(table.splitlines()) == 2 + 3 + 2
+    heads, lines = heads_and_lines(standing)
+    shares = ["100%, equal records", "100%, equal FLOPs"]
+    assert heads[:5] == ["recipe", "runs", *shares, "above / below the first"]
+    assert len(lines) == 3
 
 
 def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path
     fallen = [ProbedRun(name, folder, report.model_copy(update={"rank": 1.4}))]
     assert "tiny: encoder (collapsed)" in table_print.markdown(averaged(fallen))
     assert "below 2" in table_print.markdown(averaged(fallen))
-    assert "tiny (collapsed)" in markdown(standings(fallen, resamples=20))
+    assert heads_and_lines(standings(fallen, resamples=20))[1][0][0] == "tiny (collapsed)"
     assert "collapsed" not in table_print.markdown(averaged(found))
 
 
@@ -217,5 +217,6 @@ def _mean_of(report: Report) -> float:
     return next(100 * cell.macro_auc.mean for cell in report.cells if cell.method == ENCODER)
 
 
-def _daggers(rows: list[Row]) -> set[tuple[str, str]]:
-    return {(row.group, row.method) for row in rows if any(value.leaked for value in row.values.values())}
+def _daggers(scores: pd.DataFrame) -> set[tuple[str, str]]:
+    leaked = scores[scores["leaked_records"].fillna(0) > 0]
+    return set(zip(leaked["group"], leaked["method"], strict=True))

@@ -34,7 +34,7 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
     assert cells[whole, 1.0].versus_encoder is not None
     assert cells[head, 1.0].dimension == wide_width(MarEcg.from_pretrained(run_folder).config)
     rows = measured([run_folder], "finetune")
-    assert {row.method for row in rows} == {head, whole}
+    assert set(rows["method"]) == {head, whole}
     assert (run_folder / "model" / "model.safetensors").read_bytes() == before
 
 

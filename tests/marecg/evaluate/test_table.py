@@ -2,9 +2,10 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,79 +13,80 @@ from hypothesis import strategies as st
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.request import Request
-from marecg.evaluate.table import Row, Value, columns, measured, measured_rows, merged, only, published, ranks
+from marecg.evaluate.table import (
+    measured,
+    merged,
+    names_of,
+    of_reports,
+    only,
+    published,
+    ranks,
+    tasks_of,
+    tidy,
+)
 from marecg.evaluate.table_print import latex, long_csv, long_json, markdown
-
-C = ("ptbxl-super", 1.0)
 
 WHOLE = Request.named(fractions=(1.0,))
 
 
-def row(method: str, mean: float | None, source: str = "published", group: str = "g") -> Row:
-    return Row(source, group, method, {} if mean is None else {C: Value(mean)})
+def row(
+    method: str, mean: float, source: str = "published", group: str = "g", **others: Any
+) -> dict[str, Any]:
+    line = {"source": source, "group": group, "method": method, "task": "ptbxl-super", "fraction": 1.0}
+    measured_only = {"leaked_records": 0} if source == "measured" else {}
+    return {**line, "macro_auc": mean, **measured_only, **others}
 
 
 def test_the_published_rows_are_the_papers():
-    rows = {row.method: row for row in published()}
-    assert len(rows) == 20
-    assert all(len(row.values) == 15 for row in rows.values())
-    assert rows["MERL"].values["ptbxl-super", 0.01].mean == 82.39
-    assert rows["MAR-ECG (C3)"].values["cpsc2018", 1.0].mean == 95.34
-    assert rows["MAR-ECG (C2')"].values["ptbxl-sub", 0.1].mean == 83.06
+    scores = published().set_index(["method", "task", "fraction"])["macro_auc"]
+    assert len(scores) == 20 * 15
+    assert scores["MERL", "ptbxl-super", 0.01] == 82.39
+    assert scores["MAR-ECG (C3)", "cpsc2018", 1.0] == 95.34
+    assert scores["MAR-ECG (C2')", "ptbxl-sub", 0.1] == 83.06
 
 
-def test_the_columns_are_the_papers_tasks_with_ascending_shares():
-    found = columns(published())
-    assert [task for task, _ in found[::3]] == [
-        "ptbxl-super",
-        "ptbxl-sub",
-        "ptbxl-form",
-        "ptbxl-rhythm",
-        "cpsc2018",
-    ]
-    assert [share for _, share in found[:3]] == [0.01, 0.1, 1.0]
+def test_the_papers_tasks_come_first_in_its_order():
+    tasks = ["ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm", "cpsc2018"]
+    scores = pd.concat([tidy([row("a", 1.0, task="b"), row("a", 1.0, task="a")]), published()])
+    assert tasks_of(scores) == [*tasks, "a", "b"]
 
 
 def test_best_and_second_best_are_ranked_within_each_source_and_equals_share_a_rank():
-    rows = [row("a", 90.0), row("b", 91.0), row("c", 91.0), row("d", 99.0, "measured"), row("e", None)]
-    assert ranks(rows, C) == {1: 1, 2: 1, 0: 2}
-    assert ranks([row("a", 50.0), row("b", 50.0)], C) == {}
+    scores = tidy([row("a", 90.0), row("b", 91.0), row("c", 91.0), row("d", 99.0, "measured")])
+    assert ranks(scores).dropna().to_dict() == {0: 2, 1: 1, 2: 1}
+    assert not ranks(tidy([row("a", 50.0), row("b", 50.0)])).notna().any()
 
 
 def test_rows_on_different_records_of_a_task_are_ranked_apart_and_it_is_said():
-    few, many = (Value(0, records=records, asked=asked) for records, asked in ((94, "x"), (2158, "y")))
-    rows = [
-        Row("measured", run, "encoder", {C: replace(value, mean=mean)})
-        for run, value, mean in (("a", few, 90.0), ("b", few, 80.0), ("c", many, 70.0), ("d", many, 60.0))
-    ]
-    assert ranks(rows, C) == {0: 1, 1: 2, 2: 1, 3: 2}
-    assert "PTB-XL super 94 (a, b), 2158 (c, d)." in markdown(rows)
-    assert "ranked apart" in markdown(rows)
-    assert "PTB-XL super 94." in markdown(rows[:2])
-    assert "ranked apart" not in markdown(rows[:2])
+    few, many = {"test_records": 94, "task_sha256": "x"}, {"test_records": 2158, "task_sha256": "y"}
+    runs = (("a", few, 90.0), ("b", few, 80.0), ("c", many, 70.0), ("d", many, 60.0))
+    scores = tidy(row("encoder", mean, "measured", run, **asked) for run, asked, mean in runs)
+    assert ranks(scores).tolist() == [1, 2, 1, 2]
+    assert "PTB-XL super 94 (a, b), 2158 (c, d)." in markdown(scores)
+    assert "ranked apart" in markdown(scores)
+    assert "PTB-XL super 94." in markdown(scores[:2])
+    assert "ranked apart" not in markdown(scores[:2])
 
 
 def test_a_run_of_which_nobody_knows_what_it_saw_is_named():
-    rows = [Row("measured", "a", "encoder", {C: Value(90.0, records=94, leaked=None)})]
-    assert (
-        "not known what these were pretrained on, which may have been the test records: a: enc"
-        in markdown(rows)
-    )
+    scores = tidy([row("encoder", 90.0, "measured", "a", test_records=94, leaked_records=None)])
+    said = "not known what these were pretrained on, which may have been the test records: a: enc"
+    assert said in markdown(scores)
 
 
 def test_tasks_can_be_chosen_and_one_that_no_row_has_is_refused():
-    rows = only([*published(), row("none", None, "measured")], ["cpsc2018"])
-    assert columns(rows) == [("cpsc2018", 0.01), ("cpsc2018", 0.1), ("cpsc2018", 1.0)]
-    assert "none" not in [row.method for row in rows]
+    scores = only(pd.concat([published(), tidy([row("none", 1.0, "measured")])]), ["cpsc2018"])
+    assert set(scores["task"]) == {"cpsc2018"}
+    assert "none" not in set(scores["method"])
     with pytest.raises(UsageError, match="no row has the task corpus"):
         only(published(), ["corpus"])
 
 
 def test_runs_whose_folders_have_the_same_name_are_told_apart(gscl_run, ptbxl_root, tmp_path):
     report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
-    rows = measured_rows([(Path(run), report) for run in ("a/c3", "b/c3", "c1")])
-    assert [row.group for row in rows if row.method == "encoder"] == ["a/c3", "b/c3", "c1"]
-    assert [row.method for row in rows][-2:] == ["random encoder", "hand-crafted"]
+    scores = of_reports([(Path(run), report) for run in ("a/c3", "b/c3", "c1")])
+    assert scores["group"][scores["method"] == "encoder"].tolist() == ["a/c3", "b/c3", "c1"]
+    assert scores["method"].tolist()[-2:] == ["random encoder", "hand-crafted"]
 
 
 def words(text: str) -> str:
@@ -93,7 +95,7 @@ def words(text: str) -> str:
 
 
 def test_in_markdown_every_row_says_where_it_is_from():
-    text = markdown([row("MERL", 88.0), row("encoder", 70.0, "measured", "run-1")])
+    text = markdown(tidy([row("MERL", 88.0), row("encoder", 70.0, "measured", "run-1")]))
     assert words(text).splitlines()[:4] == [
         "| source | method | PTB-XL super 100% |",
         "| --------- | -------------- | ----------------: |",
@@ -104,13 +106,13 @@ def test_in_markdown_every_row_says_where_it_is_from():
 
 
 def test_the_columns_of_a_markdown_table_are_aligned_and_a_name_cannot_break_them():
-    lines = markdown([row("a|b", 8.0), row("encoder", 70.0, "measured", "run-1")]).splitlines()[:4]
+    lines = markdown(tidy([row("a|b", 8.0), row("encoder", 70.0, "measured", "run-1")])).splitlines()[:4]
     assert len({len(line) for line in lines}) == 1
     assert r"| a\|b " in lines[2]
 
 
 def test_in_latex_special_characters_are_escaped_and_the_sources_are_ruled_apart():
-    text = latex([row("MERL", 88.0), row("encoder", 70.0, "measured", "run_1")])
+    text = latex(tidy([row("MERL", 88.0), row("encoder", 70.0, "measured", "run_1")]))
     assert r"published & MERL & 88.00 \\" + "\n\\midrule" in text
     assert r"measured & run\_1: encoder & 70.00 \\" in text
     assert r"source & method & 100\% \\" in text
@@ -118,7 +120,7 @@ def test_in_latex_special_characters_are_escaped_and_the_sources_are_ruled_apart
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S", "Zs")), min_size=1))
 def test_whatever_a_run_is_called_its_latex_line_has_its_three_columns(name):
-    text = latex([row("MERL", 88.0), row("encoder", 70.0, "measured", name)])
+    text = latex(tidy([row("MERL", 88.0), row("encoder", 70.0, "measured", name)]))
     (line,) = (line for line in text.splitlines() if line.startswith("measured"))
     bare = re.sub(r"\\[{}&]", "", line.removesuffix(r" \\").replace(r"\textbackslash{}", ""))
     assert bare.count("&") == 2
@@ -152,15 +154,16 @@ def test_the_csv_has_one_line_per_number():
         "low": "",
         "high": "",
         "test_records": "",
-        "rank": "",
         "task_sha256": "",
         "leaked_records": "",
         "seconds": "",
+        "h_rank": "",
+        "rank": "",
     }
 
 
 def test_best_and_second_best_are_marked_in_every_format():
-    rows = [row("a", 90.0), row("b", 91.0), row("c", 80.0), row("d", 70.0, "measured")]
+    rows = tidy([row("a", 90.0), row("b", 91.0), row("c", 80.0), row("d", 70.0, "measured")])
     assert "| **91.00** |" in words(markdown(rows))
     assert "| _90.00_ |" in words(markdown(rows))
     assert r"\textbf{91.00}" in latex(rows)
@@ -169,67 +172,90 @@ def test_best_and_second_best_are_marked_in_every_format():
 
 
 def test_with_intervals_every_task_has_its_lines_and_every_share_its_column():
-    values = {
-        ("ptbxl-super", 0.1): Value(70.0, 1.5, (65.0, 75.0), 100),
-        ("ptbxl-super", 1.0): Value(80.0, None, (76.0, 84.0), 100),
-        ("cpsc2018", 1.0): Value(60.0, None, (50.0, 70.0), 20),
-    }
-    text = words(markdown([Row("measured", "run-1", "encoder", values)], intervals=True))
+    figures = (
+        ("ptbxl-super", 0.1, 70.0, 1.5, (65.0, 75.0)),
+        ("ptbxl-super", 1.0, 80.0, None, (76.0, 84.0)),
+        ("cpsc2018", 1.0, 60.0, None, (50.0, 70.0)),
+    )
+    scores = tidy(
+        row("encoder", mean, "measured", "run-1", task=task, fraction=share, sd=sd, low=ends[0], high=ends[1])
+        for task, share, mean, sd, ends in figures
+    )
+    text = words(markdown(scores, intervals=True))
     assert "| task | source | method | 10% | 100% |" in text
     assert "| PTB-XL super | measured | run-1: encoder | 70.00 ± 1.50 [65.0, 75.0] | 80.00 [" in text
     assert "| CPSC2018 | measured | run-1: encoder | – | 60.00 [50.0, 70.0] |" in text
-    assert r"\midrule" + "\nCPSC2018 & measured" in latex([Row("measured", "r", "encoder", values)], True)
+    assert r"\midrule" + "\nCPSC2018 & measured" in latex(scores, True)
     assert "| PTB-XL super | published | SimCLR | 63.41 |" in words(markdown(published(), intervals=True))
 
 
 def test_a_leak_is_marked_where_it_is_and_explained_below():
-    leaked = Row("measured", "run-1", "encoder", {C: Value(99.0, leaked=3)})
+    leaked = row("encoder", 99.0, "measured", "run-1", leaked_records=3)
     clean = row("hand-crafted", 70.0, "measured", "run-1")
-    text = words(markdown([leaked, clean]))
+    text = words(markdown(tidy([leaked, clean])))
     assert "| **99.00†** |" in text
     assert "| _70.00_ |" in text
     assert "† pretrained on val or test records" in text
-    assert r"\textbf{99.00$^\dagger$}" in latex([leaked, clean])
-    assert "†" not in markdown([clean])
-    assert [line["leaked_records"] for line in csv.DictReader(io.StringIO(long_csv([leaked])))] == ["3"]
+    assert r"\textbf{99.00$^\dagger$}" in latex(tidy([leaked, clean]))
+    assert "†" not in markdown(tidy([clean]))
+    assert [line["leaked_records"] for line in csv.DictReader(io.StringIO(long_csv(tidy([leaked]))))] == ["3"]
 
 
 def test_what_stands_beside_several_runs_with_the_same_numbers_stands_there_once():
-    rows = [
-        row("encoder", 70.0, "measured", "one"),
-        row("hand-crafted", 80.0, "measured", "one"),
-        row("random encoder", 50.0, "measured", "one"),
-        row("encoder", 70.0, "measured", "two"),
-        row("hand-crafted", 80.0, "measured", "two"),
-        row("random encoder", 51.0, "measured", "two"),
-    ]
-    found = [(each.group, each.method) for each in merged(rows)]
-    assert found == [
+    scores = tidy(
+        [
+            row("encoder", 70.0, "measured", "one"),
+            row("hand-crafted", 80.0, "measured", "one"),
+            row("random encoder", 50.0, "measured", "one"),
+            row("encoder", 70.0, "measured", "two"),
+            row("hand-crafted", 80.0, "measured", "two"),
+            row("random encoder", 51.0, "measured", "two"),
+        ]
+    )
+    assert merged(scores)[["group", "method"]].apply(tuple, axis=1).tolist() == [
         ("one", "encoder"),
-        ("", "hand-crafted"),
         ("one", "random encoder"),
         ("two", "encoder"),
         ("two", "random encoder"),
+        ("", "hand-crafted"),
     ]
-    assert "| measured | hand-crafted |" in words(markdown(merged(rows)))
+    assert "| measured | hand-crafted |" in words(markdown(merged(scores)))
+
+
+def test_a_row_is_shared_only_where_all_that_both_have_is_alike():
+    one, two = (row("random encoder", 50.0, "measured", run) for run in ("one", "two"))
+    more = {**one, "group": "two", "task": "cpsc2018"}
+    both = merged(tidy([one, two, more]))
+    assert both["group"].tolist() == ["", ""]
+    assert set(both["task"]) == {"ptbxl-super", "cpsc2018"}
+    apart = merged(tidy([one, {**one, "task": "cpsc2018"}, two, {**more, "macro_auc": 51.0}]))
+    assert apart["group"].tolist() == ["one", "one", "two", "two"]
 
 
 def test_published_rows_are_never_merged_with_measured_ones():
-    rows = [row("MERL", 80.0), row("MERL", 80.0, "measured")]
-    assert merged(rows) == rows
+    scores = tidy([row("MERL", 80.0), row("MERL", 80.0, "measured")])
+    assert merged(scores)["source"].tolist() == ["published", "measured"]
+
+
+def test_a_run_that_collapsed_on_one_task_is_named_so_on_all():
+    ranked = (("ptbxl-super", 9.0), ("x", 1.4))
+    scores = tidy(row("encoder", 50.0, "measured", task=task, h_rank=rank) for task, rank in ranked)
+    assert names_of(merged(scores)).tolist() == ["g: encoder (collapsed)"] * 2
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
     report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=2))
-    rows = measured([gscl_run])
+    scores = measured([gscl_run])
     own = ["encoder", "encoder, wide", "encoder, mean H"]
-    assert [row.method for row in rows] == [*own, "random encoder", "hand-crafted", "zero-shot"]
-    value = rows[0].values["ptbxl-super", 0.5]
-    assert value.mean == pytest.approx(100 * report.cells[0].macro_auc.mean)
-    assert (value.records, value.sd) == (6, pytest.approx(100 * report.cells[0].macro_auc.sd))
-    assert "no labels" in markdown(rows)
-    assert f"± {value.sd:.2f}" in markdown(rows)
-    assert rf"$\pm$ {value.sd:.2f}" in latex(rows)
+    methods = [*own, "zero-shot", "random encoder", "hand-crafted"]
+    assert sorted(scores["method"].unique()) == sorted(methods)
+    value = scores.iloc[0]
+    assert value["fraction"] == 0.5
+    assert value["macro_auc"] == pytest.approx(100 * report.cells[0].macro_auc.mean)
+    assert (value["test_records"], value["sd"]) == (6, pytest.approx(100 * report.cells[0].macro_auc.sd))
+    assert "no labels" in markdown(scores)
+    assert f"± {value['sd']:.2f}" in markdown(scores)
+    assert rf"$\pm$ {value['sd']:.2f}" in latex(scores)
 
 
 def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
@@ -243,7 +269,8 @@ def test_a_run_without_probes_and_a_damaged_report_are_refused(tmp_path):
 
 def test_a_folder_that_is_no_run_is_passed_over_and_said(gscl_run, ptbxl_root, tmp_path, caplog):
     evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE)
-    assert measured([gscl_run, tmp_path / "features"]) == measured([gscl_run])
+    both = measured([gscl_run, tmp_path / "features"])
+    pd.testing.assert_frame_equal(both, measured([gscl_run]))
     assert [f"{tmp_path / 'features'}: passed over" in each.message for each in caplog.records] == [True]
 
 

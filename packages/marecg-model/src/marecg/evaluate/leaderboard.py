@@ -4,10 +4,11 @@ Shapes: R resamples of the test records, S draws of a share, M test records, K c
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from marecg.evaluate.ablate import FLOPS, ProbedRun
 from marecg.evaluate.cost import Cost, cost_of
@@ -15,33 +16,38 @@ from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.predictions import Predictions
 from marecg.evaluate.scores.results import Difference
-from marecg.evaluate.scores.summary import OWN, difference, judged_by, spread
-from marecg.evaluate.table import Column, Row, Value, measured_rows, merged
+from marecg.evaluate.scores.summary import OWN, difference, judged_by
+from marecg.evaluate.table import FIGURES, ROW, lines, merged, share, tidy
+from marecg.nn.collapse import COLLAPSED
+
+Column = tuple[str, float]
+"""A task and a share of its training records."""
+NOTE = (
+    "Macro AUC in percent, averaged over tasks and seeds, from h_rhythm, or from the mean of H where no loss "
+    "trains h_rhythm's pool. Above and below: in how many cells (tasks by shares) the 95 % interval of the "
+    "paired difference to the first recipe lies wholly on one side of zero; in the others the two can't be "
+    "told apart. Records, TFLOPs and seconds are those of a run with equal records, the mean over seeds."
+)
+ABSENT = "–"
 
 
-def averaged(probed: Sequence[ProbedRun]) -> list[Row]:
-    """The rows of `marecg.evaluate.table`, one per recipe and method: means over the recipe's runs.
+def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
+    """The frame of `marecg.evaluate.table`, a figure per recipe and method: the mean over the recipe's runs.
 
-    Of several runs, `sd` is that over them (n − 1) and there is no interval. What doesn't depend on the run
+    Of several runs, `sd` is that over them (n − 1), without an interval. What doesn't depend on the run
     stands as it was measured, and once.
     """
-    rows = []
-    for recipe, folders in _runs(probed).items():
-        runs = [
-            measured_rows(
-                (folder, report) for name, place, report in probed if (name, place) == (recipe, folder)
-            )
-            for folder in folders
-        ]
-        for row in runs[0]:
-            alike = [each for run in runs for each in run if each.method == row.method]
-            values = {
-                column: _mean([each.values[column] for each in alike if column in each.values], row.method)
-                for column in row.values
-            }
-            ranks = [each.rank for each in alike if each.rank is not None]
-            rows.append(replace(row, group=recipe, values=values, rank=min(ranks, default=None)))
-    return sorted(merged(rows), key=lambda row: not row.group)
+    scores = tidy(line for each in probed for line in lines(each.arm, each.report))
+    figures = []
+    for (_, _, method, *_), runs in scores.groupby([*ROW, "task", "fraction"], sort=False):
+        alike = method not in OWN and len(runs[FIGURES].drop_duplicates()) == 1
+        mean = runs.iloc[[0]].assign(h_rank=runs["h_rank"].min())
+        if len(runs) > 1 and not alike:
+            auc = runs["macro_auc"]
+            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), low=np.nan, high=np.nan)
+            mean = mean.assign(leaked_records=runs["leaked_records"].max(), seconds=runs["seconds"].sum())
+        figures.append(mean)
+    return merged(pd.concat([*figures, scores.iloc[:0]]).astype(scores.dtypes))
 
 
 @dataclass(frozen=True)
@@ -85,35 +91,63 @@ def standings(probed: Sequence[ProbedRun], wide: bool = False, resamples: int = 
             h_rhythm's pool).
         resamples: of the test records.
     """
-    rows = [row for row in averaged(probed) if row.group]
-    runs = _runs(probed)
+    scores = averaged(probed)
     first: dict[Column, _Resampled] = {}
     standing: list[Standing] = []
-    for name, folders in runs.items():
-        cells = _resampled([one for one in probed if one.arm == name], wide, resamples)
+    for name in dict.fromkeys(each.arm for each in probed):
+        runs = [each for each in probed if each.arm == name]
+        folders = list(dict.fromkeys(each.folder for each in runs))
+        cells = _resampled(runs, wide, resamples)
         first = first or cells
-        own = [row for row in rows if row.group == name]
-        method = judged_by([row.method for row in own], wide)
-        row = next(row for row in own if row.method == method)
-        shares = sorted({share for _, share in row.values})
+        own = scores[scores["group"] == name]
+        row = own[own["method"] == judged_by(set(own["method"]), wide)]
+        ranks = row["h_rank"].dropna()
         standing.append(
             Standing(
                 name=name.removesuffix(FLOPS),
                 flops=name.endswith(FLOPS),
                 runs=len(folders),
-                means={
-                    share: float(
-                        np.mean([value.mean for (_, at), value in row.values.items() if at == share])
-                    )
-                    for share in shares
-                },
+                means=row.groupby("fraction")["macro_auc"].mean().to_dict(),
                 differences=_against(cells, first) if standing else {},
-                cost=_together([cost_of(folder) for folder in folders]),
-                rank=row.rank,
-                leaked=any(value.leaked for value in row.values.values()),
+                cost=_total([cost_of(folder) for folder in folders]),
+                rank=None if ranks.empty else float(ranks.min()),
+                leaked=bool((row["leaked_records"].fillna(0) > 0).any()),
             )
         )
     return standing
+
+
+def heads_and_lines(standings: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
+    """One line per recipe; without runs of equal FLOPs those columns are left out."""
+    shares = sorted({at for one in standings for at in one.means})
+    by_kind = {
+        kind: {one.name: one for one in standings if one.flops == flops}
+        for kind, flops in (("equal records", False), ("equal FLOPs", True))
+    }
+    kinds = [(kind, of_kind) for kind, of_kind in by_kind.items() if of_kind]
+    heads = ["recipe", "runs", *(f"{share(at)}, {kind}" for at in shares for kind, _ in kinds)]
+    heads += ["above / below the first", "records", "TFLOPs", "seconds", "rank of h_rhythm"]
+    lines = []
+    for name in dict.fromkeys(one.name for one in standings):
+        one = next(of_kind[name] for _, of_kind in kinds if name in of_kind)
+        means = [_mean(of_kind.get(name), at) for at in shares for _, of_kind in kinds]
+        fallen = one.rank is not None and one.rank < COLLAPSED
+        shown = name + ("†" if one.leaked else "") + (" (collapsed)" if fallen else "")
+        apart = "{} / {} of {}".format(*one.apart, len(one.differences)) if one.differences else ABSENT
+        rank = ABSENT if one.rank is None else f"{one.rank:.1f}"
+        lines.append([shown, str(one.runs), *means, apart, *_cost(one.cost, one.runs), rank])
+    return heads, lines
+
+
+def _mean(one: Standing | None, at: float) -> str:
+    return f"{one.means[at]:.1f}" if one and at in one.means else ABSENT
+
+
+def _cost(cost: Cost | None, runs: int) -> list[str]:
+    if cost is None:
+        return [ABSENT] * 3
+    seconds = ABSENT if cost.seconds is None else f"{cost.seconds / runs:,.0f}"
+    return [f"{cost.records / runs:,.0f}", f"{cost.flops / runs / 1e12:,.2f}", seconds]
 
 
 @dataclass(frozen=True)
@@ -127,19 +161,20 @@ class _Resampled:
 
 def _resampled(probed: Sequence[ProbedRun], wide: bool, resamples: int) -> dict[Column, _Resampled]:
     cells: dict[Column, tuple[Predictions, list[Floats]]] = {}
-    for _, folder, report in probed:
-        loaded = predictions.load(folder / "probe" / f"{report.task}-{report.protocol}.npz")
+    for each in probed:
+        path: Path = each.folder / "probe" / f"{each.report.task}-{each.report.protocol}.npz"
+        loaded = predictions.load(path)
         method = judged_by({name for name, _ in loaded.logits}, wide)
-        for (name, share), logits_SMK in loaded.logits.items():
+        for (name, at), logits_SMK in loaded.logits.items():
             if name == method:
-                cells.setdefault((report.task, share), (loaded, []))[1].append(logits_SMK)
+                cells.setdefault((each.report.task, at), (loaded, []))[1].append(logits_SMK)
     return {
         column: _Resampled(
-            loaded.ids,
-            float(np.mean([macro_auc(loaded.y_MK, x_MK, loaded.rotation_M) for run in runs for x_MK in run])),
-            resampled_macro_auc(loaded.y_MK, np.concatenate(runs), resamples, loaded.rotation_M),
+            one.ids,
+            float(np.mean([macro_auc(one.y_MK, x_MK, one.rotation_M) for run in runs for x_MK in run])),
+            resampled_macro_auc(one.y_MK, np.concatenate(runs), resamples, one.rotation_M),
         )
-        for column, (loaded, runs) in cells.items()
+        for column, (one, runs) in cells.items()
     }
 
 
@@ -151,7 +186,7 @@ def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> 
     }
 
 
-def _together(costs: Sequence[Cost | None]) -> Cost | None:
+def _total(costs: Sequence[Cost | None]) -> Cost | None:
     complete = [cost for cost in costs if cost is not None]
     if len(complete) < len(costs):
         return None
@@ -160,30 +195,4 @@ def _together(costs: Sequence[Cost | None]) -> Cost | None:
         sum(cost.records for cost in complete),
         sum(cost.flops for cost in complete),
         sum(seconds) if len(seconds) == len(complete) else None,
-    )
-
-
-def _runs(probed: Sequence[ProbedRun]) -> dict[str, list[Path]]:
-    """By recipe, its run folders."""
-    runs: dict[str, list[Path]] = {}
-    for name, folder, _ in probed:
-        if folder not in runs.setdefault(name, []):
-            runs[name].append(folder)
-    return runs
-
-
-def _mean(values: Sequence[Value], method: str) -> Value:
-    first = values[0]
-    if len(values) == 1 or (method not in OWN and all(value == first for value in values)):
-        return first
-    over_runs = spread(np.array([value.mean for value in values]))
-    leaks = [value.leaked for value in values if value.leaked is not None]
-    seconds = [value.seconds for value in values if value.seconds is not None]
-    return replace(
-        first,
-        mean=over_runs.mean,
-        sd=over_runs.sd,
-        interval=None,
-        leaked=max(leaks, default=None),
-        seconds=sum(seconds) if seconds else None,
     )

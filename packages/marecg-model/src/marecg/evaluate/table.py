@@ -1,19 +1,19 @@
-"""The rows of the paper's Table tab:linear_probe, and measured ones to stand under them.
+"""A tidy frame of scores, a line per figure: the paper's Table tab:linear_probe, and what was measured.
 
-`published.tsv` holds the rows as the paper prints them. Measured rows come from the reports in run folders.
+`published.tsv` holds the rows as the paper prints them. Measured lines come from the reports in run folders.
 """
 
-import csv
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from pydantic import ValidationError
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.scores.results import Cell, Report
+from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.nn.collapse import COLLAPSED
 
@@ -29,75 +29,46 @@ TITLES = {
 }
 """The table's tasks in the paper's order; others follow under their own names."""
 PRINTED, MEASURED = "published", "measured"
-Column = tuple[str, float]
-"""A task and a share of its training records."""
+KINDS = {
+    **dict.fromkeys(("source", "group", "method", "task"), "str"),
+    **dict.fromkeys(("fraction", "macro_auc", "sd", "low", "high"), "float64"),
+    **{"test_records": "Int64", "task_sha256": "str", "leaked_records": "Int64"},
+    **dict.fromkeys(("seconds", "h_rank"), "float64"),
+}
+"""The frame's columns.
+
+`source` is `PRINTED` or `MEASURED`; `group` the run, empty where several share the figure. Macro AUC, its
+spread over seeds and its interval are in percent. Figures are compared where `task_sha256` is the same.
+`leaked_records` says on how many val and test records the encoder was pretrained, and is missing where nobody
+knows; `h_rank` is the least effective rank of h_rhythm, of a run's own encoder.
+"""
+ROW = ["source", "group", "method"]
+"""What tells one row of a printed table from another."""
+FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]
+"""What two runs must agree in to share a figure."""
 
 
-@dataclass(frozen=True)
-class Value:
-    """A macro AUC in percent; a measured one has an interval, and a spread where there were several seeds.
-
-    Attributes:
-        mean, sd, interval: see `results.Cell`.
-        records: how many test records.
-        asked: the hash of the task; only numbers of the same one can be compared.
-        leaked: on how many val and test records the encoder was pretrained; None where nobody knows.
-        seconds: wall time of the fits.
-    """
-
-    mean: float
-    sd: float | None = None
-    interval: tuple[float, float] | None = None
-    records: int | None = None
-    asked: str = ""
-    leaked: int | None = 0
-    seconds: float | None = field(default=None, compare=False)
+def tidy(lines: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The frame of some lines; what a line lacks is missing there."""
+    scores = pd.DataFrame(list(lines), columns=list(KINDS))
+    texts = [name for name, kind in KINDS.items() if kind == "str"]
+    return scores.fillna(dict.fromkeys(texts, "")).astype(KINDS)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One method.
-
-    Attributes:
-        source: `PRINTED` or `MEASURED`.
-        group: the run, empty where several share the row.
-        method: whose features.
-        values: by task and share.
-        rank: the least effective rank of h_rhythm on a task, of a run's own encoder.
-    """
-
-    source: str
-    group: str
-    method: str
-    values: dict[Column, Value]
-    rank: float | None = field(default=None, compare=False)
-
-    @property
-    def collapsed(self) -> bool:
-        """Whether records look alike to the encoder."""
-        return self.rank is not None and self.rank < COLLAPSED
+def published() -> pd.DataFrame:
+    """The paper's table, as it prints it."""
+    wide = pd.read_csv(PUBLISHED, sep="\t").set_index(["group", "method"])
+    lines = []
+    for (group, method), row in wide.iterrows():
+        for column, auc in row.items():
+            task, _, share = column.partition(" ")
+            line = {"source": PRINTED, "group": group, "method": method, "task": task}
+            lines.append({**line, "fraction": share, "macro_auc": auc})
+    return tidy(lines)
 
 
-def published() -> list[Row]:
-    """The rows of the paper's table, as it prints them."""
-    with PUBLISHED.open(newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file, delimiter="\t"))
-    return [
-        Row(
-            source=PRINTED,
-            group=row["group"],
-            method=row["method"],
-            values={
-                (task, float(share)): Value(float(row[f"{task} {share}"]))
-                for task, _, share in (name.partition(" ") for name in row if " " in name)
-            },
-        )
-        for row in table
-    ]
-
-
-def measured(runs: Iterable[Path], protocol: str = "strict") -> list[Row]:
-    """The rows of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
+def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
+    """The figures of all runs, from `RUN/probe/*-PROTOCOL.json`, each once.
 
     A folder without such a report is passed over with a warning, as long as another has one.
 
@@ -112,115 +83,105 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> list[Row]:
         raise UsageError(problem, where=unprobed[0], remedy="Run `marecg probe` on it first")
     for run in unprobed:
         logger.warning("%s: passed over, it has no probe by protocol %s", run, protocol)
-    return measured_rows((run, read_report(path)) for run, paths in reports.items() for path in paths)
+    return of_reports((run, read_report(path)) for run, paths in reports.items() for path in paths)
 
 
-def measured_rows(found: Iterable[tuple[Path, Report]]) -> list[Row]:
-    """One row per method of every run, from its reports, without repetition; what is no run's own comes last.
+def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
+    """The figures of some runs' reports, without repetition; what is no run's own comes last.
 
     A run goes by its folder's name, or by the path as given where two folders have the same name.
     """
-    reports: dict[Path, list[Report]] = {}
-    for run, report in found:
-        reports.setdefault(run, []).append(report)
-    names = {run: run.resolve().name for run in reports}
-    shared = [name for name, count in Counter(names.values()).items() if count > 1]
-    rows = [
-        row
-        for run, of_run in reports.items()
-        for row in _rows(str(run) if names[run] in shared else names[run], of_run)
-    ]
-    return sorted(merged(rows), key=lambda row: not row.group)
+    listed = list(reports)
+    names = {run: run.resolve().name for run, _ in listed}
+    counts = Counter(names.values())
+    groups = {run: str(run) if counts[name] > 1 else name for run, name in names.items()}
+    by_run = sorted(listed, key=lambda each: list(names).index(each[0]))
+    return merged(tidy(line for run, report in by_run for line in lines(groups[run], report)))
 
 
-def _rows(group: str, reports: Iterable[Report]) -> list[Row]:
-    values: dict[str, dict[Column, Value]] = {}
-    ranks: list[float] = []
-    for report in reports:
-        ranks += [] if report.rank is None else [report.rank]
-        for cell in report.cells:
-            values.setdefault(cell.method, {})[report.task, cell.fraction] = _value(cell, report)
-    rank = min(ranks, default=None)
-    return [
-        Row(MEASURED, group, method, found, rank if method in OWN else None)
-        for method, found in values.items()
-    ]
+def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
+    """A report's figures as lines of the frame."""
+    for cell in report.cells:
+        own = cell.method in OWN
+        leaks = report.leak.records if report.leak else None
+        yield {
+            "source": MEASURED,
+            "group": group,
+            "method": cell.method,
+            "task": report.task,
+            "fraction": cell.fraction,
+            "macro_auc": 100 * cell.macro_auc.mean,
+            "sd": None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd,
+            "low": 100 * cell.interval.low,
+            "high": 100 * cell.interval.high,
+            "test_records": report.records.test,
+            "task_sha256": report.task_sha256,
+            "leaked_records": leaks if own or cell.method == report.reference else 0,
+            "seconds": cell.seconds,
+            "h_rank": report.rank if own else None,
+        }
 
 
-def merged(rows: Sequence[Row]) -> list[Row]:
-    """The rows without repetition: what stands beside several runs with the same numbers stands there once.
+def merged(scores: pd.DataFrame) -> pd.DataFrame:
+    """Without repetition: what stands beside several runs with the same figures stands there once.
 
-    An encoder and its prototypes are a run's own, whatever their numbers.
+    An encoder and its prototypes are a run's own, whatever their figures.
     """
-    found: list[Row] = []
-    for row in rows:
-        same = (each for each in found if _alike(row, each))
-        twin = None if row.method in OWN else next(same, None)
+    rows: list[pd.DataFrame] = []
+    scores = scores.assign(h_rank=scores.groupby(ROW)["h_rank"].transform("min"))
+    for (source, _, method), figures in scores.groupby(ROW, sort=False):
+        row = figures.set_index(["task", "fraction"], drop=False)
+        shared = source == MEASURED and method not in OWN
+        twin = next((n for n, other in enumerate(rows) if shared and _alike(row, other)), None)
         if twin is None:
-            found.append(row)
+            rows.append(row)
         else:
-            found[found.index(twin)] = replace(twin, group="", values=twin.values | row.values)
-    return found
+            both = pd.concat([rows[twin], row]).assign(group="")
+            rows[twin] = both[~both.index.duplicated()]
+    ordered = sorted(rows, key=lambda row: not row["group"].iloc[0])
+    return pd.concat([*ordered, scores.iloc[:0]], ignore_index=True)
 
 
-def _alike(one: Row, other: Row) -> bool:
-    shared = one.values.keys() & other.values.keys()
-    return (
-        one.source == other.source == MEASURED
-        and one.method == other.method
-        and bool(shared)
-        and all(one.values[column] == other.values[column] for column in shared)
+def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    at = one.index.intersection(other.index)
+    same_row = (one[["source", "method"]].iloc[0] == other[["source", "method"]].iloc[0]).all()
+    return bool(same_row and len(at) and one.loc[at, FIGURES].equals(other.loc[at, FIGURES]))
+
+
+def ranks(scores: pd.DataFrame) -> "pd.Series[int]":
+    """1 and 2 for the best and second-best mean of a task and share, among figures that can be compared.
+
+    Those are of one source, and of the measured ones those that were asked on the same records. A figure
+    alone, or figures that are all alike, have no best.
+    """
+    means = (
+        scores["macro_auc"]
+        .round(2)
+        .groupby([scores[name] for name in ("source", "task", "fraction", "task_sha256")])
     )
+    rank = means.rank(method="dense", ascending=False)
+    return rank.where((rank <= 2) & (means.transform("nunique") > 1)).astype("Int64")
 
 
-def columns(rows: Sequence[Row]) -> list[Column]:
-    """Every task and share that a row has a value for: the paper's tasks first, shares in ascending order."""
-    found = {column for row in rows for column in row.values}
-    order = list(TITLES)
-    return sorted(found, key=lambda column: (order.index(column[0]) if column[0] in order else 99, *column))
-
-
-def ranks(rows: Sequence[Row], column: Column) -> dict[int, int]:
-    """Row number → 1 or 2 for the best and second-best mean of a column, among rows that can be compared.
-
-    Those are the rows of one source, and of the measured ones those that were asked on the same records.
-    """
-    comparable: dict[tuple[str, str], dict[int, float]] = {}
-    for number, row in enumerate(rows):
-        if value := row.values.get(column):
-            comparable.setdefault((row.source, value.asked), {})[number] = round(value.mean, 2)
-    found: dict[int, int] = {}
-    for means in comparable.values():
-        if len(set(means.values())) == 1:
-            continue  # a row alone, or rows that are all alike, are no best
-        for rank, mean in enumerate(sorted(set(means.values()), reverse=True)[:2], start=1):
-            found |= {number: rank for number, value in means.items() if value == mean}
-    return found
-
-
-def only(rows: Iterable[Row], tasks: Collection[str]) -> list[Row]:
-    """The rows on these tasks alone; a row without any of them is left out.
-
-    Raises:
-        UsageError: no row has one of the tasks.
-    """
-    rows = list(rows)
-    if unknown := set(tasks) - {task for row in rows for task, _ in row.values}:
+def only(scores: pd.DataFrame, tasks: Collection[str]) -> pd.DataFrame:
+    """The figures of these tasks alone. Raises `UsageError` where there is none of a task."""
+    if missing := set(tasks) - set(scores["task"]):
         remedy = "Probe a run on it first, or choose one that was probed"
-        raise UsageError(f"no row has the task {', '.join(sorted(unknown))}", remedy=remedy)
-    kept = [{column: row.values[column] for column in row.values if column[0] in tasks} for row in rows]
-    return [replace(row, values=values) for row, values in zip(rows, kept, strict=True) if values]
+        raise UsageError(f"no row has the task {', '.join(sorted(missing))}", remedy=remedy)
+    return scores[scores["task"].isin(list(tasks))]
 
 
-def judged(rows: Iterable[Row]) -> dict[str, dict[str, tuple[int, list[str]]]]:
-    """Of the measured rows, by task and hash: how many test records, and which runs were asked on them."""
-    found: dict[str, dict[str, tuple[int, list[str]]]] = {}
-    for row in rows:
-        for (task, _), value in row.values.items():
-            if value.records is not None:
-                runs = found.setdefault(task, {}).setdefault(value.asked, (value.records, []))[1]
-                runs += [name for name in [row.group or row.method] if name not in runs]
-    return found
+def tasks_of(scores: pd.DataFrame) -> Sequence[str]:
+    """The paper's tasks first, the others by name."""
+    tasks = scores["task"].unique()
+    return [task for task in TITLES if task in tasks] + sorted(set(tasks) - TITLES.keys())
+
+
+def names_of(scores: pd.DataFrame) -> "pd.Series[str]":
+    """The method, whose it is where it is measured and a run's own, and whether that run has collapsed."""
+    of_run = (scores["source"] == MEASURED) & (scores["group"] != "")
+    names = scores["method"].where(~of_run, scores["group"] + ": " + scores["method"])
+    return names.where(~(scores["h_rank"] < COLLAPSED), names + " (collapsed)")
 
 
 def title(task: str) -> str:
@@ -231,19 +192,6 @@ def title(task: str) -> str:
 def share(fraction: float) -> str:
     """A share of the training records, such as `1%`."""
     return f"{100 * fraction:g}%" if fraction else "no labels"
-
-
-def _value(cell: Cell, report: Report) -> Value:
-    own = cell.method in (*OWN, report.reference)
-    return Value(
-        mean=100 * cell.macro_auc.mean,
-        sd=None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd,
-        interval=(100 * cell.interval.low, 100 * cell.interval.high),
-        records=report.records.test,
-        asked=report.task_sha256,
-        leaked=0 if not own else None if report.leak is None else report.leak.records,
-        seconds=cell.seconds,
-    )
 
 
 def read_report(path: Path) -> Report:

@@ -1,18 +1,18 @@
-"""The table of linear probes in print: every row says whether it is published or measured.
+"""A frame of scores in print: every row says whether it is published or measured.
 
-Best and second best are marked among rows that can be compared; a dagger marks a value whose encoder was
+Best and second best are marked among figures that can be compared; a dagger marks one whose encoder was
 pretrained on records that it is judged by.
 """
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
-from marecg.evaluate.table import MEASURED, Column, Row, Value, columns, judged, ranks, share, title
+import pandas as pd
+
+from marecg.evaluate.table import MEASURED, ROW, names_of, ranks, share, tasks_of, title
 from marecg.nn.collapse import COLLAPSED
 
 NOTE = (
@@ -26,11 +26,6 @@ FALLEN = (
     "records look alike."
 )
 APART = "Rows on different records of a task are ranked apart."
-LONG = (
-    *("source", "group", "method", "task", "fraction", "macro_auc", "sd", "low", "high", "test_records"),
-    *("rank", "task_sha256", "leaked_records", "seconds"),
-)
-"""What a line per number says; the last three are known of measured ones alone."""
 TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -54,12 +49,17 @@ class Style:
     dagger: str
     plain: Callable[[str], str]
 
-    def value(self, value: Value, interval: bool) -> str:
-        """`77.53 ± 1.20 [75.1, 80.2]†`, as far as it is known, and the interval if it is wanted."""
-        shown = f"{value.mean:.2f}" + (f"{self.plus_minus}{value.sd:.2f}" if value.sd is not None else "")
-        if interval and value.interval:
-            shown += f" [{value.interval[0]:.1f}, {value.interval[1]:.1f}]"
-        return shown + (self.dagger if value.leaked else "")
+    def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
+        """Such as `77.53 ± 1.20 [75.1, 80.2]†`, with the interval if it is wanted."""
+        ranked = zip(scores.itertuples(), ranks(scores), strict=True)
+        return [self._figure(line, rank, intervals) for line, rank in ranked]
+
+    def _figure(self, line: Any, rank: Any, intervals: bool) -> str:
+        text = f"{line.macro_auc:.2f}" + (f"{self.plus_minus}{line.sd:.2f}" if line.sd >= 0 else "")
+        if intervals and line.low == line.low:
+            text += f" [{line.low:.1f}, {line.high:.1f}]"
+        leaked = not pd.isna(line.leaked_records) and line.leaked_records
+        return ("{}" if pd.isna(rank) else self.marks[rank]).format(text + (self.dagger if leaked else ""))
 
 
 MARKDOWN = Style({1: "**{}**", 2: "_{}_"}, " ± ", "†", lambda name: name.replace("|", r"\|"))
@@ -68,78 +68,67 @@ LATEX = Style(
 )
 
 
-class Head(NamedTuple):
-    """A column's head: what it shares with its neighbours, and its own."""
-
-    over: str
-    text: str
-
-
 @dataclass(frozen=True)
 class Grid:
-    """A table in words: heads, how many columns are text, and lines in groups to be ruled apart."""
+    """A table in words: what neighbouring columns share, heads, and lines in groups to be ruled apart."""
 
-    heads: list[Head]
+    over: list[str]
+    heads: list[str]
     text_columns: int
     groups: list[list[list[str]]]
 
 
-def markdown(rows: Sequence[Row], intervals: bool = False) -> str:
-    """A Markdown table, its columns aligned: **best**, _second best_ among rows that can be compared."""
-    grid = _grid(rows, MARKDOWN, intervals)
-    heads = [f"{head.over} {head.text}".strip() for head in grid.heads]
-    lines = [heads, *(line for group in grid.groups for line in group)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = ["<"] * grid.text_columns + [">"] * (len(heads) - grid.text_columns)
-    rule = [
-        "-" * (width - (side == ">")) + ":" * (side == ">") for side, width in zip(sides, widths, strict=True)
-    ]
-
-    def aligned(line: Sequence[str]) -> str:
-        cells = zip(line, sides, widths, strict=True)
-        return f"| {' | '.join(f'{cell:{side}{width}}' for cell, side, width in cells)} |"
-
-    text = "\n".join(map(aligned, (lines[0], rule, *lines[1:])))
-    return text + "\n\n" + "\n".join(_notes(rows, MARKDOWN)) + "\n"
+def markdown(scores: pd.DataFrame, intervals: bool = False) -> str:
+    """A Markdown table, its columns aligned: **best**, _second best_ among figures that can be compared."""
+    grid = _grid(scores, MARKDOWN, intervals)
+    heads = [f"{over} {head}".strip() for over, head in zip(grid.over, grid.heads, strict=True)]
+    rows = [line for group in grid.groups for line in group]
+    return markdown_table(heads, rows, grid.text_columns) + "\n" + "\n".join(_notes(scores, MARKDOWN)) + "\n"
 
 
-def latex(rows: Sequence[Row], intervals: bool = False) -> str:
-    r"""A LaTeX table (booktabs): \textbf{best}, \underline{second best} among rows that can be compared."""
-    grid = _grid(rows, LATEX, intervals)
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int = 1) -> str:
+    """Aligned lines; all columns but the first few are numbers."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    sides = ["<"] * text_columns + [">"] * (len(heads) - text_columns)
+    columns = list(zip(sides, widths, strict=True))
+    rule = ["-" * (width - 1) + ("-" if side == "<" else ":") for side, width in columns]
+    lines = [heads, rule, *rows]
+    aligned = (
+        " | ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True))
+        for line in lines
+    )
+    return "".join(f"| {line} |\n" for line in aligned)
+
+
+def latex(scores: pd.DataFrame, intervals: bool = False) -> str:
+    r"""A LaTeX table (booktabs): \textbf{best}, \underline{second best} of what can be compared."""
+    grid = _grid(scores, LATEX, intervals)
     alignment = "l" * grid.text_columns + "r" * (len(grid.heads) - grid.text_columns)
-    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_over(grid.heads)]
-    lines.append(_line([LATEX.plain(head.text) for head in grid.heads]))
+    lines = [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_spanned(grid.over)]
+    lines.append(_line([LATEX.plain(head) for head in grid.heads]))
     for group in grid.groups:
         lines += [r"\midrule", *map(_line, group)]
-    notes = [f"% {note}" for note in (r"Needs \usepackage{booktabs}.", *_notes(rows, LATEX))]
+    notes = [f"% {note}" for note in (r"Needs \usepackage{booktabs}.", *_notes(scores, LATEX))]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes]) + "\n"
 
 
-def long_csv(rows: Sequence[Row], intervals: bool = True) -> str:
-    """One line per number, with everything that is known of it; intervals are always there."""
-    text = io.StringIO()
-    table = csv.DictWriter(text, LONG, lineterminator="\n")
-    table.writeheader()
-    table.writerows(_long(rows))
-    return text.getvalue()
+def long_csv(scores: pd.DataFrame, intervals: bool = True) -> str:
+    """One line per figure, with everything that is known of it; intervals are always there."""
+    return str(scores.assign(rank=ranks(scores)).to_csv(index=False, lineterminator="\n"))
 
 
-def long_json(rows: Sequence[Row], intervals: bool = True) -> str:
+def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:
     """The same as JSON: a list of objects."""
-    return json.dumps(list(_long(rows)), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(records(scores), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _long(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
-    rank = {column: ranks(rows, column) for column in columns(rows)}
-    for number, row in enumerate(rows):
-        for column, value in row.values.items():
-            known = (value.sd, *(value.interval or (None, None)), value.records, rank[column].get(number))
-            own = (value.asked, value.leaked, value.seconds) if row.source == MEASURED else (None, None, None)
-            values = (row.source, row.group, row.method, *column, value.mean, *known, *own)
-            yield dict(zip(LONG, values, strict=True))
+def records(scores: pd.DataFrame) -> list[dict[str, Any]]:
+    """A dictionary per figure, None where something is missing."""
+    ranked = scores.assign(rank=ranks(scores)).astype(object)
+    return list(ranked.where(ranked.notna(), None).to_dict("records"))
 
 
-FORMATS: dict[str, Callable[[Sequence[Row], bool], str]] = {
+FORMATS: dict[str, Callable[[pd.DataFrame, bool], str]] = {
     "markdown": markdown,
     "latex": latex,
     "csv": long_csv,
@@ -147,86 +136,65 @@ FORMATS: dict[str, Callable[[Sequence[Row], bool], str]] = {
 }
 
 
-def _grid(rows: Sequence[Row], style: Style, intervals: bool) -> Grid:
+def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
     """One line per row and all columns abreast; with intervals one line per row and task, shares abreast."""
-    found = columns(rows)
-    rank = {column: ranks(rows, column) for column in found}
-
-    def text(number: int, column: Column) -> str:
-        value = rows[number].values.get(column)
-        if value is None:
-            return style.plain("–")
-        return style.marks.get(rank[column].get(number, 0), "{}").format(style.value(value, intervals))
-
-    def named(row: Row) -> list[str]:
-        return [row.source, style.plain(name_of(row))]
-
-    if not intervals:
-        groups = [
-            [
-                [*named(row), *(text(number, column) for column in found)]
-                for number, row in enumerate(rows)
-                if _block(row) == block
-            ]
-            for block in dict.fromkeys(map(_block, rows))
-        ]
-        heads = [Head("", "source"), Head("", "method"), *(Head(title(task), share(f)) for task, f in found)]
-        return Grid(heads, 2, groups)
-    shares = sorted({fraction for _, fraction in found})
-    groups = [
-        [
-            [style.plain(title(task)), *named(row), *(text(number, (task, fraction)) for fraction in shares)]
-            for number, row in enumerate(rows)
-            if any(asked == task for asked, _ in row.values)
-        ]
-        for task in dict.fromkeys(task for task, _ in found)
-    ]
-    return Grid([Head("", name) for name in ("task", "source", "method", *map(share, shares))], 3, groups)
+    scores = scores.assign(text=style.figures(scores, intervals), name=names_of(scores).map(style.plain))
+    tasks, shares = tasks_of(scores), sorted(scores["fraction"].unique())
+    present = set(zip(scores["task"], scores["fraction"], strict=True))
+    columns = [(task, at) for task in tasks for at in shares if (task, at) in present]
+    block = scores["source"].where(scores["source"] == MEASURED, scores["source"] + scores["group"])
+    absent = style.plain("–")
+    groups = []
+    for _, part in scores.groupby(scores["task"].map(tasks.index) if intervals else block, sort=intervals):
+        lines = []
+        for _, row in part.groupby(ROW, sort=False):
+            texts = dict(zip(zip(row["task"], row["fraction"], strict=True), row["text"], strict=True))
+            task, source, name = row[["task", "source", "name"]].iloc[0]
+            if intervals:
+                figures = [texts.get((task, at), absent) for at in shares]
+                lines.append([style.plain(title(task)), source, name, *figures])
+            else:
+                lines.append([source, name, *(texts.get(column, absent) for column in columns)])
+        groups.append(lines)
+    if intervals:
+        return Grid([""] * (3 + len(shares)), ["task", "source", "method", *map(share, shares)], 3, groups)
+    over, heads = [title(task) for task, _ in columns], [share(at) for _, at in columns]
+    return Grid(["", "", *over], ["source", "method", *heads], 2, groups)
 
 
-def name_of(row: Row) -> str:
-    """The method, whose it is where it is measured and a run's own, and whether that run has collapsed."""
-    name = f"{row.group}: {row.method}" if row.source == MEASURED and row.group else row.method
-    return f"{name} (collapsed)" if row.collapsed else name
-
-
-def notes(rows: Sequence[Row]) -> list[str]:
+def notes(scores: pd.DataFrame) -> list[str]:
     """On which test records the measured rows stand, and whose encoders may have seen them."""
-    found = judged(rows)
-    if not found:
+    known = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
+    if known.empty:
         return []
-    dark = [name_of(row) for row in rows if any(value.leaked is None for value in row.values.values())]
-    unknown = [UNKNOWN.format(", ".join(dark))] if dark else []
-    counts = [
-        f"{title(task)} "
-        + ", ".join(
-            str(records) + (f" ({', '.join(runs)})" if len(asked) > 1 else "")
-            for records, runs in asked.values()
+    counts, apart = [], []
+    for task, of_task in known.groupby("task", sort=False):
+        asked = [part for _, part in of_task.groupby("task_sha256", sort=False)]
+        runs = [part["group"].where(part["group"] != "", part["method"]).unique() for part in asked]
+        texts = (
+            f"{part['test_records'].iloc[0]}" + (f" ({', '.join(names)})" if len(asked) > 1 else "")
+            for part, names in zip(asked, runs, strict=True)
         )
-        for task, asked in found.items()
-    ]
-    apart = [APART] if any(len(asked) > 1 for asked in found.values()) else []
-    fallen = [FALLEN] if any(row.collapsed for row in rows) else []
-    return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart, *fallen, *unknown]
+        counts.append(f"{title(str(task))} {', '.join(texts)}")
+        apart += [APART] if len(asked) > 1 else []
+    fallen = [FALLEN] if (known["h_rank"] < COLLAPSED).any() else []
+    dark = names_of(known[known["leaked_records"].isna()]).unique()
+    unknown = [UNKNOWN.format(", ".join(dark))] if len(dark) else []
+    return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart[:1], *fallen, *unknown]
 
 
-def _notes(rows: Sequence[Row], style: Style) -> list[str]:
-    leaked = any(value.leaked for row in rows for value in row.values.values())
-    own = [style.plain(note) for note in (NOTE, *notes(rows))]
+def _notes(scores: pd.DataFrame, style: Style) -> list[str]:
+    leaked = (scores["leaked_records"].fillna(0) > 0).any()
+    own = [style.plain(note) for note in (NOTE, *notes(scores))]
     return own + ([LEAKED.format(style.dagger)] if leaked else [])
 
 
-def _block(row: Row) -> tuple[str, str]:
-    """What is ruled apart: the paper's groups of methods, and what is measured."""
-    return row.source, "" if row.source == MEASURED else row.group
-
-
-def _over(heads: Sequence[Head]) -> list[str]:
+def _spanned(heads: Sequence[str]) -> list[str]:
     """The heads that neighbours share, each above its columns."""
-    if not any(head.over for head in heads):
+    if not any(heads):
         return []
     cells, rules, first = [], [], 1
-    for over, group in groupby(heads, key=lambda head: head.over):
+    for over, group in groupby(heads):
         width = len(list(group))
         cells += [rf"\multicolumn{{{width}}}{{c}}{{{LATEX.plain(over)}}}"] if over else [""] * width
         rules += [rf"\cmidrule(lr){{{first}-{first + width - 1}}}"] if over else []
