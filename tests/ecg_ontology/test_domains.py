@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ecg_ontology
-from ecg_ontology import EcgError, Kind, Ontology
+from ecg_ontology import EcgError, Kind, Ontology, UsageError
 from ecg_ontology.domains import draft_from_networkx
 from ecg_ontology.tree import branches
 
@@ -186,3 +186,35 @@ def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(tmp_path, text,
     with pytest.raises(EcgError, match=says) as caught:
         ecg_ontology.load(tmp_path / "bad.obo")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("about", "problem"),
+    [
+        ({"iri": ""}, "'' isn't an IRI"),
+        ({"version": "banana"}, "'banana' isn't a version"),
+    ],
+)
+def test_what_names_an_ontology_is_a_name_and_a_version(about, problem):
+    graph = nx.DiGraph([("COPD", "Airway")])
+    with pytest.raises(UsageError, match=problem):
+        Ontology.from_networkx(graph, **{"iri": "https://example.org/lung", **about})
+
+
+@pytest.mark.parametrize("name", ["variants", "synonyms"])
+def test_one_text_is_no_list_of_letters(name):
+    graph = nx.DiGraph([("COPD", "Airway")])
+    graph.nodes["COPD"][name] = "abc"
+    with pytest.raises(UsageError, match=f"the {name} of the node 'COPD' are one text"):
+        Ontology.from_networkx(graph, "https://example.org/lung")
+
+
+def test_what_is_asked_for_in_the_wrong_way_is_told_in_one_line(onto):
+    for ask in (onto.node, lambda name: ecg_ontology.find_concept(onto, name)):
+        with pytest.raises(ecg_ontology.UnknownConceptError) as error:
+            ask("9" * 5000)
+        assert len(str(error.value)) < 300
+    with pytest.raises(UsageError, match="no source is named"):
+        ecg_ontology.load("")
+    with pytest.raises(UsageError, match="sigma is '1'"):
+        onto.soft_targets(onto.leaf_multi_hot([[]]), sigma="1")

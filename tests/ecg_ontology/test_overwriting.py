@@ -3,11 +3,13 @@
 import os
 import stat
 
+import networkx
 import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import UsageError
+from ecg_ontology import Ontology, UsageError, draw_graph
+from ecg_ontology.draw import draw_distances
 from ecg_ontology.overwriting import turtle_comments
 
 FORMS = ("ccg.npz", "ccg.safetensors", "ccg.json", "ccg.csv", "ccg.ttl", "ccg.owl", "ccg.nt", "ccg.dot")
@@ -76,10 +78,10 @@ def text(path):
         ("mydata.csv", link_to_a_folder, "holds patients.csv"),
         ("mydata.csv", text, "is a file"),
         *((name, text, "lost") for name in FORMS if name != "ccg.csv"),
-        ("ccg.npz", arrays, "is no export of an ontology"),
+        ("ccg.npz", arrays, "isn't an export of an ontology"),
         *(
             (f"ccg{ending}", other_ontology, "is the ontology https://x.org/y")
-            for ending in (".json", ".ttl", ".owl")
+            for ending in (".json", ".ttl", ".owl", ".npz", ".safetensors", ".dot")
         ),
         ("ccg.json", own_table, "is no file"),
         ("ccg.json", os.mkfifo, "is no file"),
@@ -123,3 +125,36 @@ def test_a_name_of_any_letters_is_a_label_for_graphviz(onto, tmp_path):
     odd = ecg_ontology.Ontology(onto.draft.model_copy(update={"concepts": concepts}))
     dot = ecg_ontology.export(odd, tmp_path / "ccg.dot").read_text(encoding="utf-8")
     assert '0 [label="A\\"\\\\\\n", shape=box];' in dot
+
+
+def test_a_table_of_another_ontology_stays_as_it_is(onto, tmp_path):
+    lung = networkx.DiGraph([("COPD", "Airway")])
+    ecg_ontology.export(Ontology.from_networkx(lung, "https://example.org/lung"), tmp_path / "ccg.csv")
+    with pytest.raises(UsageError, match="holds other tables"):
+        ecg_ontology.export(onto, tmp_path / "ccg.csv")
+
+
+def save(onto, path):
+    onto.save(path)
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (save, "thesis.docx"),
+        (save, "ontology.json"),
+        *(
+            (draw, f"thesis.{ending}")
+            for draw in (draw_graph, draw_distances)
+            for ending in ("svg", "png", "pdf")
+        ),
+    ],
+)
+def test_a_picture_or_bundle_replaces_its_like_alone(onto, tmp_path, write, name):
+    path = tmp_path / name
+    write(onto, path)
+    write(onto, path)
+    path.write_text("a year of work", encoding="utf-8")
+    with pytest.raises(UsageError, match="was not written by this program, and would be lost"):
+        write(onto, path)
+    assert path.read_text(encoding="utf-8") == "a year of work"

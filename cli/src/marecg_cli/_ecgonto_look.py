@@ -70,7 +70,9 @@ def target(
     primary = int(onto.primary(y, rule)[0])
     soft = onto.soft_targets(y, sigma, rule)[0].tolist()
     if form is Format.json:
-        result_json({"leaves": leaves, "primary": primary, "target": soft})
+        names = [onto.nodes[index].abbr for index in (*leaves, primary) if index >= 0]
+        about = {"names": names[: len(leaves)], "primary_name": names[-1] if names else "", "rule": rule}
+        result_json({"leaves": leaves, "primary": primary, "target": soft, **about, "sigma": sigma})
     elif not leaves:
         result("no leaf: the record has no target and leaves the contrastive loss")
     else:
@@ -98,7 +100,7 @@ def distance(
     if form is Format.json:
         result_json({"distance": edges, "path": path})
     else:
-        result(f"{edges}  {' – '.join(path)}")
+        result(f"{edges}  {' – '.join(path) or 'by convention: no path joins them'}")
 
 
 def show(

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from ecg_ontology.concepts import Concept, Name, Status
 from ecg_ontology.drafts import Erratum, RoutingRow
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.overwriting import refuse_unmarked
 from ecg_ontology.search import Field, searchable_texts
 from ecg_ontology.tree import branches
 from ecg_ontology.wording import fold
@@ -48,7 +47,7 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         >>> "Atrial fibrillation" in page.read_text(encoding="utf-8")
         True
     """
-    refuse_unmarked(Path(out), MARK)
+    refuse_unmarked(Path(out), MARK.encode())
     with replacing(out) as temporary:
         temporary.write_text(page_text(onto, language), encoding="utf-8")
     return Path(out)

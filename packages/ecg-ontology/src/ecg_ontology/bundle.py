@@ -12,6 +12,7 @@ from ecg_ontology.errors import SourceError
 from ecg_ontology.files import replacing
 
 _HASH = "bundle_sha256"
+BUNDLE_MARK = f'"{_HASH}"'.encode()
 _STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
 """Where a file states something is the file's; so is what a row calls its node."""

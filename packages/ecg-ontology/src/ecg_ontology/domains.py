@@ -4,12 +4,13 @@ Shapes of graph: a ring of families as in the cardiac graph, a forest of familie
 within a family any hierarchy, findings of several parents included.
 """
 
+import re
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ecg_ontology.concepts import Kind, Name, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Header
+from ecg_ontology.drafts import SEMVER, Draft, DraftConcept, DraftRelation, Header
 from ecg_ontology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def draft_from_networkx(
         >>> [(concept.abbr, concept.tier.value) for concept in draft.concepts][:2]
         [('Airway', 'Root'), ('Tissue', 'Root')]
     """
+    if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
+        raise UsageError(f"{iri!r} isn't an IRI", remedy="Name the ontology, as https://example.org/lung")
+    if not re.fullmatch(SEMVER, version):
+        raise UsageError(f"{version!r} isn't a version", remedy="Write three numbers, such as 1.2.0")
     above = {node: list(_above(graph, node)) for node in graph}
     roots = [node for node, data in graph.nodes(data=True) if _is_root(graph, node, data, above)]
     order = {node: place for place, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
@@ -115,9 +120,17 @@ def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: 
         abbr=abbr,
         label=str(data.get("label") or abbr),
         tier=tier,
-        variants=tuple(sorted(map(str, data.get("variants", ())))),
-        synonyms=tuple(Name(text=str(text), language="en") for text in sorted(data.get("synonyms", ()))),
+        variants=_texts(node, data, "variants"),
+        synonyms=tuple(Name(text=str(text), language="en") for text in _texts(node, data, "synonyms")),
     )
+
+
+def _texts(node: Hashable, data: dict[str, Any], name: str) -> tuple[str, ...]:
+    texts = data.get(name, ())
+    if isinstance(texts, str):
+        problem = f"the {name} of the node {node!r} are one text"
+        raise UsageError(problem, remedy="Give a list of texts")
+    return tuple(sorted(map(str, texts)))
 
 
 def _edges(

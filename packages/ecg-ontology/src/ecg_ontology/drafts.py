@@ -151,6 +151,8 @@ class RoutingRow(Frozen):
         return self.place or f"{name}.sssom.tsv"
 
 
+SEMVER = r"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}([-+][0-9A-Za-z.+-]+)?"
+"""What a version looks like."""
 LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+"
 """What a line of the frozen enumeration looks like."""
 

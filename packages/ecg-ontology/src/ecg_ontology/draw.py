@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ecg_ontology.concepts import Kind
 from ecg_ontology.errors import UsageError
 from ecg_ontology.explain import Explanation
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.positions import node_positions
 
@@ -32,6 +32,8 @@ STROKES: dict[Kind, Any] = {
     Kind.sibling: "dotted",
     Kind.ring: "solid",
 }
+_MARK = "ecg-ontology"
+"""By this creator a picture is known as one of ours, which may be replaced."""
 ENDINGS = (".svg", ".png", ".pdf")
 
 Positions = dict[int, tuple[float, float]]
@@ -127,9 +129,11 @@ def _save(figure: "Figure", out: str | Path) -> Path:
         raise UsageError("is no picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
     from matplotlib import rc_context
 
+    refuse_unmarked(out, _MARK.encode())
     with replacing(out) as temporary, rc_context({"svg.hashsalt": "ccg", "svg.fonttype": "none"}):
         stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(out.suffix)  # left out: same picture, same bytes
-        metadata: dict[str, Any] = {stamp: None} if stamp else {}
+        metadata: dict[str, Any] = {"Software" if out.suffix == ".png" else "Creator": _MARK}
+        metadata |= {stamp: None} if stamp else {}
         figure.savefig(temporary, dpi=150, metadata=metadata)
     return out
 

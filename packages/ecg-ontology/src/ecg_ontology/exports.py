@@ -9,9 +9,9 @@ import numpy as np
 
 from ecg_ontology.errors import UsageError
 from ecg_ontology.fhir import write_fhir
-from ecg_ontology.files import replacing
+from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign, refuse_unmarked
+from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign
 from ecg_ontology.vocabulary_exports import routing_text, skos_mark, skos_text, sssom_mark
 
 
@@ -19,8 +19,8 @@ def export(onto: Ontology, out: str | Path) -> Path:
     """Write `onto` in the form that the ending of `out` names.
 
     ========================  =============================================================================
-    ``.npz``                  distances, adjacency, a_hat, abbr, root; sha256 as a string array
-    ``.safetensors``          distances, adjacency, a_hat; abbr and sha256 as metadata (extra ``safetensors``)
+    ``.npz``                  distances, adjacency, a_hat, abbr, root; sha256 and iri as string arrays
+    ``.safetensors``          distances, adjacency, a_hat; iri, abbr, sha256 as metadata (``[safetensors]``)
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
     ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
@@ -55,7 +55,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
         raise UsageError(f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {known}")
     if two in _VIEWS:
         text, mark = _VIEWS[two]
-        refuse_unmarked(out, mark(onto))
+        refuse_unmarked(out, mark(onto).encode())
         with replacing(out) as temporary:
             temporary.write_text(text(onto), encoding="utf-8")
         return out
@@ -74,6 +74,7 @@ def _npz(onto: Ontology, path: Path) -> None:
         abbr=np.array([node.abbr for node in onto.nodes]),
         root=np.array([node.root for node in onto.nodes]),
         sha256=np.array(onto.sha256),
+        iri=np.array(onto.header.iri),
     )
 
 
@@ -85,7 +86,11 @@ def _safetensors(onto: Ontology, path: Path) -> None:
             "safetensors is not installed", remedy='pip install "ecg-ontology[safetensors]"'
         ) from error
     arrays = {"distances": onto.distances, "adjacency": onto.adjacency, "a_hat": onto.a_hat}
-    metadata = {"sha256": onto.sha256, "abbr": json.dumps([node.abbr for node in onto.nodes])}
+    metadata = {
+        "iri": onto.header.iri,
+        "sha256": onto.sha256,
+        "abbr": json.dumps([node.abbr for node in onto.nodes]),
+    }
     path.write_bytes(save(arrays, metadata))  # `save_file` would keep it from other users
 
 
@@ -124,7 +129,7 @@ def _obo(onto: Ontology, path: Path) -> None:
 
 
 def _dot(onto: Ontology, path: Path) -> None:
-    lines = ["graph ccg {", "  node [shape=ellipse];"]
+    lines = ["graph ccg {", f"  // iri {_dot_text(onto.header.iri)}", "  node [shape=ellipse];"]
     lines += [
         f"  {n.index} [label={_dot_text(n.abbr)}{', shape=box' if n.root else ''}];" for n in onto.nodes
     ]

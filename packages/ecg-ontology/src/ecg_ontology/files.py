@@ -135,6 +135,20 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
         raise UsageError(problem, where=out, remedy="Name a new folder")
 
 
+def refuse_unmarked(out: Path, mark: bytes) -> None:
+    """See that nothing stands at `out`, or a file that holds the mark of what this program writes there.
+
+    Raises:
+        UsageError: something else is there, and would be lost.
+    """
+    if out.exists() and not (out.is_file() and mark in out.read_bytes()):
+        raise UsageError(
+            "was not written by this program, and would be lost",
+            where=out,
+            remedy="Name a new file, or remove that one first",
+        )
+
+
 def refuse_address(
     path: str | Path,
     problem: str = "is an address, and a path is wanted",

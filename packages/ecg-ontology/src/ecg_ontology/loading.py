@@ -5,6 +5,7 @@ from pathlib import Path
 from ecg_ontology.bundle import read_bundle
 from ecg_ontology.concepts import Finding, Profile
 from ecg_ontology.drafts import Draft, Erratum
+from ecg_ontology.errors import UsageError
 from ecg_ontology.ontology import Ontology
 
 PACKAGED = Path(__file__).parent / "data" / "ccg.json"
@@ -59,6 +60,8 @@ def read_draft(source: str | Path | None) -> Draft:
     """Read `source` (`None`: the packaged bundle) as stated, unchecked."""
     if source is None:
         return read_bundle(PACKAGED)
+    if not str(source):
+        raise UsageError("no source is named", remedy="Name one, or leave it out for the packaged ontology")
     path = Path(source)
     if path.suffix == ".json" and path.is_file():
         return read_bundle(path)

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.bundle import bundle_sha256, write_bundle
+from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, write_bundle
 from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
 from ecg_ontology.drafts import Draft, Header, RoutingRow
 from ecg_ontology.errors import SourceError
+from ecg_ontology.files import refuse_unmarked
 from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
 from ecg_ontology.vocabulary import Vocabulary
@@ -117,6 +118,7 @@ class Ontology(Vocabulary):
 
         Raises:
             OutputError: the file can't be written.
+            UsageError: something else than a bundle is there.
 
         Example:
             >>> import ecg_ontology, tempfile
@@ -125,6 +127,7 @@ class Ontology(Vocabulary):
             >>> ecg_ontology.load(path).sha256 == ecg_ontology.load().sha256
             True
         """
+        refuse_unmarked(Path(path), BUNDLE_MARK)
         write_bundle(self.draft, Path(path))
 
     @cached_property

@@ -3,6 +3,7 @@
 A file of the same name may be anybody's work. It is looked into before it is replaced.
 """
 
+import csv
 import json
 import re
 import zipfile
@@ -43,7 +44,7 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
         return
     if out.suffix == ".csv":
         refuse_others(out, TABLES.__contains__)
-        if any(out.iterdir()) and not _has_nodes(out):
+        if any(out.iterdir()) and not _has_nodes(out, onto):
             raise UsageError("holds other tables, which would be lost", where=out, remedy="Name a new folder")
         return
     if out.suffix == ".fhir" or out.name == "fhir":
@@ -53,12 +54,10 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
         return
     if not out.is_file():
         raise UsageError("is no file", where=out, remedy=_REMEDY)
-    if out.suffix in _SAME_KIND and not _SAME_KIND[out.suffix](out):
-        raise UsageError("is no export of an ontology, and would be lost", where=out, remedy=_REMEDY)
     iri = _IRIS[out.suffix](out) if out.suffix in _IRIS else onto.header.iri
     if iri != onto.header.iri:
-        found = f"is the ontology {iri}" if iri else "is no ontology"
-        raise UsageError(f"{found}, and would be lost", where=out, remedy=_REMEDY)
+        what = f"is the ontology {iri}" if iri else "isn't an export of an ontology"
+        raise UsageError(f"{what}, and would be lost", where=out, remedy=_REMEDY)
     if out.suffix == ".ttl" and (comments := turtle_comments(read_text(out))):
         line, text = comments[0]
         raise UsageError(
@@ -66,16 +65,6 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
             where=out,
             remedy="State them as rdfs:comment, which is kept, or name a new file",
         )
-
-
-def refuse_unmarked(out: Path, mark: str) -> None:
-    """See that nothing stands at `out`, or a text that begins with the mark of an export.
-
-    Raises:
-        UsageError: something else is there, and would be lost.
-    """
-    if out.exists() and not (out.is_file() and read_text(out).startswith(mark)):
-        raise UsageError("is no export of this ontology, and would be lost", where=out, remedy=_REMEDY)
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
@@ -111,10 +100,12 @@ def _graph_iri(path: Path) -> str:
         return ""
 
 
-def _has_nodes(folder: Path) -> bool:
+def _has_nodes(folder: Path, onto: Ontology) -> bool:
+    """Whether the table of nodes in a folder lists one of this ontology."""
     try:
-        return read_text(folder / "nodes.csv").startswith(",".join(NODES_HEADER))
-    except EcgError:
+        rows = csv.DictReader(read_text(folder / "nodes.csv").splitlines())
+        return not {row.get("iri") for row in rows}.isdisjoint(node.iri for node in onto.nodes)
+    except (EcgError, csv.Error):
         return False
 
 
@@ -126,22 +117,19 @@ def _fhir_urls(folder: Path) -> list[str]:
         return []
 
 
-def _is_npz(path: Path) -> bool:
+def _npz_iri(path: Path) -> str:
     try:
         with np.load(path) as arrays:
-            return {"distances", "a_hat", "sha256"} <= set(arrays.files)
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile):
-        return False
+            return str(arrays["iri"])
+    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
+        return ""
 
 
-def _is_safetensors(path: Path) -> bool:
+def _named_iri(path: Path) -> str:
+    """The name that the head of a file states in quotes after the word iri."""
     with path.open("rb") as file:
-        return b'"a_hat"' in file.read(4096)
-
-
-def _is_dot(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(11) == b"graph ccg {"
+        stated = re.search(rb'\biri\W{1,4}"([^"]+)"', file.read(1 << 14))
+    return stated[1].decode(errors="replace") if stated else ""
 
 
 def _json_ld_iri(path: Path) -> str:
@@ -153,12 +141,10 @@ def _json_ld_iri(path: Path) -> str:
         return ""
 
 
-_SAME_KIND: dict[str, Callable[[Path], bool]] = {
-    ".npz": _is_npz,
-    ".safetensors": _is_safetensors,
-    ".dot": _is_dot,
-}
 _IRIS: dict[str, Callable[[Path], str]] = {
+    ".npz": _npz_iri,
+    ".safetensors": _named_iri,
+    ".dot": _named_iri,
     ".json": _bundle_iri,
     ".ttl": _graph_iri,
     ".owl": _graph_iri,

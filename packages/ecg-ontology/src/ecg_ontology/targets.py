@@ -145,8 +145,8 @@ def soft_targets(
     Raises:
         UsageError: `sigma` is not positive.
     """
-    if not sigma > 0:
-        raise UsageError(f"sigma is {sigma}", remedy="Give a temperature above 0")
+    if isinstance(sigma, str | bytes) or not sigma > 0:
+        raise UsageError(f"sigma is {sigma!r}", remedy="Give a temperature above 0")
     with np.errstate(over="ignore"):  # a tiny σ: D/σ may be infinite, and its mass is rightly 0
         mass_by_distance = np.exp(-np.arange(distances.max() + 1) / sigma)
     mass_NN = mass_by_distance[distances]

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ecg_ontology.graph import ConceptGraph
 
 
+_LONGEST = 10
+"""Digits of an index are fewer."""
+
+
 class Vocabulary:
     """Concepts in the order of their indices, and the edges between them.
 
@@ -183,10 +187,10 @@ class Vocabulary:
         """
         if isinstance(name, str) and name in self._by_abbr:
             return self._by_abbr[name]
-        if str(name).isdecimal() and int(name) < len(self):
+        if str(name).isdecimal() and len(str(name)) < _LONGEST and int(name) < len(self):
             return self.nodes[int(name)]
         raise UnknownConceptError(
-            f"no concept has the index or abbreviation {name!r}",
+            f"no concept has the index or abbreviation {str(name)[:60]!r}",
             remedy=self._advice(str(name)),
         )
 

@@ -5,12 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.drafts import Draft, Lock
+from ecg_ontology.drafts import SEMVER, Draft, Lock
 from ecg_ontology.enumeration import enumeration_difference, sha256_of
 from ecg_ontology.lock import TABLE, frozen_items, seal_of, yielding
 from ecg_ontology.resolve import draft_lines
-
-_SEMVER = r"(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}([-+][0-9A-Za-z.+-]+)?"
 
 ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
 FROZEN = "CCG-E206"
@@ -125,7 +123,7 @@ def no_version(draft: Draft) -> Iterator[Breach]:
     if draft.lock is not None:
         stated.append(("enumeration.lock", draft.lock.version, draft.lock.place))
     for subject, version, place in stated:
-        if not re.fullmatch(_SEMVER, version):
+        if not re.fullmatch(SEMVER, version):
             yield Breach(subject, f"{subject} has the version {version!r}", place)
 
 
