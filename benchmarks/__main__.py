@@ -1,4 +1,4 @@
-"""`python -m benchmarks [ROW…]`, and `gpu`, `rpeaks` and `scale` in place of rows; each has `--help`."""
+"""`python -m benchmarks [ROW…]`, and what stands in `COMMANDS` in place of rows; each has `--help`."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import gpu, rpeaks, scale, table
+from benchmarks import delineation, gpu, rpeaks, scale, table
 from benchmarks.ratio import FULL, QUICK
 from ecg_ontology import replacing
 from marecg.base.errors import EcgError
@@ -96,6 +96,21 @@ def _scale(argv: Sequence[str]) -> None:
     print(json.dumps(scale.scale(given.folder, given.records), indent=2))
 
 
+def _delineation(argv: Sequence[str]) -> None:
+    """Intervals against those that people marked, see docs/evaluation/delineation.md."""
+    parser = ArgumentParser("python -m benchmarks delineation", description=_delineation.__doc__)
+    parser.add_argument("--ludb", type=Path, help="LUDB's data folder, with its annotations")
+    parser.add_argument("--ptbxl", type=Path, help="PTB-XL's folder")
+    parser.add_argument("--rank", type=int, default=1, help="0: from the earliest to the latest lead")
+    parser.add_argument("--limit", type=int, default=10_000, help="records per statement of PTB-XL")
+    given = parser.parse_args(argv)
+    lines = [delineation.ludb(given.ludb, given.rank)] if given.ludb else []
+    lines += [delineation.ptbxl(given.ptbxl, given.limit)] if given.ptbxl else []
+    for each in lines:
+        for line in each:
+            print(line, flush=True)
+
+
 def _finish(given: Namespace, results: Mapping[str, Any]) -> None:
     _write(given.out, results)
     if given.format == "json":
@@ -108,7 +123,7 @@ def _write(out: Path | None, results: Mapping[str, Any]) -> None:
             temporary.write_text(json.dumps(results, indent=2), encoding="utf-8")
 
 
-COMMANDS = {"rows": _rows, "gpu": _gpu, "rpeaks": _rpeaks, "scale": _scale}
+COMMANDS = {"delineation": _delineation, "rows": _rows, "gpu": _gpu, "rpeaks": _rpeaks, "scale": _scale}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -15,13 +15,13 @@ from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report.concept_graph import concept_graph
-from marecg.report.measurements import Measurements, measurements
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, folded, page, paragraph, table
 from marecg.report.records import Shown, attention_figure, from_file
@@ -37,8 +37,6 @@ FINDINGS = 8
 AMONG = 1024
 """Labelled records of the corpus among which the most similar ones are looked for."""
 SIMILAR = 3
-OTHER_RATE = 10
-"""Beats per minute by which a similar record is no longer alike."""
 
 
 def write_record(
@@ -92,7 +90,7 @@ def _sections(
 ) -> Iterator[Section]:
     """`ontology` names the concepts; that of an older model may lack a language."""
     rhythm_D = embed(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads).rhythm[0]
-    measured = measurements(shown.x_KL, shown.fs, shown.leads)
+    measured = measure(shown.x_KL, shown.fs, shown.leads)
     yield _ecg(run, model.scores, ontology, shown, measured, say, language)
     q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
     yield _findings(ontology, q_N, shown.coded, say, language)
@@ -121,7 +119,9 @@ def _ecg(
             "leads", [stacked(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="along narrow-only"
         ),
         table(*_measured(shown, measured, say, language)),
-        paragraph(f"{codes} {say('seen') if _seen(run, shown) else ''} {say('measured')}"),
+        paragraph(
+            f"{codes} {say('seen') if _seen(run, shown) else ''} {say('measured')} {_reasons(measured, say)}"
+        ),
     ]
     return Section(say("ecg"), parts)
 
@@ -137,10 +137,22 @@ def _measured(
         say("date"): shown.date,
     }
     cells = {name: text for name, text in cells.items() if text}
-    for name, unit in (("rate", say("bpm")), ("axis", "°")):
-        value = getattr(measured, name)
+    for name, value in _values(measured).items():
+        unit = {"rate": say("bpm"), "axis": "°"}.get(name, "ms")
         cells[say(name)] = number(value, 0, language) + (f" {unit}" if value is not None else "")
     return tuple(cells), [tuple(text.replace(" ", "\u00a0") for text in cells.values())]
+
+
+def _values(measured: Measurements) -> dict[str, float | None]:
+    """What is printed of a record, by its text's key; PR isn't yet near enough to PTB-XL's statements."""
+    values = {name: getattr(measured, name) for name in ("rate", "qrs", "qt")}
+    return values | {f"qtc_{measured.qtc_formula}": measured.qtc(), "axis": measured.axis}
+
+
+def _reasons(measured: Measurements, say: Say) -> str:
+    """Why there is a dash, a sentence for each interval that has one."""
+    reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt")}
+    return " ".join(f"{say(name)}: {say(reason)}" for name, reason in reasons.items() if reason)
 
 
 def _seen(run: Path, shown: Shown) -> bool:
@@ -209,7 +221,7 @@ def _similar(
     for row, cosine in nearest:
         x_CL = corpus.signals([row])[0, :, : corpus.n_valid[row]]
         coded = tuple(np.flatnonzero(corpus.y[row]).tolist())
-        theirs = measurements(x_CL, corpus.config.fs, LEADS)
+        theirs = measure(x_CL, corpus.config.fs, LEADS)
         pictures.append(strip(x_CL[LEADS.index(LEAD)], corpus.config.fs, SECONDS, corpus.ids[row]))
         title = f"{corpus.ids[row]} · {say('similarity', cosine=cosine)}"
         notes.append(_note(title, coded, theirs, (shown.coded, measured), ontology, say, language))
@@ -235,12 +247,14 @@ def _note(
         marked(_name(ontology.nodes[index], language), other is not None and index not in other[0])
         for index in coded
     ]
-    rate = ""
-    if measured.rate is not None:
-        before = other[1].rate if other is not None else None
-        differs = before is not None and abs(measured.rate - before) > OTHER_RATE
-        rate = marked(f"{say('rate')} {number(measured.rate, 0, language)} {say('bpm')}", differs)
-    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), rate)
+    values = []
+    for name, far, unit in (("rate", 10, say("bpm")), ("qrs", 20, "ms")):
+        value = getattr(measured, name)
+        if value is not None:
+            before = getattr(other[1], name) if other is not None else None
+            differs = before is not None and abs(value - before) > far
+            values.append(marked(f"{say(name)} {number(value, 0, language)} {unit}", differs))
+    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), " · ".join(values))
     return "<br>".join(lines)
 
 

@@ -1,0 +1,143 @@
+"""Where P, QRS and T begin and end, over all leads of a beat at once.
+
+The boundaries are read off the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
+van Herpen 1990, Methods Inf Med 29:346): a wave begins and ends where its velocity falls below a share of its
+largest, so that the earliest onset and the latest offset over leads count, as an electrocardiograph has it.
+The constants were chosen on half of the odd-numbered records of LUDB; docs/evaluation/delineation.md has what
+comes out on the others.
+
+Shapes: K leads, B samples of a beat at 500 Hz, N beats.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d, uniform_filter1d
+
+from marecg.ecg.median_beat import BEFORE, FS, Floats, low_pass
+
+QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
+"""Low-pass before each wave's velocity: a T wave is slow, the noise that hides its end isn't."""
+QRS_SHARES = (0.05, 0.08, 0.12)
+"""A QRS complex is as long as the mean over these; one share alone takes a notch for its end."""
+QRS_OUTWARD = 5.0
+"""Samples by which people see a QRS complex begin before these shares, and end after."""
+P_SHARE, P_END_SHARE, T_SHARE = 0.2, 0.3, 0.15
+BRIDGE = 8
+"""Samples of rest within a QRS complex, as between R and a late R'."""
+QRS_REACH = (80, 100)
+"""Samples around the R-peak that a QRS complex may fill."""
+T_EXPECTED, T_WIDTH = 0.33, 0.1
+"""Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
+T_LATEST, T_GAP = 0.62, 0.16
+"""Seconds: the latest end at 60/min, and what is left for the P wave of the next beat."""
+T_LOBE, P_LOBE = 0.45, 0.7
+"""Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
+P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
+"""Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
+TOUCHING = 3
+"""Samples: a P wave that begins so near to the T wave before has no onset that could be seen."""
+SHORTEST = 25
+"""Samples in which a wave can be looked for."""
+
+
+class Boundaries(NamedTuple):
+    """Samples from the beat's R-peak; NaN where there is no room for the wave."""
+
+    p_on: float
+    p_off: float
+    qrs_on: float
+    qrs_off: float
+    t_off: float
+
+
+def delineate(beat_KB: Floats, rr: float) -> Boundaries:
+    """Find the boundaries of a beat that has its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    on, off = _qrs(_velocity(beat_KB, QRS_HZ))
+    t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr)
+    before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
+    slow_B = gaussian_filter1d(_velocity(beat_KB, P_HZ), 3)
+    fast_B = gaussian_filter1d(_velocity(beat_KB, P_END_HZ), 3)
+    p_on, p_off = _p(slow_B, fast_B, BEFORE + round(on), before)
+    return Boundaries(p_on, p_off, on, off, t_off)
+
+
+def _velocity(beat_KB: Floats, hertz: float) -> Floats:
+    slope_KB = np.gradient(low_pass(np.nan_to_num(beat_KB), hertz), axis=1)
+    return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
+
+
+def _qrs(velocity_B: Floats) -> tuple[float, float]:
+    velocity_B = np.sqrt(uniform_filter1d(velocity_B**2, 5))
+    peak = BEFORE - BRIDGE * 5 + int(np.argmax(velocity_B[BEFORE - BRIDGE * 5 : BEFORE + BRIDGE * 5]))
+    rest = velocity_B[BEFORE - 150 : BEFORE + 200].min()
+    levels = [rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES]
+    first = np.mean([_walk(velocity_B, peak, -1, level) for level in levels])
+    last = np.mean([_walk(velocity_B, peak, 1, level) for level in levels])
+    return float(first - BEFORE - QRS_OUTWARD), float(last - BEFORE + QRS_OUTWARD)
+
+
+def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
+    """The last sample above a level on the way outwards, over short rests."""
+    last = here = peak
+    while BEFORE - QRS_REACH[0] < here < BEFORE + QRS_REACH[1] and abs(here - last) <= BRIDGE:
+        here += step
+        last = here if velocity_B[here] > level else last
+    return last
+
+
+def _t_end(velocity_B: Floats, qrs_off: float, rr: float) -> float:
+    """After the steepest part of the T wave, or of its last lobe, the velocity falls to its share."""
+    first = BEFORE + int(qrs_off) + 30
+    room = min(max(rr - T_GAP, 0.0), T_LATEST * np.sqrt(rr))
+    end = min(len(velocity_B) - 1, BEFORE + int(room * FS))
+    if end - first < SHORTEST:
+        return float("nan")
+    seconds_B = (np.arange(len(velocity_B)) - BEFORE) / FS
+    likely_B = np.exp(-(((seconds_B - T_EXPECTED * np.sqrt(rr)) / T_WIDTH) ** 2) / 2)
+    steepest = first + int(np.argmax((velocity_B * likely_B)[first:end]))
+    while lobes := [
+        each
+        for each in _tops(velocity_B, steepest + 1, min(steepest + 60, end))
+        if velocity_B[each] > T_LOBE * velocity_B[steepest] and likely_B[each] > 0.25
+    ]:
+        steepest = lobes[-1]
+    return _falls(velocity_B[steepest : steepest + 75], T_SHARE) + steepest - BEFORE
+
+
+def _p(slow_B: Floats, fast_B: Floats, qrs_on: int, earliest: int) -> tuple[float, float]:
+    """The P wave's beginning in the slow velocity and its end in the fast one."""
+    first, end = max(10, qrs_on - int(P_EARLIEST * FS), earliest), qrs_on - 10
+    if end - first < SHORTEST:
+        return float("nan"), float("nan")
+    seconds_B = (np.arange(len(slow_B)) - qrs_on) / FS
+    likely_B = np.exp(-(((seconds_B + P_EXPECTED) / P_WIDTH) ** 2) / 2)
+    alone_B = np.where(np.arange(len(slow_B)) < end, slow_B, 0)
+    middle = first + int(np.argmax((uniform_filter1d(alone_B, 45) * likely_B)[first:end]))
+    rise = max(first, middle - 40)
+    rise += int(np.argmax(slow_B[rise : middle + 1]))
+    while lobes := [
+        each
+        for each in _tops(slow_B, max(first + 1, rise - 35), rise)
+        if slow_B[each] > P_LOBE * slow_B[rise]
+    ]:
+        rise = lobes[0]
+    begin = max(first, rise - 60)
+    on = rise - _falls(slow_B[begin : rise + 1][::-1], P_SHARE)
+    last = min(qrs_on - 4, middle + 45)
+    fall = middle + int(np.argmax(fast_B[middle:last])) if last > middle else middle
+    off = fall + _falls(fast_B[fall : max(last, fall + 1)], P_END_SHARE)
+    touches = earliest > 10 and on <= earliest + TOUCHING
+    return float("nan") if touches else float(on - BEFORE), float(off - BEFORE)
+
+
+def _tops(x_B: Floats, first: int, end: int) -> list[int]:
+    return [each for each in range(first, end) if x_B[each - 1] <= x_B[each] > x_B[each + 1]]
+
+
+def _falls(x: NDArray[np.float64], share: float) -> int:
+    """Samples until it has fallen from its first value to a share of the way down to its lowest."""
+    low = x.min()
+    below = np.flatnonzero(x < low + share * (x[0] - low))
+    return int(below[0]) if len(below) else len(x) - 1

@@ -1,0 +1,97 @@
+"""The median of the beats that look alike, in all leads at once: what intervals are measured on.
+
+Beats are aligned by the correlation of their slopes over all leads, and those that don't correlate with the
+others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
+Methods Inf Med 29:346).
+
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from scipy.signal import butter, sosfiltfilt
+
+from marecg.ecg import rpeaks
+
+FS = 500
+BEFORE, AFTER = 250, 325
+"""Samples of a beat before and after its R-peak: half a second holds a PR of 400 ms, 650 ms a long QT."""
+BASELINE_HZ = 0.5
+QRS_HZ = 40
+"""Low-pass for finding beats that look alike; muscle and mains lie above."""
+HALF, SHIFT = 40, 25
+"""Samples on either side of an R-peak that are compared, and by which it may move to fit the others."""
+NEAR, ALIKE = 0.6, 0.8
+"""Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
+ROUNDS = 3
+
+Floats = NDArray[np.float64]
+
+
+class Beats(NamedTuple):
+    """A record's beats, aligned."""
+
+    x_KL: Floats
+    """The record in mV, without baseline wander."""
+    peaks_N: NDArray[np.int64]
+    alike_N: NDArray[np.bool_]
+    """Which beats have the dominant morphology."""
+    rr: float
+    """Median seconds from beat to beat; NaN with fewer than two beats."""
+
+    def windows(self) -> Floats:
+        """The beats that look alike, [N, K, B]; NaN beyond the record."""
+        padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
+        return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
+
+
+def beats(x_KL: NDArray[np.floating], order: tuple[int, ...]) -> Beats:
+    """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
+    raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
+    found_N = rpeaks.detect_best(raw_KL, FS) if len(raw_KL) > 1 else rpeaks.detect(raw_KL[0], FS)
+    margin = HALF + SHIFT
+    peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
+    if len(peaks_N) < 2:
+        return Beats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan)
+    x_KL = sosfiltfilt(butter(2, BASELINE_HZ, "high", fs=FS, output="sos"), raw_KL, axis=1)
+    peaks_N, alike_N = _aligned(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
+    return Beats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS)
+
+
+def low_pass(x: Floats, hertz: float) -> Floats:
+    """Without delay, along the last axis."""
+    return np.asarray(sosfiltfilt(butter(2, hertz, fs=FS, output="sos"), x, axis=-1), np.float64)
+
+
+def _aligned(slope_KL: Floats, peaks_N: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Move each peak to where its complex fits the dominant one best; which of them fit it."""
+    unit_NF = np.stack([_unit(slope_KL[:, peak - HALF : peak + HALF]) for peak in peaks_N])
+    near_NN = unit_NF @ unit_NF.T
+    first = int(np.argmax((near_NN > NEAR).sum(1) + near_NN.mean(1) / 100))
+    template_F, inside = unit_NF[first], slope_KL.shape[1] - HALF - SHIFT - 1
+    for _ in range(ROUNDS):
+        moved = [_fit(slope_KL, peak, template_F) for peak in peaks_N]
+        fits_N = np.array([correlation for _, correlation in moved])
+        alike_N = (fits_N > ALIKE) | (fits_N == fits_N.max())
+        peaks_N = np.clip([peak for peak, _ in moved], HALF + SHIFT, inside)
+        complexes = [slope_KL[:, peak - HALF : peak + HALF] for peak in peaks_N[alike_N]]
+        template_F = _unit(np.median(complexes, axis=0))
+    return peaks_N, alike_N
+
+
+def _fit(slope_KL: Floats, peak: int, template_F: Floats) -> tuple[int, float]:
+    """The best place within reach, and the correlation there."""
+    reach_KW = slope_KL[:, peak - HALF - SHIFT : peak + HALF + SHIFT]
+    shifted_SF = sliding_window_view(reach_KW, 2 * HALF, axis=1).transpose(1, 0, 2).reshape(2 * SHIFT + 1, -1)
+    length_S = np.linalg.norm(shifted_SF, axis=1)
+    fits_S = shifted_SF @ template_F / np.maximum(length_S, np.finfo(float).tiny)
+    best = int(np.argmax(fits_S))
+    return peak + best - SHIFT, float(fits_S[best])
+
+
+def _unit(x: Floats) -> Floats:
+    """Flat, of length 1."""
+    return np.asarray(x.ravel() / max(float(np.linalg.norm(x)), np.finfo(float).tiny))

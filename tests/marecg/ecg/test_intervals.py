@@ -1,0 +1,121 @@
+"""Intervals over all leads: of waves with known ends, of noise, of ectopic beats, and of LUDB's records."""
+
+import os
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wfdb
+from numpy.typing import NDArray
+
+from benchmarks import delineation
+from marecg.base.config import LEADS
+from marecg.ecg.intervals import Measurements, measure
+from marecg.ecg.median_beat import beats
+
+FS = 500
+RNG = np.random.default_rng(7)
+
+
+def drawn(
+    pr: float = 0.16, qrs: float = 0.1, qt: float = 0.4, *, p: float = 0.12, rr: float = 0.8, fs: float = FS
+) -> NDArray[np.float32]:
+    """Twelve leads of 10 s; a wave is a period of a cosine, a QRS complex its square."""
+    t_L = np.arange(round(10 * fs)) / fs
+    weights = np.array([[0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7]]).T
+    x_KL = RNG.normal(0, 0.005, (12, len(t_L)))
+    for beat in np.arange(0.6, 9.6, rr):
+        for begin, length, height, foot in ((-pr, 0.1, p, 1), (0, qrs, 1.2, 2), (qt - 0.18, 0.18, 0.3, 1)):
+            phase_L = (t_L - beat - begin) / length
+            inside_L = (phase_L > 0) & (phase_L < 1)
+            x_KL += weights * height * inside_L * ((1 - np.cos(2 * np.pi * phase_L)) / 2) ** foot
+    return x_KL.astype(np.float32)
+
+
+@pytest.mark.parametrize(("pr", "qrs", "qt"), [(0.16, 0.1, 0.4), (0.26, 0.1, 0.4), (0.18, 0.16, 0.46)])
+def test_waves_are_measured_as_long_as_they_were_drawn(pr: float, qrs: float, qt: float) -> None:
+    found = measure(drawn(pr, qrs, qt), FS, LEADS)
+    assert found.rate == pytest.approx(75, abs=0.5)
+    assert found.pr == pytest.approx(1000 * pr, abs=15)
+    assert found.qrs == pytest.approx(1000 * qrs, abs=15)
+    assert found.qt == pytest.approx(1000 * qt, abs=25)
+    assert found.reasons == {}
+
+
+def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell_apart() -> None:
+    whole = measure(drawn(), FS, LEADS)
+    for other in (
+        measure(drawn(fs=257), 257, LEADS),
+        measure(drawn()[[1]], FS, ["II"]),
+        measure(drawn()[[7, 1, 0]], FS, ["v2", "ii", "i"]),
+    ):
+        for name, far in (("pr", 20), ("qrs", 16), ("qt", 30)):
+            assert getattr(other, name) == pytest.approx(getattr(whole, name), abs=far), name
+
+
+def test_qtc_follows_each_formula_and_the_rate_chooses_among_them() -> None:
+    """400 ms at 75/min by hand: 400/√0.8, 400/∛0.8, 400 + 154 · 0.2."""
+    slow, fast = Measurements(rate=75, qt=400), Measurements(rate=120, qt=300)
+    assert slow.qtc("bazett") == pytest.approx(447.2, abs=0.1)
+    assert slow.qtc("fridericia") == pytest.approx(430.9, abs=0.1)
+    assert slow.qtc("framingham") == pytest.approx(430.8, abs=0.1)
+    assert slow.qtc() == slow.qtc("bazett")
+    assert fast.qtc() == fast.qtc("fridericia")
+    assert Measurements(rate=75).qtc() is None
+
+
+def test_an_ectopic_beat_is_left_out() -> None:
+    x_KL = drawn()
+    x_KL[:, 2000:2400] = drawn(qrs=0.2)[::-1, 2000:2400] * 2
+    found = beats(x_KL, tuple(range(12)))
+    assert not found.alike_N.all()
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(100, abs=15)
+
+
+def test_without_p_waves_there_is_no_pr_and_the_reason_is_told() -> None:
+    found = measure(drawn(p=0.0), FS, LEADS)
+    assert (found.pr, found.p, found.reasons["pr"]) == (None, None, "no_p")
+    assert found.qrs is not None
+
+
+def test_noise_and_flat_lines_give_reasons_in_place_of_values() -> None:
+    assert measure(np.zeros((12, 5000), np.float32), FS, LEADS).reasons["qrs"] == "few_beats"
+    assert measure(np.full((12, 300), np.nan, np.float32), FS, LEADS).rate is None
+    noisy = measure(drawn() + RNG.normal(0, 0.4, (12, 5000)).astype(np.float32), FS, LEADS)
+    assert noisy.pr is None
+    assert noisy.reasons["pr"] in {"no_p", "unsteady", "unseen", "few_alike"}
+
+
+def test_the_axis_follows_from_i_and_avf() -> None:
+    lead_L = drawn()[1]
+    for i, avf, degrees in ((1, 0, 0), (1, np.sqrt(3) / 2, 45), (-1, 0, 180)):
+        found = measure(np.stack([i * lead_L, avf * lead_L]), FS, ("I", "aVF"))
+        assert abs(found.axis or 0.0) == pytest.approx(degrees, abs=2)
+
+
+@pytest.fixture(scope="module")
+def ludb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    packed = Path(os.environ.get("MARECG_REALDATA", "")) / "more" / "ludb-odd.tar.xz"
+    if not packed.is_file():
+        pytest.skip("LUDB is not at hand (MARECG_REALDATA)")
+    folder = tmp_path_factory.mktemp("ludb")
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    for header in (folder / "ludb").glob("*.hea"):
+        if int(header.stem) % 8 != 3:
+            header.unlink()
+    return folder / "ludb"
+
+
+def test_intervals_are_near_those_that_cardiologists_marked(ludb: Path) -> None:
+    """Half of those that no constant was chosen on; docs/evaluation/delineation.md has them all."""
+    errors: dict[str, list[float]] = {"pr": [], "qrs": [], "qt": []}
+    for header in ludb.glob("*.hea"):
+        record = wfdb.rdrecord(str(header.with_suffix("")))
+        found, truth = measure(record.p_signal.T, 500, record.sig_name), delineation.reference(header, 1)
+        for name, values in errors.items():
+            values.append(abs((getattr(found, name) or np.nan) - 2 * truth[name]))
+    for name, median, ninety in (("qrs", 8, 25), ("pr", 10, 25), ("qt", 15, 40)):
+        assert np.nanmedian(errors[name]) <= median, name
+        assert np.nanpercentile(errors[name], 90) <= ninety, name
