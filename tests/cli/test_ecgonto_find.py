@@ -1,8 +1,11 @@
 """`ecgonto search`, `show`, `tree`: concepts by their words."""
 
+import io
 import json
+from pathlib import Path
 
 import pytest
+import yaml
 
 
 def test_a_search_says_what_matched(call_ecgonto):
@@ -56,3 +59,22 @@ def test_english_stands_in_for_a_language_that_is_not_there_and_it_is_said(call_
     assert code == 0
     assert "Acute myocardial infarction" in out
     assert "English is shown" in err
+
+
+def test_codes_are_read_from_stdin_for_a_dash(call_ecgonto, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("164889003, 54329005\n426783006\n"))
+    answers = json.loads(call_ecgonto("route", "-", "--format", "json")[1])
+    assert [answer["code"] for answer in answers] == ["164889003", "54329005", "426783006"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("54329005\n"))
+    said = json.loads(call_ecgonto("target", "-", "--format", "json")[1])
+    assert (said["primary"], said["rule"], said["sigma"]) == (25, "max-index", 1.0)
+    monkeypatch.setattr("sys.stdin", io.StringIO(" \n"))
+    code, _, err = call_ecgonto("route", "-")
+    assert (code, "no code came on stdin" in err) == (2, True)
+
+
+def test_what_others_run_on_their_ontologies_is_whole_yaml():
+    for name in (".pre-commit-hooks.yaml", ".github/workflows/ontology.yml"):
+        text = (Path(__file__).parents[2] / name).read_text(encoding="utf-8")
+        assert "ecgonto validate" in text
+        assert yaml.safe_load(text)

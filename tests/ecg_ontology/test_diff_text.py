@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 import ecg_ontology
-from ecg_ontology.diff_text import difference_text
+from ecg_ontology import Ontology, compare
+from ecg_ontology.diff_text import difference_markdown, difference_text
 
 NEW = (
     ':New a ccg:Leaf ;\n    ccg:index 40 ;\n    skos:notation "New" ;\n    skos:prefLabel "New"@en ;\n'
@@ -44,3 +45,25 @@ def test_a_code_with_other_leaves_is_listed_however_high_the_threshold(onto, cur
 
 def test_no_difference_is_one_line(onto):
     assert difference_text(ecg_ontology.compare(onto, onto)) == "no difference in supervision"
+
+
+def test_a_pull_request_sees_each_row_that_came_went_or_changed_and_by_whom(onto):
+    rows = list(onto.draft.mappings)
+    place = next(n for n, row in enumerate(rows) if row.code == "426177001")
+    update = {"predicate": "skos:closeMatch", "reason": "a | b <b>", "author": "Dr A", "date": "2026-01-02"}
+    rows[place] = rows[place].model_copy(update=update)
+    gone = next(row for row in rows if row.code == "164934002")
+    rows.remove(gone)
+    new = gone.model_copy(update={"code": "3424008", "author": "Dr B"})
+    revised = Ontology(onto.draft.model_copy(update={"mappings": (*rows, new)}), checked=True)
+    lines = difference_markdown(onto, revised, compare(onto, revised)).splitlines()
+    changed, added, removed = (
+        next(line for line in lines if line.startswith(f"| {change} |"))
+        for change in ("changed", "added", "removed")
+    )
+    assert "| skos:exactMatch → skos:closeMatch | SBrad | Dr A 2026-01-02 | a \\| b &lt;b> |" in changed
+    assert "| 3424008 |" in added
+    assert "| Dr B |" in added
+    assert "| 164934002 |" in removed
+    assert any(line.startswith("- code 164934002: leaves {NSSTC} → {}") for line in lines)
+    assert difference_markdown(onto, onto, compare(onto, onto)).count("|") == 0

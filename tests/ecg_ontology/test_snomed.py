@@ -204,3 +204,20 @@ def test_a_subtype_reaches_what_its_leaf_is_a_subtype_of(curated, labels, releas
     pairs = relationship_rows([("52035003", "57054005")])
     assert onto.route("57054005").leaves == (onto.node("AMI").index,)
     assert review_release(onto, release(concept_rows(there), description_rows(there), pairs)) == ()
+
+
+def test_an_inactive_code_is_named_with_what_the_release_puts_in_its_place(curated, labels, release):
+    path = release(concept_rows(labels, inactive={"164890007"}), description_rows(labels))
+    refset = path / "Snapshot" / "Refset" / "Content"
+    refset.mkdir(parents=True)
+    head = "id\teffectiveTime\tactive\tmoduleId\trefsetId\treferencedComponentId\ttargetComponentId\n"
+    rows = [
+        "a\t20240101\t1\t0\t900000000000526001\t164890007\t5370000\n",
+        "b\t20240101\t0\t0\t900000000000526001\t164890007\t11111116\n",  # withdrawn
+        "c\t20240101\t1\t0\t900000000000489007\t164890007\t22222226\n",  # no association of this kind
+    ]
+    file = refset / "der2_cRefset_AssociationSnapshot_INT_20240101.txt"
+    file.write_text(head + "".join(rows), encoding="utf-8")
+    [finding] = review_release(curated, path)
+    assert (finding.id, finding.subject) == ("CCG-W402", "164890007")
+    assert finding.message.endswith("is inactive in the release: replaced by 5370000")

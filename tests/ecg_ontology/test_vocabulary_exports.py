@@ -8,6 +8,7 @@ import ecg_ontology
 from ecg_ontology import EcgError, export
 from ecg_ontology.concepts import Regime
 from ecg_ontology.sssom import read_sssom
+from ecg_ontology.vocabulary_exports import ecl
 
 AF = rdflib.URIRef("https://w3id.org/mar-ecg/cardiac#AF")
 
@@ -81,3 +82,10 @@ def test_an_export_replaces_its_own_and_no_curator_s_file(onto, tmp_path, name):
     with pytest.raises(EcgError, match="would be lost"):
         export(onto, tmp_path / name)
     assert (tmp_path / name).read_text(encoding="utf-8") == "#mapping_set_id: mine\n"
+
+
+def test_ecl_names_the_codes_of_a_concept_those_that_mean_the_same_with_their_descendants(onto):
+    assert ecl(onto, onto.node("STach")) == "<< 427084000 |sinus tachycardia|"
+    parts = {part.strip() for part in ecl(onto, onto.node("AF")).split(" OR ")}
+    assert "<< 164889003 |atrial fibrillation|" in parts
+    assert "282825002 |paroxysmal atrial fibrillation|" in parts

@@ -3,6 +3,7 @@
 `ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
 """
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -33,14 +34,14 @@ As = Annotated[Format, typer.Option("--format", help="How to print the result.")
 
 
 def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = Format.text) -> None:
-    """Show the nodes that each code reaches, and why.
+    """Show the nodes that each code reaches, and why; - reads codes from stdin.
 
     Exits 1 when a code is unknown or malformed.
 
     Example: ecgonto route 164889003 54329005 698252002 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    routes = onto.routes(codes)
+    routes = onto.routes(given(codes))
     if form is Format.json:
         result_json([_as_json(onto, route) for route in routes])
     else:
@@ -57,13 +58,14 @@ def target(
     ontology: Source = None,
     form: As = Format.text,
 ) -> None:
-    """Show the leaves, the primary c* and the soft target of a record with these codes.
+    """Show the leaves, the primary c* and the soft target of a record with these codes; -: from stdin.
 
     Exits 1 when a code is unknown or malformed; such a code adds nothing.
 
     Example: ecgonto target 54329005 --sigma 1.0 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
+    codes = given(codes)
     routes = onto.routes(codes)
     y = onto.leaf_multi_hot([codes])
     leaves = y[0].nonzero()[0].tolist()
@@ -127,15 +129,20 @@ def show(
                 result(f"{concept.index:>3}  {concept.abbr:<10}  {label}")
         note_language(onto, onto.nodes, lang)
         return
+    from ecg_ontology.vocabulary_exports import ecl
+
     concept = ecg_ontology.find_concept(onto, node)
     neighbours = onto.neighbours(concept.index)
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
+    others = [row for row in onto.draft.crosswalks if row.node == concept.iri]
     if form is Format.json:
         beside = [
             {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
             for other, relation in neighbours
         ]
-        result_json({**concept.model_dump(), "neighbours": beside, "codes": codes})
+        crosswalk = [{"code": row.code, "label": row.label, "predicate": row.predicate} for row in others]
+        more = {"neighbours": beside, "codes": codes, "crosswalk": crosswalk, "ecl": ecl(onto, concept)}
+        result_json({**concept.model_dump(), **more})
     else:
         label = ecg_ontology.label_in(concept, lang).text
         result(f"{concept.abbr} ({concept.index})  {label}\n{concept.iri}")
@@ -147,7 +154,20 @@ def show(
         for other, relation in neighbours:
             result(f"  {relation:<16} {other.abbr} ({ecg_ontology.label_in(other, lang).text})")
         result("\n".join(f"  {code:<16} {onto.route(code).label}" for code in codes))
+        for row in others:
+            result(f"  {row.code:<16} {row.label}  ({row.predicate.removeprefix('skos:')})")
+        result(f"  ECL  {ecl(onto, concept) or 'no SNOMED CT code reaches it'}")
     note_language(onto, [concept], lang)
+
+
+def given(codes: list[str]) -> list[str]:
+    """The codes, those of stdin for ``-``: parted by blanks, commas or lines."""
+    if codes != ["-"]:
+        return codes
+    read = sys.stdin.read().replace(",", " ").split()
+    if not read:
+        raise ecg_ontology.UsageError("no code came on stdin", remedy="Write codes parted by blanks or lines")
+    return read
 
 
 def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) -> None:

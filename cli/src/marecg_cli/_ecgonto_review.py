@@ -1,6 +1,7 @@
 """Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -95,6 +96,14 @@ def coverage(
         result(f"records by number of codes: {histogram}")
 
 
+class DiffFormat(StrEnum):
+    """How a difference is printed."""
+
+    text = "text"
+    json = "json"
+    markdown = "markdown"
+
+
 def diff(
     old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
@@ -105,7 +114,9 @@ def diff(
     sigma: Sigma = 1.0,
     rule: Rule = "max-index",
     profile: Profile = "paper",
-    form: As = Format.text,
+    form: Annotated[
+        DiffFormat, typer.Option("--format", help="How to print; markdown: for a pull request.")
+    ] = DiffFormat.text,
 ) -> None:
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
 
@@ -117,12 +128,15 @@ def diff(
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
     records = None if corpus is None else _read_corpus(corpus)
     found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
-    if form is Format.json:
+    if form is DiffFormat.json:
         result_json(found.model_dump(mode="json"))
         return
-    from ecg_ontology.diff_text import difference_text
+    from ecg_ontology.diff_text import difference_markdown, difference_text
 
-    result(difference_text(found, threshold))
+    is_text = form is DiffFormat.text
+    result(
+        difference_text(found, threshold) if is_text else difference_markdown(before, after, found, threshold)
+    )
 
 
 def draw(

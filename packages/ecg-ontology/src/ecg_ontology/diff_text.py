@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from ecg_ontology.diff import ChangedCode, Difference
+from ecg_ontology.drafts import RoutingRow
+from ecg_ontology.ontology import Ontology
 
 THRESHOLD = 0.05
 """In total variation: codes that keep leaves and c* and move by less are counted, not listed."""
@@ -25,6 +27,53 @@ def difference_text(found: Difference, threshold: float = THRESHOLD) -> str:
         14 codes are routed otherwise; 11 with other leaves or another c*; 11 with another target
     """
     return "\n".join(_lines(found, threshold))
+
+
+def difference_markdown(old: Ontology, new: Ontology, found: Difference, threshold: float = THRESHOLD) -> str:
+    """Return a difference for a pull request: rows of routing tables, then what changes in supervision.
+
+    Args:
+        old: the ontology before.
+        new: the ontology after.
+        found: what `ecg_ontology.compare` found between the two.
+        threshold: as for `difference_text`.
+    """
+    before, after = _by_place(old), _by_place(new)
+    rows = []
+    for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):
+        was, row = before.get(key), after.get(key)
+        if was is None or row is None:
+            rows.append(_row("removed" if row is None else "added", new if row else old, row or was))
+        elif _content(was) != _content(row):
+            predicate = " → ".join(dict.fromkeys((was.predicate, row.predicate)))
+            rows.append(_row("changed", new, row.model_copy(update={"predicate": predicate})))
+    columns = ("", "table", "code", "label", "predicate", "concept", "who", "comment")
+    head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    table = [*head, *rows] if rows else ["No row of a routing table is added, removed or changed."]
+    lines = ("- " + _cell(line) for line in _lines(found, threshold))
+    return "\n".join(["### Routing", "", *table, "", "### Supervision", "", *lines])
+
+
+def _by_place(onto: Ontology) -> dict[tuple[str, str, str | None], RoutingRow]:
+    return {(row.table, row.code, row.node): row for row in onto.draft.mappings}
+
+
+def _content(row: RoutingRow) -> dict[str, object]:
+    return row.model_dump(exclude={"place", "node_label"})
+
+
+def _row(change: str, onto: Ontology, row: RoutingRow | None) -> str:
+    assert row is not None
+    node = onto.draft.abbreviation(row.node) if row.node else "none"
+    who = " ".join(filter(None, (row.author or row.source, row.date)))
+    cells = (change, row.table, row.code, row.label, row.predicate, node, who, row.reason)
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    """A text that ends no cell, opens no element and links to nobody."""
+    plain = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "@\u200b")
+    return " ".join(plain.split())
 
 
 def _lines(found: Difference, threshold: float) -> Iterator[str]:

@@ -25,7 +25,18 @@ IS_A = "116680003"
 _CONCEPT = ("id", "effectiveTime", "active")
 _DESCRIPTION = (*_CONCEPT, "conceptId", "term")
 _RELATIONSHIP = (*_CONCEPT, "sourceId", "destinationId", "typeId")
-_RF2 = re.compile(r"x?sct2_(Concept|Description|Relationship)_(Snapshot|Full)\S*\.txt", re.IGNORECASE)
+_ASSOCIATION = ("id", "effectiveTime", "active", "refsetId", "referencedComponentId", "targetComponentId")
+_REPLACED = {  # reference sets of associations, by which an inactive concept names its successors
+    "900000000000527005": "same as",
+    "900000000000526001": "replaced by",
+    "1186921001": "possibly replaced by",
+    "900000000000523009": "possibly equivalent to",
+    "900000000000530003": "alternative",
+}
+_RF2 = re.compile(
+    r"x?(?:sct2_(Concept|Description|Relationship)_|der2_cRefset_(Association)\w*?)(Snapshot|Full)\S*\.txt",
+    re.IGNORECASE,
+)
 _COLUMNS = {  # names that the Global Patient Set and its like use, letter case, blanks and underscores apart
     "id": {"conceptid", "sctid", "id", "code", "conceptcode"},
     "active": {"status", "active", "isactive", "conceptstatus", "activestatus"},
@@ -40,11 +51,13 @@ class Release:
     Attributes:
         active: whether the concept is active, for each code that the release has.
         terms: its active terms.
+        replacements: what it names in the place of an inactive code, such as ``replaced by 3424008``.
         parents: IS_A above the codes, child → parents; {} where the release has none (a Global Patient Set).
     """
 
     active: dict[str, bool] = field(default_factory=dict)
     terms: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    replacements: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     parents: dict[str, set[str]] = field(default_factory=dict)
 
     def ancestors(self, code: str) -> set[str]:
@@ -94,8 +107,8 @@ def _from_rf2(
     kinds: dict[str, str] = {}
     # Sorted so that Snapshot stands before Full: where there is one, the other is left out.
     named = [(match, member) for member in members if (match := _RF2.fullmatch(member.name))]
-    for match, member in sorted(named, key=lambda pair: pair[0][2].lower(), reverse=True):
-        kind, state = match[1].lower(), match[2].lower()
+    for match, member in sorted(named, key=lambda pair: pair[0][3].lower(), reverse=True):
+        kind, state = (match[1] or match[2]).lower(), match[3].lower()
         if kinds.setdefault(kind, state) == state:
             files[kind].append(member)
     if not {"concept", "description"} <= files.keys():
@@ -110,6 +123,9 @@ def _from_rf2(
     for row in _latest(_rows(files["description"], archive, _DESCRIPTION), codes, key="conceptId"):
         if row["active"] == "1":
             release.terms[row["conceptId"]].add(row["term"])
+    for row in _latest(_rows(files["association"], archive, _ASSOCIATION), codes, "referencedComponentId"):
+        if row["active"] == "1" and (how := _REPLACED.get(row["refsetId"])):
+            release.replacements[row["referencedComponentId"]].append(f"{how} {row['targetComponentId']}")
     if files["relationship"]:
         release.parents = _above(_is_a(_rows(files["relationship"], archive, _RELATIONSHIP)), codes)
     return release

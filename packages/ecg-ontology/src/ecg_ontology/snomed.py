@@ -77,7 +77,9 @@ def inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     """A routed code is inactive in the release."""
     for route in reviewed.routes:
         if reviewed.release.active.get(route.code) is False:
-            yield Breach(route.code, f"{route.code} ({route.label}) is inactive in the release")
+            named = "; ".join(sorted(reviewed.release.replacements.get(route.code, ())))
+            successors = f": {named}" if named else ""
+            yield Breach(route.code, f"{route.code} ({route.label}) is inactive in the release{successors}")
 
 
 @SNOMED.rule(

@@ -109,6 +109,26 @@ def _code_prefixes(onto: Ontology) -> dict[str, str]:
     return {name: f"{family}/{name}/" for name in sorted(names - {"", *_PREFIXES})}
 
 
+def ecl(onto: Ontology, concept: Concept) -> str:
+    """Return the SNOMED CT codes that reach a concept as an expression of ECL, for a terminology server.
+
+    What means the same stands with its descendants, anything else alone. "" where no code reaches it.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> ecl(onto, onto.node("STach"))
+        '<< 427084000 |sinus tachycardia|'
+    """
+    same = {row.code for row in onto.rows if row.node == concept.iri and row.predicate == "skos:exactMatch"}
+    reaching = [route for route in onto.routes(onto.codes) if concept.index in (route.leaves or route.nodes)]
+    return " OR ".join(
+        f"{'<< ' if route.code in same else ''}{route.code} |{route.label.replace('|', ' ')}|"
+        for route in reaching
+        if route.code.isdecimal()
+    )
+
+
 def _block(subject: str, statements: list[str]) -> str:
     return f"\n{subject}\n    " + " ;\n    ".join(dict.fromkeys(statements)) + " .\n"
 
