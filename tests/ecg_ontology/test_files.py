@@ -2,6 +2,9 @@
 
 import errno
 import os
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -94,3 +97,28 @@ def test_a_folder_is_the_old_one_or_the_new_one_wherever_it_is_stopped(
         temporary.mkdir()
         (temporary / "new").touch()
     assert [path.name for path in tmp_path.rglob("*")] == ["folder", holds]
+
+
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGSTOP"])
+def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one_writes_is_not(
+    tmp_path: Path, signal: str
+) -> None:
+    writes = (
+        "import os, signal, sys; from ecg_ontology import replacing\n"
+        "with replacing(sys.argv[1]) as temporary:\n"
+        "    temporary.mkdir(); (temporary / 'half').touch()\n"
+        "    os.kill(os.getpid(), getattr(signal, sys.argv[2]))"
+    )
+    other = subprocess.Popen([sys.executable, "-c", writes, str(tmp_path / "out"), signal])
+    try:
+        os.waitpid(other.pid, os.WUNTRACED)
+        assert len(list(tmp_path.iterdir())) == 1
+        written = "from ecg_ontology import replacing\nwith replacing('new') as temporary: temporary.touch()"
+        subprocess.run([sys.executable, "-c", written], cwd=tmp_path, check=True)
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert names[-1] == "new"
+        assert len(names) == (1 if signal == "SIGKILL" else 2)
+    finally:
+        with suppress(ProcessLookupError):
+            other.kill()
+        other.wait()

@@ -1,14 +1,19 @@
 """Files appear whole or not at all, and one that can't be read says so in one line."""
 
 import os
+import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from ecg_ontology.errors import InputError, OutputError, SourceError, UsageError
 
+_TEMPORARY = re.compile(r"\..+-(?P<pid>[0-9a-f]{6})(?P<machine>[0-9a-f]{6})[0-9a-f]{4}(\.\w+)*")
+"""What `replacing` writes to; whose process is gone, and who never came to its end, left it behind."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(:[^/]*)?/[^/]")
 """What `Path` makes of an address such as s3://bucket/folder."""
 
@@ -36,7 +41,9 @@ def replacing(target: str | Path) -> Iterator[Path]:
     if not target.name:
         raise OutputError("is no name", where=target, remedy="Name a new file or folder")
     refuse_address(target)
-    temporary = target.with_name(f".{target.stem[:50]}-{os.urandom(4).hex()}{target.suffix}")
+    mark = f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
+    temporary = target.with_name(f".{target.stem[:50]}-{mark}{target.suffix}")
+    _remove_left_over(str(target.parent))
     try:
         if _is_device(target):
             raise OutputError("is a device or a pipe", where=target, remedy="Name a file")
@@ -64,6 +71,42 @@ def replacing(target: str | Path) -> Iterator[Path]:
         else:
             with suppress(OSError):  # gone already, or never there: the error above is the one to report
                 temporary.unlink()
+
+
+@cache
+def _machine() -> str:
+    """Where process ids mean what they mean here: the machine and, within it, the container."""
+    space = Path("/proc/self/ns/pid")
+    name = f"{platform.node()} {space.readlink() if space.is_symlink() else ''}"
+    return sha256(name.encode()).hexdigest()[:6]
+
+
+@cache
+def _remove_left_over(folder: str) -> None:
+    """Remove, once per process, what processes that were killed while they wrote have left in a folder."""
+    try:
+        found = [(entry.path, _TEMPORARY.fullmatch(entry.name)) for entry in os.scandir(folder)]
+    except OSError:  # not there yet, or not to be listed
+        return
+    for path, mark in found:
+        if mark is None or mark["machine"] != _machine() or _is_alive(int(mark["pid"], 16)):
+            continue
+        if Path(path).is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            Path(path).unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":  # elsewhere signal 0 ends a process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _is_device(path: Path) -> bool:

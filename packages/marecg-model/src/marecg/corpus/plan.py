@@ -37,7 +37,7 @@ from marecg.read.record import Candidate
 
 logger = logging.getLogger(__name__)
 
-_LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8}\.(npy|parquet|json)")
+_LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8,16}\.(npy|parquet|json)")
 """What is not whole yet, and stays behind where a process is killed while it writes."""
 
 

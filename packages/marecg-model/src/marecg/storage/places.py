@@ -18,7 +18,7 @@ from marecg.base.errors import InputError, OutputError, UsageError
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
 EMBEDDINGS = "_embeddings.json"
 """Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
-LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8}\.\w+")
+LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8,16}\.\w+")
 """What `replacing` leaves behind where a process was killed while it wrote."""
 
 

@@ -20,7 +20,7 @@ from marecg.model.card import BeganFrom
 from marecg.recipes import Config
 from marecg.train.start import Start
 
-_LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8}(\.\w+)?")
+_LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8,16}(\.\w+)?")
 """What `replacing` leaves behind where a process was killed while it wrote."""
 
 
