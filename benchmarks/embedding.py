@@ -16,7 +16,7 @@ from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, speedups
 from benchmarks.together import beside_two_apart
 from marecg.base.config import LEADS, ModelConfig
-from marecg.ecg.windows import looks, recording, stacked
+from marecg.ecg.windows import recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override
@@ -110,7 +110,7 @@ def _signals(records: int, config: ModelConfig) -> np.ndarray[tuple[int, ...], n
 def _windows(x_BCL: np.ndarray[tuple[int, ...], np.dtype[np.float32]], config: ModelConfig) -> Batch:
     """Everything that `embed` shows the encoder of some records."""
     recordings = (recording(x_CL, config.fs, LEADS, config) for x_CL in x_BCL)
-    return stacked([window for whole in recordings for window in looks(whole, config)], config)
+    return stacked([window for whole in recordings for window in tta_windows(whole, config)], config)
 
 
 FORWARD = "bare forward pass of the same windows"

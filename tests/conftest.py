@@ -37,7 +37,7 @@ def realdata() -> Path:
     if not folder:
         pytest.skip("MARECG_REALDATA is not set: no real ECGs to test on")
     path = Path(folder)
-    assert path.is_dir(), f"MARECG_REALDATA names {path}, which is no folder"
+    assert path.is_dir(), f"MARECG_REALDATA names {path}, which isn't a folder"
     return path
 
 

@@ -50,7 +50,7 @@ def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(
     ("options", "problem"),
     [
         (("--where", "AF and"), "position 7: a concept or a field is missing"),
-        (("--where", "AF", "--format", "parquet"), "Parquet is no text for a terminal"),
+        (("--where", "AF", "--format", "parquet"), "Parquet isn't text for a terminal"),
         (("--where", "AF", "--out", "af.xlsx"), "can't tell a format from af.xlsx"),
     ],
 )

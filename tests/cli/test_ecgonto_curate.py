@@ -80,4 +80,4 @@ def test_a_bundle_has_no_tables_to_edit(call_ecgonto, tmp_path):
         "add-code", "icd10:X", "x", "AF", "--author", "A", "--tables", tmp_path / "o.json"
     )
     assert code == 2
-    assert "is no folder of sources" in err
+    assert "isn't a folder of sources" in err

@@ -217,7 +217,7 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(
         (("--out", "all.npz", "--shard", "1/2"), "are for a folder of parts. End --out in / to write one"),
         (("--out", "parts/", "--shard", "3/2"), "3/2 isn't a shard"),
         (("--out", "all.csv"), "Use .npz or .parquet, or end a folder's name in /"),
-        (("--out", "s4://bucket/parts"), "is no address"),
+        (("--out", "s4://bucket/parts"), "isn't an address"),
     ],
 )
 def test_where_embeddings_can_not_go_is_one_line(

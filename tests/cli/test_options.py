@@ -78,7 +78,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ("train --data c --out x", "marecg.train.run.train", {"resume": None, "config": by_name("tiny")}),
     (
         "train --data c --out x --from w --recipe tiny --set train.lr=0.5",
-        "marecg.train.start.recipe_for",
+        "marecg.train.warm_start.recipe_for",
         {"given": "w", "recipe": "tiny", "assignments": ["train.lr=0.5"]},
     ),
     (

@@ -47,7 +47,7 @@ def test_a_parquet_table_with_damaged_pages_is_one_clear_error(tmp_path):
     damaged = bytearray((tmp_path / "t.parquet").read_bytes())
     damaged[4:2000] = b"\xff" * 1996
     (tmp_path / "t.parquet").write_bytes(damaged)
-    with pytest.raises(InputError, match=r"t\.parquet: is no Parquet table"):
+    with pytest.raises(InputError, match=r"t\.parquet: isn't a Parquet table"):
         read_code_table(tmp_path / "t.parquet")
 
 
@@ -100,7 +100,7 @@ def test_a_plain_table_that_is_no_mapping_is_refused(tmp_path, text, words):
 
 def test_a_table_of_another_encoding_says_how_to_save_it(tmp_path):
     (tmp_path / "t.csv").write_bytes("id;code\nGröße;VHF\n".encode("cp1252"))
-    with pytest.raises(InputError, match=r"is no UTF-8 text\. Save it as UTF-8"):
+    with pytest.raises(InputError, match=r"isn't UTF-8 text\. Save it as UTF-8"):
         read_code_table(tmp_path / "t.csv")
 
 

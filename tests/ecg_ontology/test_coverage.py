@@ -118,7 +118,7 @@ def test_a_folder_that_ends_like_a_header_is_searched_and_not_read(tmp_path):
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere")])
 def test_a_header_that_is_no_file_is_refused_and_not_waited_for(tmp_path, make):
     make(tmp_path / "a.hea")
-    with pytest.raises(InputError, match=r"a\.hea: is no file"):
+    with pytest.raises(InputError, match=r"a\.hea: isn't a file"):
         ecg_ontology.read_corpus(tmp_path)
 
 
@@ -143,7 +143,7 @@ def test_a_code_that_a_record_repeats_counts_once():
         ("t.csv", "code,count\n164889003\n", InputError, "counts '' records"),
         ("t.csv", "code,count\n164889003,2\n 164889003,5\n", InputError, "line 3 counts 164889003 a second"),
         ("t.csv", "ecg_id,scp_codes\n1,{'SR'\n", InputError, "line 2 names its statements as"),
-        ("t.parquet", "no parquet", InputError, "is no table with lists of codes"),
+        ("t.parquet", "no parquet", InputError, "isn't a table with lists of codes"),
         ("a.hea", "a 12 500 5000\n#Age: 60\n", InputError, "names no code in any of its 1 records"),
         ("readme.txt", "", InputError, "holds no WFDB header"),
     ],

@@ -176,9 +176,9 @@ def test_an_obo_file_survives_as_canonical_turtle(tmp_path):
     ("text", "says"),
     [
         ("", "describes no concept"),
-        ("[Term]\nid: A:1\nname: a\nis_a: A:2\n", "names A:2, which is no term"),
-        ("[Term]\nname: without an id\n", "is no OBO file"),
-        ("no stanza\n", "is no OBO file|describes no concept"),
+        ("[Term]\nid: A:1\nname: a\nis_a: A:2\n", "names A:2, which isn't a term"),
+        ("[Term]\nname: without an id\n", "isn't an OBO file"),
+        ("no stanza\n", "isn't an OBO file|describes no concept"),
     ],
 )
 def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(tmp_path, text, says):

@@ -52,7 +52,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [".", "", "/"])
 def test_a_place_without_a_name_is_refused(name: str) -> None:
-    with pytest.raises(OutputError, match="is no name"), replacing(name):
+    with pytest.raises(OutputError, match="isn't a name"), replacing(name):
         pytest.fail("nothing is begun")
 
 

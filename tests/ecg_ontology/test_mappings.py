@@ -68,7 +68,7 @@ FAULTS = {
     "unknown node": (
         "CCG-E302",
         {**ROW, "object_id": "lung:Astma", "object_label": ""},
-        "is no concept here",
+        "isn't a concept here",
     ),
     "unknown justification": ("CCG-E310", {**ROW, "mapping_justification": "semapv:Guess"}, "'semapv:Guess'"),
     "no justification": ("CCG-E310", {**ROW, "mapping_justification": ""}, "mapping_justification ''"),

@@ -83,8 +83,8 @@ def text(path):
             (f"ccg{ending}", other_ontology, "is the ontology https://x.org/y")
             for ending in (".json", ".ttl", ".owl", ".npz", ".safetensors", ".dot")
         ),
-        ("ccg.json", own_table, "is no file"),
-        ("ccg.json", os.mkfifo, "is no file"),
+        ("ccg.json", own_table, "isn't a file"),
+        ("ccg.json", os.mkfifo, "isn't a file"),
         ("ccg.ttl", commented, "1 comments, .* line .*: # ask the cardiologist"),
     ],
 )

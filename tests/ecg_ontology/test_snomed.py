@@ -150,7 +150,7 @@ def test_a_folder_or_zip_without_rf2_files_and_a_path_that_is_not_there_are_refu
     with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
         pass
     for path in (tmp_path, tmp_path / "empty.zip"):
-        with pytest.raises(InputError, match="is no RF2 release"):
+        with pytest.raises(InputError, match="isn't an RF2 release"):
             review_release(curated, path)
     with pytest.raises(InputError, match="is not there"):
         review_release(curated, tmp_path / "nowhere")
@@ -171,10 +171,10 @@ def test_a_long_relationship_file_is_read_in_bounded_memory(release):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("abc\t20240101\t1\t0\t164896001\t164895002\t0\t116680003\t0\t0\n", "'abc' is no number"),
-        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' is no number"),
-        ("1\tlate\t1\t0\t5\t164895002\t0\t116680003\t0\t0\n", "'late' is no number"),
-        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' is no number"),
+        ("abc\t20240101\t1\t0\t164896001\t164895002\t0\t116680003\t0\t0\n", "'abc' isn't a number"),
+        ("1\t20240101\t1\t0\t-5\t164895002\t0\t116680003\t0\t0\n", "'-5' isn't a number"),
+        ("1\tlate\t1\t0\t5\t164895002\t0\t116680003\t0\t0\n", "'late' isn't a number"),
+        ("1\t20240101\t1\t0\t5\t\t0\t116680003\t0\t0\n", "'' isn't a number"),
     ],
 )
 def test_a_relationship_of_other_than_numbers_is_refused_in_one_line(curated, labels, release, row, says):

@@ -115,7 +115,7 @@ def test_two_enumerations_differ_in_the_lines_that_differ(onto, tmp_path, copy):
     [
         (AF, AF + "\n    oops", "is not RDF in turtle: line "),
         (AF, AF.replace("5", "6"), "index 6 is carried by AF, AFL"),
-        ("ccg:subtypeOf :AMI ;", "ccg:subtypeOf :Heart ;", "is no concept here"),
+        ("ccg:subtypeOf :AMI ;", "ccg:subtypeOf :Heart ;", "isn't a concept here"),
         ("ccg:family :Rhythm ;", "", "should have one family and has none"),
         ("    ccg:index 5 ;\n", "", "AF has no ccg:index"),
         ("ccg:index 5 ;", 'ccg:index "five" ;', "AF has no ccg:index"),
@@ -149,8 +149,8 @@ def test_a_circle_of_subtypes_is_shown(copy):
         ("empty.ttl", "", "describes no concept"),
         ("noise.ttl", "\x00\x01 not rdf", "is not RDF"),
         ("latin.ttl", b"\xff\xfe\xfa", "is not RDF"),
-        ("bad.json", "{", "is no ontology bundle"),
-        ("other.json", '{"header": {}}', "is no ontology bundle"),
+        ("bad.json", "{", "isn't an ontology bundle"),
+        ("other.json", '{"header": {}}', "isn't an ontology bundle"),
         ("graph.docx", "x", "has no known ending"),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_wide_gap_of_indices_is_one_finding(copy):
 def test_a_pipe_in_a_folder_of_sources_is_not_waited_for(copy, name):
     (copy / name).unlink()
     os.mkfifo(copy / name)
-    with pytest.raises(SourceError, match=f"{name}: is no file"):
+    with pytest.raises(SourceError, match=f"{name}: isn't a file"):
         ecg_ontology.load(copy)
 
 

@@ -103,7 +103,7 @@ def test_sinus_rhythm_outranks_a_pathology_by_index_and_never_by_specificity():
 def test_the_most_specific_leaf_is_the_one_with_the_longest_is_a_path_then_the_highest_index():
     assert ONTO.primary(y_of({25, 39}), "most-specific")[0] == 25
     assert ONTO.primary(y_of({25, 26}), "most-specific")[0] == 26
-    assert ONTO.primary(y_of({21, 24}), "most-specific")[0] == 24  # a manifestation is no subtype
+    assert ONTO.primary(y_of({21, 24}), "most-specific")[0] == 24  # a manifestation isn't a subtype
 
 
 def test_a_grandchild_is_more_specific_than_a_child_of_higher_index():

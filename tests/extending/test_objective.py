@@ -121,7 +121,7 @@ def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch
     [
         ("def recipe(: pass", "can't be run (SyntaxError"),
         ("def recipe():\n    raise KeyError('x')", "fails (KeyError"),
-        ("recipe = 3", "is no recipe"),
+        ("recipe = 3", "isn't a recipe"),
         ("def recipe():\n    return 3", "returns int, not a Config"),
         (None, "can't be run (FileNotFoundError"),
     ],

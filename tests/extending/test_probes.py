@@ -79,7 +79,7 @@ def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(
     [
         ("nowhere.py:TASK", "can't be run"),
         ("{place}/fast_hearts.py:SLOW", "holds no SLOW"),
-        ("{place}/small_draws.py:SMALL_DRAWS", "is no task"),
+        ("{place}/small_draws.py:SMALL_DRAWS", "isn't a task"),
     ],
 )
 def test_a_file_that_holds_no_such_thing_is_one_clear_error(

@@ -65,7 +65,7 @@ def cohort(
     folder = out is not None and not out.suffix and format_ is None
     how = TableFormat.csv if folder else format_ or _as_it_ends(out)
     if how is TableFormat.parquet and out is None:
-        raise UsageError("Parquet is no text for a terminal", remedy="Name a file as --out")
+        raise UsageError("Parquet isn't text for a terminal", remedy="Name a file as --out")
     corpus = Corpus.open(data)
     if out is not None:
         refuse_own(corpus.folder, out)

@@ -156,7 +156,7 @@ def _at_hand(name: str, value: Any) -> Any:
             refuse_address(path, f"is an address, and {name.rstrip('_')} takes a path")
     if name == "out" and isinstance(value, str):  # it takes both
         remedy = "Write it with two slashes, as s3://bucket/folder"
-        refuse_address(value, "is no path of this machine, and no address", remedy)
+        refuse_address(value, "isn't a path of this machine, and no address", remedy)
     return value
 
 

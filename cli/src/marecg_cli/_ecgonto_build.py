@@ -103,7 +103,7 @@ def perturb(
             "one change makes a control", remedy="Give one of --shuffle SEED, --flat and --drop KIND"
         )
     if out.suffix != ".json":
-        raise ecg_ontology.UsageError("is no name of a bundle", where=out, remedy="Let it end in .json")
+        raise ecg_ontology.UsageError("isn't a name of a bundle", where=out, remedy="Let it end in .json")
     from ecg_ontology import perturb as controls
 
     real = ecg_ontology.load(ontology)

@@ -19,7 +19,7 @@ class Given:
     roots: list[str]
 
     def takes(self, word: str) -> bool:
-        """Take a word that is no run: a folder with a model is one, whatever its name."""
+        """Take a word that isn't a run: a folder with a model is one, whatever its name."""
         from marecg.evaluate.tasks.registry import ALL, TASKS
 
         if any((Path(word) / part).is_dir() for part in ("model", "checkpoints", "probe")):

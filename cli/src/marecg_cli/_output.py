@@ -202,7 +202,7 @@ def _refused(error: Exception) -> str | None:
         if error.reason != "surrogates not allowed":
             return None
         shown = error.object.encode(errors="backslashreplace").decode()
-        return f"{shown}: a name in this path is no UTF-8. Rename it."
+        return f"{shown}: a name in this path isn't UTF-8. Rename it."
     of_torch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
     if of_torch or isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
         return "there is not enough memory. Do less at once: a smaller --batch-size, fewer --jobs."

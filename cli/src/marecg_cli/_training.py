@@ -104,7 +104,7 @@ def train(
     from marecg.recipes import by_name
     from marecg.recipes.overrides import override
     from marecg.train.run import train
-    from marecg.train.start import recipe_for
+    from marecg.train.warm_start import recipe_for
 
     changes, followers = set_ or [], [each.value for each in log or []]
     config = recipe_for(from_, recipe, changes) if from_ else override(by_name(recipe or "tiny"), changes)
@@ -247,7 +247,7 @@ def _write_texts(source: Path | None, out: Path | None) -> Path:
     elif out is not None:
         graph, place = ecg_ontology.load(source), out
     else:
-        raise UsageError("is no prepared corpus", where=source, remedy="Name one, or a file as --out")
+        raise UsageError("isn't a prepared corpus", where=source, remedy="Name one, or a file as --out")
     write(graph, place)
     return place
 

@@ -59,7 +59,7 @@ def test_an_objective_of_a_package_stands_beside_the_comparators(offer: list[Off
     ("one", "kind", "problem"),
     [
         (Offered("toy", ImportError("gone")), UsageError, "can't be loaded"),
-        (Offered("toy", int), ConfigError, "is no ObjectiveConfig"),
+        (Offered("toy", int), ConfigError, "isn't an ObjectiveConfig"),
         (Offered("simclr", ObjectiveConfig), ConfigError, "has the name of an objective of ours"),
     ],
 )

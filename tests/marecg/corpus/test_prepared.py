@@ -130,7 +130,7 @@ def piped(path: Path) -> None:
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "shards/00000.npy"])
 def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder: Path, file: str) -> None:
     piped(folder / file)
-    with pytest.raises(CorpusError, match=r"is no file\. Remove the corpus and prepare it again") as caught:
+    with pytest.raises(CorpusError, match=r"isn't a file\. Remove the corpus and prepare it again") as caught:
         Corpus.open(folder)
     assert caught.value.where == str(folder / file)
 
@@ -138,13 +138,13 @@ def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder: Path, file: str)
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "report.json"])
 def test_the_statistics_wait_for_no_pipe(folder: Path, file: str) -> None:
     piped(folder / file)
-    with pytest.raises(CorpusError, match=f"{file}: is no file"):
+    with pytest.raises(CorpusError, match=f"{file}: isn't a file"):
         statistics(folder)
 
 
 def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(folder: Path) -> None:
     piped(folder / "corpus.json")
-    with pytest.raises(CorpusError, match=r"corpus\.json: is no file"):
+    with pytest.raises(CorpusError, match=r"corpus\.json: isn't a file"):
         Inputs([folder])
 
 

@@ -141,7 +141,7 @@ def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus
     (file,) = corpus.folder.glob(f"supervision/{which}")
     file.unlink()
     os.mkfifo(file)
-    with pytest.raises(CorpusError, match=f"{file.name}: is no file. Remove it"):
+    with pytest.raises(CorpusError, match=f"{file.name}: isn't a file. Remove it"):
         made(corpus)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from marecg.base.config import LEADS, ModelConfig
-from marecg.ecg.windows import looks, recording, stacked
+from marecg.ecg.windows import recording, stacked, tta_windows
 
 
 def test_leads_stand_in_their_order_whichever_comes_first() -> None:
@@ -28,7 +28,7 @@ def test_leads_that_are_not_given_are_zero_and_absent() -> None:
 def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> None:
     config = ModelConfig()
     whole = recording(np.ones((12, 1000), np.float32), 500, LEADS, config)
-    cut = list(looks(whole, config))
+    cut = list(tta_windows(whole, config))
     before = np.full((len(cut), 12, config.context), np.nan, np.float32)
     del before  # its memory is the next to be handed out
     x_BCL, n_valid_B, _ = (each.numpy() for each in stacked(cut, config))
@@ -39,7 +39,7 @@ def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> No
 
 def test_windows_are_stacked_on_the_model_s_device() -> None:
     config = ModelConfig()
-    cut = list(looks(recording(np.ones((2, 5000), np.float32), 500, ["I", "II"], config), config))
+    cut = list(tta_windows(recording(np.ones((2, 5000), np.float32), 500, ["I", "II"], config), config))
     there = stacked(cut, config, "meta")
     assert {each.device.type for each in there} == {"meta"}
     assert [(each.shape, each.dtype) for each in there] == [

@@ -46,7 +46,7 @@ def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
 def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(
-        CheckpointError, match=r"someone/mar-ecg: is no folder here, and .* hub can't"
+        CheckpointError, match=r"someone/mar-ecg: isn't a folder here, and .* hub can't"
     ) as error:
         MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
     assert "\n" not in str(error.value)

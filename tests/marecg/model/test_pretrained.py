@@ -41,7 +41,7 @@ def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Pat
 def test_a_description_of_another_form_is_refused(saved: Path, change: dict[str, object]) -> None:
     description = json.loads((saved / "config.json").read_text())
     (saved / "config.json").write_text(json.dumps(description | change))
-    with pytest.raises(CheckpointError, match=f"(?s)is no exported model.*{next(iter(change))}"):
+    with pytest.raises(CheckpointError, match=f"(?s)isn't an exported model.*{next(iter(change))}"):
         MarEcg.from_pretrained(saved)
 
 

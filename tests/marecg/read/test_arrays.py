@@ -117,7 +117,7 @@ def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarant
     tmp_path: Path, ecg: Ecg, write_record: Callable[..., Path]
 ) -> None:
     folder = tmp_path / "ours"
-    write_record(folder, "A0001")  # with an A0001.mat that is no array
+    write_record(folder, "A0001")  # with an A0001.mat that isn't an array
     np.save(folder / "a.npy", beats(ecg, 2))
     np.save(folder / "labels.npy", np.zeros((2, 5)))
     (folder / "b.h5").write_bytes(b"x")

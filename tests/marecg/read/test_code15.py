@@ -1,4 +1,4 @@
-"""CODE-15 % as Zenodo publishes it: padding is no signal, and exams know their patients."""
+"""CODE-15 % as Zenodo publishes it: padding isn't a signal, and exams know their patients."""
 
 import os
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from marecg.corpus.prepare import prepare
 from marecg.read import readers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
-from marecg.read.record import Candidate, Reader, Record, Stated
+from marecg.read.record import Candidate, LabelOverride, Reader, Record
 
 Write = Callable[..., Path]
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
@@ -179,7 +179,7 @@ def test_what_the_hash_of_records_covers(tmp_path: Path, write_record: Write) ->
     others = [
         replace(record, about=("50.0", "{'NORM': 100.0}")),
         replace(record, about=("50.0", "{'AFIB': 100.0}")),
-        replace(record, stated=Stated(("164889003",), None)),
+        replace(record, stated=LabelOverride(("164889003",), None)),
         replace(record, root_name="there"),
     ]
     assert len({same, *(sources_sha256([other]) for other in others)}) == 5

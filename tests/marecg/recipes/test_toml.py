@@ -62,8 +62,8 @@ def test_a_value_that_was_changed_says_what_it_replaces() -> None:
         ('base = "c9"', ", base", "no recipe 'c9'"),
         ('base = "other.py:recipe"', ", base", "no recipe"),
         ('base = "other.toml"', ", base", "no recipe"),
-        ("[model\n", "", "is no TOML"),
-        ("[model]\nwidth = 768\nwidth = 768", "", "is no TOML"),
+        ("[model\n", "", "isn't TOML"),
+        ("[model]\nwidth = 768\nwidth = 768", "", "isn't TOML"),
     ],
 )
 def test_a_mistake_is_named_with_its_file_and_its_key(

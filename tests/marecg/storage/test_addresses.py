@@ -50,7 +50,7 @@ def test_an_address_whose_protocol_is_in_capitals_is_none_that_fsspec_knows(
     monkeypatch.chdir(tmp_path / "here")
     for argv in (("embed", "marecg-small", "../records"), ("prepare", "../records")):
         assert run(*argv, "--out", "S3://bucket/parts/") == 2
-        assert "is no address (Protocol not known: S3)" in capsys.readouterr().err
+        assert "isn't an address (Protocol not known: S3)" in capsys.readouterr().err
     assert not list((tmp_path / "here").iterdir())
 
 
@@ -90,7 +90,7 @@ def test_an_address_that_lacks_a_slash_is_refused(
     monkeypatch.chdir(tmp_path)
     for argv in (("embed", "marecg-small", "."), ("prepare", ".")):
         assert run(*argv, "--out", "s3:/bucket/parts/") == 2
-        assert "s3:/bucket/parts/: is no path of this machine, and no address" in capsys.readouterr().err
+        assert "s3:/bucket/parts/: isn't a path of this machine, and no address" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

@@ -145,7 +145,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         (lambda out: write_corpus(out, 1, -1), "a seed of -1 is negative"),
         (lambda out: write_corpus(out, 1, 0, noise=-1), "a noise of -1 is negative"),
         (lambda out: write_corpus(out, 1, 0, noise=float("nan")), "a noise of nan"),
-        (lambda out: write_corpus(out, 1, 0, label_noise=1.5), "a label noise of 1.5 is no probability"),
+        (lambda out: write_corpus(out, 1, 0, label_noise=1.5), "a label noise of 1.5 isn't a probability"),
         (lambda out: write_corpus(out, 1, 0, diagnoses=("XYZ",)), "no such diagnosis: XYZ"),
         (lambda out: write_corpus(out, 1, 0, quirks=("rot13",)), "no such quirk: rot13"),
     ],

@@ -161,7 +161,7 @@ def test_findings_that_exclude_each_other_are_refused_by_name() -> None:
 
 
 def test_a_record_without_length_is_refused() -> None:
-    with pytest.raises(UsageError, match="0 s at 500 Hz is no record"):
+    with pytest.raises(UsageError, match="0 s at 500 Hz isn't a record"):
         record("NSR", rng=np.random.default_rng(0), seconds=0)
 
 

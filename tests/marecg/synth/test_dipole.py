@@ -44,7 +44,7 @@ def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of() -> None:
     assert seen[1].tolist() == [1, 0, *[-0.3333] * 6]
     assert seen[2].tolist() == [0, 1, *[-0.3333] * 6]
     assert seen[3].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
-    assert not _ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have is no voltage"
+    assert not _ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have isn't a voltage"
 
 
 def test_a_clean_record_is_the_projection_of_its_dipole() -> None:

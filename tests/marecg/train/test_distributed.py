@@ -27,7 +27,7 @@ AT_MOST = 900
 IMPATIENT = """
 import sys
 from datetime import timedelta
-from marecg.train import peers
+from marecg.train import distributed as peers
 peers.PATIENCE = timedelta(seconds=30)
 """
 SAME_VIEW_EVERYWHERE = """

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from marecg import EcgClassifier
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
-from marecg.ecg.windows import Window, looks, recording, stacked
+from marecg.ecg.windows import Window, recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use import classifier as module
@@ -202,7 +202,7 @@ def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(
         seen.update(window.start for window in chosen)
         return stacked(chosen, config, device)
 
-    shown = [list(looks(vectors.fetch(row), model.config)) for row in (0, 23)]
+    shown = [list(tta_windows(vectors.fetch(row), model.config)) for row in (0, 23)]
     head = tune(Tuning("head"), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
     monkeypatch.setattr(tuning, "stacked", noted)
     tune(Tuning("all", steps=30), vectors, Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
@@ -271,7 +271,7 @@ def test_a_value_that_cannot_be_is_one_clear_error(model: MarEcg, values: dict[s
 
 
 def test_one_record_is_no_training(model: MarEcg, signals: NDArray[np.float64]) -> None:
-    with pytest.raises(UsageError, match="one record is no training"):
+    with pytest.raises(UsageError, match="one record isn't training"):
         classifier(model, "head").fit(signals[:1], [[0, 1]])
 
 

@@ -159,7 +159,7 @@ def test_an_address_works_as_a_folder_does(place: Path) -> None:
         assert store.cat_file(f"/bucket/embeddings/{name}") == (place / "quiet" / name).read_bytes()
     with pytest.raises(UsageError, match="holds embeddings of other readout"):
         run(place, "memory://bucket/embeddings", readout="wide")
-    with pytest.raises(UsageError, match=r"s4://bucket: is no address \(Protocol not known: s4\)"):
+    with pytest.raises(UsageError, match=r"s4://bucket: isn't an address \(Protocol not known: s4\)"):
         run(place, "s4://bucket")
 
 

@@ -1,4 +1,4 @@
-"""Embedding into a folder of parts: other embeddings, other records and what is no folder are refused."""
+"""Embedding into a folder of parts: other embeddings, other records and what isn't a folder are refused."""
 
 import shutil
 from pathlib import Path

@@ -41,15 +41,15 @@ def broken(value: float) -> NDArray[np.float64]:
         ({"signals": broken(3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
         ({"signals": broken(-3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
         ({"signals": broken(1e300)}, "NaN or infinite values in 1 of 2 records"),
-        ({"fs": "500"}, "'500' is no sampling rate"),
-        ({"fs": None}, "None is no sampling rate"),
-        ({"fs": float("nan")}, "nan Hz is no sampling rate"),
+        ({"fs": "500"}, "'500' isn't a sampling rate"),
+        ({"fs": None}, "None isn't a sampling rate"),
+        ({"fs": float("nan")}, "nan Hz isn't a sampling rate"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 10**22}, "batch_size is 10000000000000000000000"),
         ({"batch_size": 2.5}, "batch_size is 2.5"),
-        ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* are no sequence of names"),
-        ({"leads": None}, "leads None are no sequence of names"),
-        ({"leads": 12}, "leads 12 are no sequence of names"),
+        ({"leads": [None, *LEADS[1:]]}, r"leads \[None, .* aren't a sequence of names"),
+        ({"leads": None}, "leads None aren't a sequence of names"),
+        ({"leads": 12}, "leads 12 aren't a sequence of names"),
     ],
 )
 def test_what_is_no_signal_is_one_clear_error(model: MarEcg, change: dict[str, Any], problem: str) -> None:
@@ -121,7 +121,7 @@ def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: M
 
 @pytest.mark.parametrize("signals", [[["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]]])
 def test_what_is_no_array_of_numbers_is_refused(model: MarEcg, signals: list[object]) -> None:
-    with pytest.raises(UsageError, match=r"signals (hold|are no array)"):
+    with pytest.raises(UsageError, match=r"signals (hold|aren't an array)"):
         embed(model, signals, fs=500, leads=["I"])
 
 

@@ -94,7 +94,7 @@ def test_a_table_of_another_program_is_one_clear_error(
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "e.npz")
-    with pytest.raises(InputError, match="is no file"):
+    with pytest.raises(InputError, match="isn't a file"):
         neighbours(tmp_path / "e.npz", "a")
 
 

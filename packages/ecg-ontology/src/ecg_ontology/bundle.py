@@ -31,7 +31,7 @@ def read_bundle(path: Path) -> Draft:
     """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
 
     Raises:
-        SourceError: the file can't be read, is no bundle, or was changed since it was written.
+        SourceError: the file can't be read, isn't a bundle, or was changed since it was written.
     """
     try:
         return parse_bundle(path.read_bytes(), path)
@@ -52,7 +52,7 @@ def parse_bundle(text: bytes, where: object) -> Draft:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise SourceError(
-            f"is no ontology bundle: {field + ': ' if field else ''}{first['msg']}",
+            f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}",
             where=where,
             remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
         ) from error

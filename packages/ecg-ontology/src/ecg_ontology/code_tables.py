@@ -160,7 +160,7 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
         yield from code_pairs(path)
         return
     if missing := [name for name in MAPPING_COLUMNS if name not in _column_names(path)]:
-        problem = f"is no mapping: it has no column {', '.join(missing)}"
+        problem = f"isn't a mapping: it has no column {', '.join(missing)}"
         raise InputError(problem, where=path, remedy="Name its columns code and snomed")
     for place, (code, target) in _rows(path, list(MAPPING_COLUMNS)):
         identifier = _text(target)
@@ -218,7 +218,7 @@ def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Each line's number and cells; the header's first separator is the table's."""
     if not path.is_file():
-        raise InputError("is no file" if path.exists() else "is not there", where=path)
+        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             head = file.readline(_LONGEST)
@@ -230,7 +230,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, cells
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"
-        raise InputError("is no UTF-8 text", where=path, remedy=remedy) from error
+        raise InputError("isn't UTF-8 text", where=path, remedy=remedy) from error
     except (OSError, csv.Error) as error:
         raise InputError(f"can't be read as a table of codes ({error})", where=path) from error
 
@@ -241,7 +241,7 @@ def _parquet(path: Path) -> Any:
     except ImportError as error:
         raise UsageError("reading .parquet needs pyarrow", remedy="pip install pyarrow") from error
     if not path.is_file():
-        raise InputError("is no file" if path.exists() else "is not there", where=path)
+        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
     try:
         return parquet.ParquetFile(path)
     except (ArrowException, OSError) as error:
@@ -260,7 +260,7 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _no_parquet(path: Path, error: Exception) -> InputError:
-    return InputError(f"is no Parquet table ({' '.join(str(error).split())[:200]})", where=path)
+    return InputError(f"isn't a Parquet table ({' '.join(str(error).split())[:200]})", where=path)
 
 
 def _sha256(path: Path) -> str:

@@ -54,7 +54,7 @@ class CodedRecords:
         """Factorise lists of codes; the vocabulary has them in the order of their first appearance.
 
         Raises:
-            UsageError: a record is no list, or a code neither text nor a whole number.
+            UsageError: a record isn't a list, or a code neither text nor a whole number.
         """
         place: defaultdict[str | int, int] = defaultdict()
         place.default_factory = place.__len__  # a code not met before takes the next place
@@ -80,7 +80,7 @@ class CodedRecords:
 def _refuse_other_than_lists(records: object) -> None:
     remedy = 'Give a list of codes for each record, such as [["164889003"], []]'
     if isinstance(records, str | bytes) or not isinstance(records, Collection):
-        raise UsageError(f"{str(records)[:60]!r} is no list of records", remedy=remedy)
+        raise UsageError(f"{str(records)[:60]!r} isn't a list of records", remedy=remedy)
     for number, record in enumerate(records):
         if isinstance(record, str | bytes) or not isinstance(record, Collection):
             raise UsageError(f"record {number} is {record!r}, no list of codes", remedy=remedy)

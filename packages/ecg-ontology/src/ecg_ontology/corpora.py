@@ -134,7 +134,7 @@ def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
     except (ArrowException, KeyError, OSError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
-            f"is no table with lists of codes in a column `codes`: {reason[:200]}", where=table
+            f"isn't a table with lists of codes in a column `codes`: {reason[:200]}", where=table
         ) from error
 
 

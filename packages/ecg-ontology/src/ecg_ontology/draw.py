@@ -126,7 +126,7 @@ def _figure(width: float, height: float) -> "Figure":
 def _save(figure: "Figure", out: str | Path) -> Path:
     out = Path(out)
     if out.suffix not in ENDINGS:
-        raise UsageError("is no picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
+        raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
     from matplotlib import rc_context
 
     refuse_unmarked(out, _MARK.encode())

@@ -39,7 +39,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
     """
     target = Path(target)
     if not target.name:
-        raise OutputError("is no name", where=target, remedy="Name a new file or folder")
+        raise OutputError("isn't a name", where=target, remedy="Name a new file or folder")
     refuse_address(target)
     mark = f"{os.getpid():06x}{_machine()}{os.urandom(2).hex()}"
     temporary = target.with_name(f".{target.stem[:50]}-{mark}{target.suffix}")
@@ -226,7 +226,7 @@ def refuse_pipe(
 
     Args:
         path: what is to be read.
-        remedy: what to do where it is no file.
+        remedy: what to do where it isn't a file.
         error: what is raised then.
 
     Raises:
@@ -240,17 +240,17 @@ def refuse_pipe(
         ...     refuse_pipe(folder / "index.parquet")
         ... except InputError as error:
         ...     print(error.problem)
-        is no file
+        isn't a file
     """
     if os.path.lexists(path) and not path.is_file():
-        raise error("is no file", where=path, remedy=remedy)
+        raise error("isn't a file", where=path, remedy=remedy)
 
 
 def read_text(path: Path) -> str:
     """Return the text of a source, which is UTF-8.
 
     Raises:
-        SourceError: it is no file, can't be read or is not UTF-8.
+        SourceError: it isn't a file, can't be read or is not UTF-8.
     """
     refuse_pipe(path)
     try:

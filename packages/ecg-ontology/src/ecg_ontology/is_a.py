@@ -1,6 +1,6 @@
 """What lies above and below a concept by IS_A, which `family` and `subtypeOf` are.
 
-A manifestation shows its condition and is no kind of it, so it is never a descendant.
+A manifestation shows its condition and isn't a kind of it, so it is never a descendant.
 """
 
 from collections.abc import Iterable

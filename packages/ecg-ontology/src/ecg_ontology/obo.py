@@ -41,7 +41,7 @@ def read_obo(path: Path) -> Draft:
     synonyms of another scope are kept as statements.
 
     Raises:
-        SourceError: it can't be read, is no OBO file, holds no term, or one twice.
+        SourceError: it can't be read, isn't an OBO file, holds no term, or one twice.
     """
     refuse_pipe(path)
     head, stanzas = _stanzas(path)
@@ -51,7 +51,7 @@ def read_obo(path: Path) -> Draft:
     terms: dict[str, _Stanza] = {}
     for stanza in stanzas:
         if not (term := stanza.one("id")):
-            raise SourceError("is no OBO file: a [Term] has no id", where=path, remedy="Name every term")
+            raise SourceError("isn't an OBO file: a [Term] has no id", where=path, remedy="Name every term")
         if terms.setdefault(term, stanza) is not stanza:
             raise SourceError(f"describes {term} twice", where=path, remedy="Merge the two [Term] stanzas")
         stanza.iri = _iri(term, bases)
@@ -87,7 +87,7 @@ def _stanzas(path: Path) -> tuple["_Stanza", list["_Stanza"]]:
         elif colon:
             current.tags[tag].append(_value(value.strip()))
         elif tag and not tag.startswith("!"):
-            problem = f"is no OBO file: {line.strip()[:60]!r} is neither a stanza nor a tag with a value"
+            problem = f"isn't an OBO file: {line.strip()[:60]!r} is neither a stanza nor a tag with a value"
             raise SourceError(
                 problem, where=f"{path.name}:{number}", remedy="Give a file with [Term] stanzas"
             )
@@ -206,7 +206,7 @@ def _graph(terms: Mapping[str, _Stanza], path: Path) -> "nx.MultiDiGraph[Any]":
             kind = relation if relation == "is_a" else relation.replace("_", "")
             if kind == "is_a" or kind.casefold() in KINDS:
                 if end not in terms:
-                    problem = f"names {end}, which is no term of the file (in {term})"
+                    problem = f"names {end}, which isn't a term of the file (in {term})"
                     raise SourceError(problem, where=path, remedy="Merge the imported terms into the file")
                 graph.add_edge(term, end, kind=kind)
     return graph

@@ -39,7 +39,7 @@ def obo_text(draft: Draft) -> str:
     """Return the graph of `draft` (no routing) as OBO 1.4.
 
     Raises:
-        SourceError: it states something of what is no concept, or of a node without a name.
+        SourceError: it states something of what isn't a concept, or of a node without a name.
     """
     header = draft.header
     stated: dict[str, list[str]] = {}

@@ -223,7 +223,7 @@ class Ontology(Vocabulary):
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
 
         Raises:
-            UsageError: a record is no list of codes.
+            UsageError: a record isn't a list of codes.
 
         Example:
             >>> import ecg_ontology

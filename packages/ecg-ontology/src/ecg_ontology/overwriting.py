@@ -53,7 +53,7 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
             raise UsageError("holds others' resources", where=out, remedy="Name a new folder")
         return
     if not out.is_file():
-        raise UsageError("is no file", where=out, remedy=_REMEDY)
+        raise UsageError("isn't a file", where=out, remedy=_REMEDY)
     iri = _IRIS[out.suffix](out) if out.suffix in _IRIS else onto.header.iri
     if iri != onto.header.iri:
         what = f"is the ontology {iri}" if iri else "isn't an export of an ontology"

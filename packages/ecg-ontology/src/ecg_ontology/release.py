@@ -113,7 +113,7 @@ def _from_rf2(
             files[kind].append(member)
     if not {"concept", "description"} <= files.keys():
         raise InputError(
-            "is no RF2 release: it has no sct2_Concept_… and sct2_Description_… file",
+            "isn't an RF2 release: it has no sct2_Concept_… and sct2_Description_… file",
             where=path,
             remedy="Give the unpacked release, its zip, or a Global Patient Set file",
         )
@@ -154,7 +154,7 @@ def _is_a(rows: Iterable[dict[str, str]]) -> NDArray[np.uint64]:
             except (ValueError, OverflowError) as error:
                 strange = next(value for value in values if not (value.isascii() and value.isdigit()))
                 raise InputError(
-                    f"has a relationship {row['id']!r} in which {strange!r} is no number",
+                    f"has a relationship {row['id']!r} in which {strange!r} isn't a number",
                     where="sct2_Relationship",
                     remedy="Unpack the release again",
                 ) from error

@@ -34,7 +34,7 @@ def known_rules(rule_ids: Sequence[str]) -> frozenset[str]:
     """Return `rule_ids` as a set.
 
     Raises:
-        UsageError: one of them is no rule of the catalogue.
+        UsageError: one of them isn't a rule of the catalogue.
     """
     for rule_id in rule_ids:
         if rule_id not in RULES:

@@ -158,7 +158,7 @@ def revised_files(sources: str | Path, decisions: Sequence[Decision]) -> dict[Pa
     sources = Path(sources)
     if not sources.is_dir():
         remedy = "Name the folder of sources: a bundle holds no tables"
-        raise UsageError("is no folder of sources", where=sources, remedy=remedy)
+        raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
     draft = read_source(sources)
     tables: dict[str, RoutingFile] = {}
     for decision in decisions:

@@ -101,7 +101,7 @@ def code_text(code: object) -> str:
         return code
     if isinstance(code, Integral) and not isinstance(code, bool):
         return str(int(code))
-    raise UsageError(f"{code!r} is no code", remedy="Give codes as text, or as whole numbers")
+    raise UsageError(f"{code!r} isn't a code", remedy="Give codes as text, or as whole numbers")
 
 
 class RoutingTable:

@@ -84,7 +84,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
 
 def _known(path: Path) -> None:
     if path.suffix not in ENDINGS:
-        raise UsageError("is no table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
+        raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
 
 
 def _read_text(path: Path) -> list[list[str]]:
@@ -94,7 +94,7 @@ def _read_text(path: Path) -> list[list[str]]:
     try:
         return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise InputError(f"is no table ({error})", where=path) from error
+        raise InputError(f"isn't a table ({error})", where=path) from error
 
 
 def _guarded(text: str) -> str:
@@ -166,7 +166,7 @@ def _read_workbook(path: Path) -> list[list[str]]:
         raise InputError(f"cannot be read ({error.strerror or error})", where=path) from error
     except Exception as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"is no workbook ({reason[:200]})", where=path) from error
+        raise InputError(f"isn't a workbook ({reason[:200]})", where=path) from error
     width = len(lines[0]) if lines else 0
     return [line[:width] if not any(line[width:]) else line for line in lines]
 

@@ -145,7 +145,7 @@ def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
         path: an RF2 zip or folder, or a Global Patient Set file. You need your own licence for it.
 
     Raises:
-        InputError: the path is not there or is no release.
+        InputError: the path is not there or isn't a release.
 
     Example:
         >>> import ecg_ontology, tempfile

@@ -60,7 +60,7 @@ def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) ->
             ``https://example.org/lung#COPD``) where the file declares no prefixes.
 
     Raises:
-        SourceError: it can't be read or is no SSSOM table of this form; the message names the line.
+        SourceError: it can't be read or isn't an SSSOM table of this form; the message names the line.
     """
     head, rows = _table(path)
     tiers = {concept.iri: concept.tier for concept in concepts}
@@ -100,7 +100,7 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
     than the code does, and a denied one the opposite.
 
     Raises:
-        SourceError: it can't be read or is no SSSOM table.
+        SourceError: it can't be read or isn't an SSSOM table.
     """
     head, rows = _table(path)
     prefixes = {**BUILT_IN, **curie_map(head)}
@@ -133,7 +133,7 @@ def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
         ) from error
     header = rows[0][0] if rows else []
     if missing := [column for column in REQUIRED if column not in header]:
-        raise SourceError(f"is no routing table: it has no column {', '.join(missing)}", where=path)
+        raise SourceError(f"isn't a routing table: it has no column {', '.join(missing)}", where=path)
     if len(set(header)) < len(header):
         raise SourceError("has two columns of one name", where=path)
     for cells, place in rows:

@@ -85,7 +85,7 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     try:
         matrix = np.asarray(y)
     except ValueError as error:  # rows of different lengths
-        raise UsageError(f"y is no matrix ({error})", remedy=f"Give one row of {n} numbers each") from error
+        raise UsageError(f"y isn't a matrix ({error})", remedy=f"Give one row of {n} numbers each") from error
     if matrix.ndim != 2 or matrix.shape[1] != n:
         raise UsageError(
             f"y has shape {list(matrix.shape)}", remedy=f"Give one row of {n} numbers for each record"

@@ -31,7 +31,7 @@ def refuse_nested_entities(path: Path) -> None:
     ) -> None:
         if parameter or value is None or "&" in value or len(value) > LONGEST:
             raise SourceError(
-                f"declares the entity {name!r}, which is no plain short text",
+                f"declares the entity {name!r}, which isn't a plain short text",
                 where=path,
                 remedy="Write out what it stands for",
             )

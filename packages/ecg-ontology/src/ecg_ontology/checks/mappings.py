@@ -45,7 +45,8 @@ def unknown_node(draft: Draft) -> Iterator[Breach]:
     known = {concept.iri for concept in draft.concepts}
     for row in (*draft.mappings, *draft.crosswalks):
         if row.node is not None and row.node not in known:
-            yield Breach(row.code, f"{row.code} is routed to {row.node}, which is no concept here", row.where)
+            problem = f"{row.code} is routed to {row.node}, which isn't a concept here"
+            yield Breach(row.code, problem, row.where)
 
 
 @DECISIVE.rule(
@@ -88,7 +89,7 @@ def no_relation(draft: Draft) -> Iterator[Breach]:
     fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
 )
 def unknown_justification(draft: Draft) -> Iterator[Breach]:
-    """A row's justification is no term of SEMAPV."""
+    """A row's justification isn't a term of SEMAPV."""
     for row in draft.mappings:
         if row.justification not in JUSTIFICATIONS:
             message = f"{row.code} has the mapping_justification {row.justification!r}"

@@ -79,13 +79,13 @@ def wrong_tier(draft: Draft) -> Iterator[Breach]:
     fix="Correct the name, or define the concept",
 )
 def dangling_relation(draft: Draft) -> Iterator[Breach]:
-    """A relation names something that is no concept."""
+    """A relation names something that isn't a concept."""
     known = _concepts(draft)
     for relation in draft.relations:
         for end in (relation.subject, relation.object):
             if end not in known:
                 name = _name(draft, relation)
-                yield Breach(name, f"{name} names {end}, which is no concept here", relation.place)
+                yield Breach(name, f"{name} names {end}, which isn't a concept here", relation.place)
 
 
 @RELATIONS.rule(

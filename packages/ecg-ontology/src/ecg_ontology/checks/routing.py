@@ -34,7 +34,7 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
     """A code is malformed or its check digit does not fit."""
     for (_, code), rows in _by_code(draft).items():
         if problem := malformation(code):
-            yield Breach(code, f"{code!r} is no code: {problem}", rows[0].where)
+            yield Breach(code, f"{code!r} isn't a code: {problem}", rows[0].where)
 
 
 @ROUTING.rule(

@@ -43,7 +43,8 @@ def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
         remedy = f"Choose one of {choice}, or name your own as FILE.py:NAME"
         raise UsageError(f"there is no {what} {name!r}", remedy=remedy)
     if not isinstance(found, kind):
-        problem = f"is no {what}" if found is not None else f"holds no {attribute}"
+        article = "an" if what[0] in "aeiou" else "a"
+        problem = f"isn't {article} {what}" if found is not None else f"holds no {attribute}"
         raise UsageError(f"{name!r} {problem}", remedy=f"See docs/extending.md for the smallest {what}")
     return found  # type: ignore[no-any-return]
 

@@ -106,7 +106,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], watch: PassingSteps
         watch: sees the evaluation records, then blocks of the corpus, go by.
 
     Raises:
-        CorpusError: the folder is no corpus, or a source can't be listed or holds no records.
+        CorpusError: the folder isn't a corpus, or a source can't be listed or holds no records.
     """
     corpus = Corpus.open(folder)
     rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()

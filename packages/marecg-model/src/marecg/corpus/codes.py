@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from ecg_ontology import CodeTable, Ontology
 from marecg.base.errors import CorpusError
 from marecg.corpus.account import CodeAccount, Unreached
-from marecg.read.record import Candidate, Stated, without_ending
+from marecg.read.record import Candidate, LabelOverride, without_ending
 
 FEW = 3
 """Records that an error names."""
@@ -40,7 +40,7 @@ def with_codes(
     stated = []
     for place, candidate in enumerate(candidates):
         name = owner.get(place)
-        said = None if name is None else Stated(table.codes[name], table.patients.get(name))
+        said = None if name is None else LabelOverride(table.codes[name], table.patients.get(name))
         stated.append(candidate if said is None else replace(candidate, stated=said))
     carried = Counter(code for name in owner.values() for code in table.codes[name])
     routes = {code: ontology.route(code) for code in sorted(carried)}

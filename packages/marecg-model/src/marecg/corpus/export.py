@@ -44,7 +44,7 @@ def export(folder: str | Path, out: str | Path) -> int:
 
     Raises:
         UsageError: another ending, a folder that holds something else, or a file of the corpus.
-        CorpusError: the folder is no corpus.
+        CorpusError: the folder isn't a corpus.
         OutputError: `out` can't be written.
     """
     out = Path(out)

@@ -25,8 +25,8 @@ from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import with_codes
 from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
-from marecg.corpus.prepare_record import Block
-from marecg.corpus.shards import Growing, prepare_into
+from marecg.corpus.prepare_record import PreparedRecords
+from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
@@ -100,7 +100,7 @@ def prepare(
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
     if codes is not None:
-        beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table is no array
+        beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table isn't an array
         candidates, account = with_codes(beside, codes, graph)
     about = codes.about if codes else None
     with sending(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
@@ -134,7 +134,7 @@ def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -
     )
     kept = sum(len(plan.shard(number)) for number in numbers if number not in missing) - quarantined
 
-    def counted(blocks: Iterable[Block]) -> Iterator[Block]:
+    def counted(blocks: Iterable[PreparedRecords]) -> Iterator[PreparedRecords]:
         nonlocal kept, quarantined
         for block in blocks:
             kept, quarantined = kept + len(block.rows), quarantined + len(block.quarantined)
@@ -142,7 +142,7 @@ def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -
                 watch(len(plan.candidates), kept, quarantined)
             yield block
 
-    shards = {number: Growing(plan.growing_file(number), plan.config.window) for number in missing}
+    shards = {number: ShardWriter(plan.growing_file(number), plan.config.window) for number in missing}
     tasks = (
         delayed(prepare_into)(shard if in_place else None, first, candidates, plan.config)
         for number, shard in shards.items()
@@ -160,7 +160,7 @@ def _blocks(candidates: Sequence[Candidate]) -> Iterator[tuple[int, Sequence[Can
         yield first, candidates[first : first + BLOCK]
 
 
-def _write_shard(plan: Plan, number: int, blocks: Iterator[Block], shard: Growing) -> None:
+def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], shard: ShardWriter) -> None:
     """Finish one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
@@ -168,7 +168,7 @@ def _write_shard(plan: Plan, number: int, blocks: Iterator[Block], shard: Growin
     with replacing(plan.signals_file(number)) as temporary:
         for first, _ in _blocks(plan.shard(number)):
             block = next(blocks)
-            shard.settle(block, first, kept)
+            shard.compact(block, first, kept)
             rows.append(index.table(_labelled(block.rows, plan.ontology, number, kept)))
             quarantined += block.quarantined
             kept += len(block.rows)

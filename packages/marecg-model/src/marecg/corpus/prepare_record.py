@@ -21,7 +21,7 @@ from marecg.read.stores import ahead
 
 
 @dataclass(frozen=True)
-class Block:
+class PreparedRecords:
     """What became of some candidates, in their order.
 
     Attributes:
@@ -35,7 +35,7 @@ class Block:
     quarantined: list[dict[str, str]]
 
 
-def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Block:
+def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> PreparedRecords:
     """Prepare a few candidates; each ends as a row or among the quarantined."""
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
@@ -51,7 +51,7 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Bloc
     kept = signals[: len(rows)]
     for row, peaks in zip(rows, beats(kept, [row["n_valid"] for row in rows], config), strict=True):
         row["rpeaks"] = peaks.tolist()
-    return Block(rows, kept, quarantined)
+    return PreparedRecords(rows, kept, quarantined)
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:

@@ -78,7 +78,7 @@ class Corpus:
         """Open a prepared corpus; one in a store is copied first, once (`copies.here`).
 
         Raises:
-            CorpusError: it is no corpus, is unfinished or damaged, was written in another format, or follows
+            CorpusError: it is not a corpus, unfinished or damaged, was written in another format, or follows
                 an ontology that it does not carry and that is not the installed one.
         """
         folder = here(folder)
@@ -225,7 +225,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     path = folder / "corpus.json"
     refuse_pipe(path, index.AGAIN, CorpusError)
     if not path.is_file():
-        state = "is no finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
+        state = "isn't a finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
         raise CorpusError(state, where=folder, remedy="Run `marecg prepare SOURCE --out` on it")
     try:
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -239,7 +239,7 @@ def read_about(folder: Path) -> dict[str, Any]:
 
 
 def refuse_own(corpus: Path, out: Path) -> None:
-    """See that an output is no file of a corpus. Raises `UsageError`."""
+    """See that an output isn't a file of a corpus. Raises `UsageError`."""
     place, folder = out.resolve(), corpus.resolve()
     if place.is_relative_to(folder) and place.relative_to(folder).parts[:1] in {(name,) for name in OWN}:
         raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
@@ -254,10 +254,10 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
     """Map a shard's signals.
 
     Raises:
-        CorpusError: it is no file, or not whole.
+        CorpusError: it isn't a file, or not whole.
     """
     refuse_pipe(path, index.AGAIN, CorpusError)
-    numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what is no array
+    numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what isn't an array
     try:
         shard: NDArray[np.int16] = np.asarray(numpy.open_memmap(path, mode="r"))
     except (OSError, EOFError, ValueError) as error:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.memory import keep_freed
-from marecg.corpus.prepare_record import Block, prepare_block
+from marecg.corpus.prepare_record import PreparedRecords, prepare_block
 from marecg.read.record import Candidate
 
 HEAD = 128
@@ -24,7 +24,7 @@ HEAD = 128
 
 
 @dataclass(frozen=True)
-class Growing:
+class ShardWriter:
     """The `.npy` file of a shard of so many records at most; any process may write in it.
 
     Written and not mapped: where the disk is full, writing says so, and a map ends the process.
@@ -43,7 +43,7 @@ class Growing:
             file.seek(self._place(first))
             file.write(signals_nCL.data)
 
-    def settle(self, block: Block, first: int, kept: int) -> None:
+    def compact(self, block: PreparedRecords, first: int, kept: int) -> None:
         """Put a block's signals right behind the `kept` before them, from `first` on or out of the block."""
         if len(block.signals_nCL):
             self.write(block.signals_nCL, kept)
@@ -71,8 +71,8 @@ class Growing:
 
 
 def prepare_into(
-    shard: Growing | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
-) -> Block:
+    shard: ShardWriter | None, first: int, candidates: Sequence[Candidate], config: CorpusConfig
+) -> PreparedRecords:
     """Prepare candidates, the first of whom has the place `first` in a shard.
 
     Their signals are in the shard then, and no longer in the block; without a shard they stay there.

@@ -99,7 +99,7 @@ def statistics(folder: str | Path) -> Statistics:
     """Describe a prepared corpus.
 
     Raises:
-        CorpusError: the folder is no finished corpus, is damaged, or has the labels of another ontology.
+        CorpusError: the folder isn't a finished corpus, is damaged, or has the labels of another ontology.
     """
     folder = Path(folder)
     about, report = read_about(folder), read_report(folder)

@@ -174,7 +174,7 @@ def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
 def _read(
     rhythm: Path, phase: Path, records: int, model: ModelConfig
 ) -> tuple[NDArray[Any], NDArray[np.int8]] | None:
-    """What was kept; None where it is not there or not whole. Raises `CorpusError` where it is no file."""
+    """What was kept; None where it is not there or not whole. Raises `CorpusError` where it isn't a file."""
     for path in (rhythm, phase):
         refuse_pipe(path, "Remove it", CorpusError)
     try:

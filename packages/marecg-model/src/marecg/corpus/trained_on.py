@@ -90,7 +90,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     with replacing(run / FILE) as temporary:
         with pq.ParquetWriter(temporary, schema, compression="zstd") as file:
             named: list[pa.Array] = []
-            for batch in rows.to_batches(AT_ONCE):  # ten million rows are no list
+            for batch in rows.to_batches(AT_ONCE):  # ten million rows aren't a list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
                 known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
                 columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
@@ -170,7 +170,7 @@ def signal_hashes(corpus: Corpus) -> Texts[str]:
 def signals_sha256(corpus: Corpus) -> str:
     """What tells a corpus' signals from any other's: of all hashes, a line each."""
     digest, hashes = hashlib.sha256(), signal_hashes(corpus)
-    for first in range(0, len(hashes), AT_ONCE):  # ten million of them are no list
+    for first in range(0, len(hashes), AT_ONCE):  # ten million of them aren't a list
         digest.update(("\n" if first else "").encode())
         digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())
     return digest.hexdigest()

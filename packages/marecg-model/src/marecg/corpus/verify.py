@@ -11,7 +11,7 @@ def damaged_records(folder: str | Path) -> list[str]:
     """The records whose windows are no longer those that were prepared, by root and path.
 
     Raises:
-        CorpusError: the folder is no finished corpus, or a whole file of it is damaged.
+        CorpusError: the folder isn't a finished corpus, or a whole file of it is damaged.
     """
     corpus = Corpus.open(folder)
     rows = index.read(Path(folder) / "index.parquet", ["root", "path", "signal_hash"]).to_pylist()

@@ -83,7 +83,7 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
         problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
         broken.append((Reason.too_short, problem))
     for reason, bad_C, problem in (
-        (Reason.nan, measures.nan_C > 0, "samples that are no number"),
+        (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
         (
             Reason.flat_lead,
             measures.range_C < config.flat_range,

@@ -106,7 +106,7 @@ def _lanes(
 
 
 def _still_as_zero(x_NL: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Zero for leads that hold but one value, or some that is no number: nothing is found there."""
+    """Zero for leads that hold but one value, or some that isn't a number: nothing is found there."""
     lowest_N1, highest_N1 = x_NL.min(axis=1, keepdims=True), x_NL.max(axis=1, keepdims=True)
     moves_N1 = (lowest_N1 < highest_N1) & np.isfinite(lowest_N1) & np.isfinite(highest_N1)
     return np.where(moves_N1, x_NL, 0)

@@ -37,7 +37,7 @@ def lead_places(names: Sequence[str]) -> list[int]:
     """
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         remedy = f"Use names out of {', '.join(LEADS)}"
-        raise UsageError(f"leads {names!r} are no sequence of names", remedy=remedy)
+        raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
     known = {name.lower(): index for index, name in enumerate(LEADS)}
     asked = [name.strip().lower() for name in names]
     unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]

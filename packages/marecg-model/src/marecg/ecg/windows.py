@@ -78,7 +78,7 @@ def arranged(
     places = lead_places(leads)
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
         raise UsageError(
-            f"{f'{fs:g} Hz' if isinstance(fs, Real) else repr(fs)} is no sampling rate of an ECG",
+            f"{f'{fs:g} Hz' if isinstance(fs, Real) else repr(fs)} isn't a sampling rate of an ECG",
             remedy=f"Give samples per second, {SLOWEST} to {FASTEST}",
         )
     if given_KL.ndim != 2 or len(given_KL) != len(places):
@@ -119,7 +119,7 @@ def _cut(whole: Recording, starts: Sequence[int], config: ModelConfig) -> Iterat
         yield Window(x_CL, whole.absent_C, start, number == len(starts), length)
 
 
-def looks(whole: Recording, config: ModelConfig) -> Iterator[Window]:
+def tta_windows(whole: Recording, config: ModelConfig) -> Iterator[Window]:
     """The windows, each from `config.phases` beginnings that divide a stride: all that an encoder is shown.
 
     A beat then stands at several places of a patch, and no answer hangs on one of them. A shifted window

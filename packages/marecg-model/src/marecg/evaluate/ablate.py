@@ -26,8 +26,8 @@ from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.callbacks import StepProgress
+from marecg.train.preemption import left_to_others
 from marecg.train.run import train
-from marecg.train.stopping import left_to_others
 
 _UNUSUAL = re.compile(r"[^\w.=+@-]")
 """What no folder is called by; a recipe's name may hold whatever it was varied by."""
@@ -136,7 +136,7 @@ def ablate(
         place = out / "corpora" / graph.stem
         folders[graph] = relabelled(corpus, ecg_ontology.load(graph, corpus.profile), place).folder
     request = request or Request()
-    cache: TrialCache = {}  # what is no run's own is fitted once by each process
+    cache: TrialCache = {}  # what isn't a run's own is fitted once by each process
     rotations = {task: request.open(task, root) for task, root in tasks.items()}
 
     def run(arm: Arm, seed: int) -> list[ProbedRun]:
@@ -148,7 +148,7 @@ def ablate(
         def labelled(steps: Iterable[Any], what: str) -> Iterable[Any]:
             return progress(steps, f"{label}: {what}")
 
-        # One place for features: those that are no run's own are computed for the first run alone.
+        # One place for features: those that aren't run's own are computed for the first run alone.
         def probed(task: str) -> Report:
             return _answered(folder, rotations[task], request) or evaluate(
                 folder,

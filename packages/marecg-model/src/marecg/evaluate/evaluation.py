@@ -48,7 +48,7 @@ def evaluate(
         root: the task's data.
         request: how it is asked.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
-        out: where the report goes; the run folder if None. A model that is no run's keeps no report.
+        out: where the report goes; the run folder if None. A model that isn't a run's keeps no report.
         features_in: where features are kept; `out/features` if None.
         watch: sees each batch of features and each fit go by.
         cache: the trials of former calls, which are not run again; this one's are added.

@@ -36,7 +36,7 @@ def probe_many(
 ) -> Iterator[tuple[Path, Report]]:
     """Probe every run on every task; each report comes with the folder that it was kept in.
 
-    What is no run's own is computed and fitted once: its features are kept in one place, by default the first
+    What no run owns is computed and fitted once: its features are kept in one place, by default the first
     run's.
 
     Args:

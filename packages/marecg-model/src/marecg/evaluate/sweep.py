@@ -1,6 +1,6 @@
 """A recipe with some of its values varied: every combination, or a search among them; each is runs and a row.
 
-A search goes by the macro AUC on val: what is chosen on test is no measurement any more.
+A search goes by the macro AUC on val: what is chosen on test isn't a measurement any more.
 """
 
 import json

@@ -87,7 +87,7 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
 
 
 def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
-    """The figures of some runs' reports, without repetition; what is no run's own comes last.
+    """The figures of some runs' reports, without repetition; what isn't a run's own comes last.
 
     A run goes by its folder's name, or by the path as given where two folders have the same name.
     """

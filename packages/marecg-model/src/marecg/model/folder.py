@@ -91,7 +91,7 @@ def read(folder: Path) -> tuple[Description, Ontology]:
 
 def _no_model(folder: Path, error: Exception) -> CheckpointError:
     said = " ".join(str(error).split())
-    return CheckpointError(f"is no exported model ({said})", where=folder, remedy="Export the run again")
+    return CheckpointError(f"isn't an exported model ({said})", where=folder, remedy="Export the run again")
 
 
 def _refuse_impossible(config: ModelConfig, folder: Path) -> None:

@@ -234,7 +234,7 @@ def _fetched(hub_id: str, **how: Any) -> Path:
     except Exception as error:  # the hub's, its HTTP library's and its proxy's own
         reason = str(error).strip().splitlines() or [type(error).__name__]
         raise CheckpointError(
-            f"is no folder here, and the Hugging Face hub can't give it ({reason[0]})",
+            f"isn't a folder here, and the Hugging Face hub can't give it ({reason[0]})",
             where=hub_id,
             remedy="Check the name and the network, or name a folder",
         ) from error

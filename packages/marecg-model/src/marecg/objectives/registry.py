@@ -1,4 +1,4 @@
-"""The objectives that are no field of a recipe, by name: comparators, and those of other packages."""
+"""The objectives that aren't a field of a recipe, by name: comparators, and those of other packages."""
 
 from functools import cache
 
@@ -30,7 +30,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
     found = dict(COMPARATORS)
     for name, kind in plugins.installed(GROUP).items():
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
-            raise ConfigError(f"{kind!r} is no ObjectiveConfig", where=f"{GROUP}: {name}")
+            raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
         if name in COMPARATORS:
             raise ConfigError(
                 "has the name of an objective of ours",

@@ -31,7 +31,7 @@ class Layout:
         """Raises `UsageError` where the values can't be."""
         if not (math.isfinite(self.fs) and self.fs > 0):
             raise UsageError(
-                f"{self.fs:g} Hz is no sampling rate", where="--fs", remedy="Give samples per second"
+                f"{self.fs:g} Hz isn't a sampling rate", where="--fs", remedy="Give samples per second"
             )
         adc = self.units.lower() == "adc"
         if not adc and self.units.lower() not in UNITS_PER_MV:

@@ -77,7 +77,9 @@ class ArrayFile:
         if length is None:
             length = x_KL.shape[1]
             x_KL = x_KL[:, stretch.samples(self._layout.fs, length, self._path)]
-        with np.errstate(invalid="ignore", over="ignore"):  # what is no number is found by the quality rules
+        with np.errstate(
+            invalid="ignore", over="ignore"
+        ):  # what isn't a number is found by the quality rules
             return np.ascontiguousarray(x_KL.astype(np.float64) / self._layout.per_mv, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:

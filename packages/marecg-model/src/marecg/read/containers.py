@@ -61,7 +61,7 @@ def arrays_in(path: Path) -> Mapping[str, Lazy]:
 
 
 def _npy(path: Path) -> dict[str, Lazy]:
-    mapped = _numpy.open_memmap(path, mode="r")  # `np.load` would advise to unpickle what is no array
+    mapped = _numpy.open_memmap(path, mode="r")  # `np.load` would advise to unpickle what isn't an array
     return {"array": mapped} if _real(mapped.dtype) else {}
 
 

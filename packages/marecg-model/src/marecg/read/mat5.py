@@ -144,7 +144,7 @@ class _Inflated(Packed):
         size = self.dtype.itemsize
         content = self._stream.read(self._begin + first * size, count * size)
         if len(content) < count * size:
-            raise ValueError("what is compressed is no whole variable")
+            raise ValueError("what is compressed isn't a whole variable")
         return np.frombuffer(content, self.dtype)
 
 
@@ -191,7 +191,7 @@ def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
     inflated = memoryview(_Stream(content).read(0, most + TAG))
     kind, size = (int(each) for each in _numbers((UINT32, inflated[:TAG]), order, 2))
     if kind != MATRIX or len(inflated) < min(size, most) + TAG:
-        raise ValueError("what is compressed is no whole variable")
+        raise ValueError("what is compressed isn't a whole variable")
     return inflated[TAG : size + TAG], size
 
 

@@ -69,7 +69,7 @@ class Record:
             raise RecordError(error.reason, error.problem, where=self.path) from error
 
 
-class Stated(NamedTuple):
+class LabelOverride(NamedTuple):
     """What a table of the user's says of a record, in place of what its file says.
 
     Attributes:
@@ -120,7 +120,7 @@ class Candidate:
     row: int = -1
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
-    stated: Stated | None = None
+    stated: LabelOverride | None = None
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
         """Read the record, or so many seconds from `start` on. Raises `RecordError` when it can't be used."""

@@ -9,7 +9,7 @@ HEAD = 10_000
 
 
 def columns(table: Path) -> set[str]:
-    """The names in the first line of a table; none where it can't be read, or is no regular file."""
+    """The names in the first line of a table; none where it can't be read, or isn't a regular file."""
     if not is_regular(table):
         return set()
     try:

@@ -51,7 +51,7 @@ def changed(config: Config, changes: Collection[Change], *, strict: bool = False
     Args:
         config: the recipe.
         changes: applied in order.
-        strict: whether `"2"` is no number.
+        strict: whether `"2"` isn't a number.
 
     Raises:
         ConfigError: a key is unknown, or a value impossible.
@@ -117,7 +117,7 @@ def _read(assignment: str, known: set[str]) -> Change:
 
 
 def _refuse_unknown(key: str, known: set[str], where: str) -> None:
-    """Refuse a key that is no value's name, nor that of a group of them."""
+    """Refuse a key that isn't a value's name, nor that of a group of them."""
     groups = {name.rpartition(".")[0] for name in known} - {""}
     if key in known | groups:
         return

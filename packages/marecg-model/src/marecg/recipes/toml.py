@@ -30,7 +30,7 @@ def read(path: Path, recipe: Callable[[str], Config]) -> Config:
 
     Raises:
         InputError: the file can't be read.
-        ConfigError: it is no TOML, or has an unknown key or an impossible value; a number in quotes is one.
+        ConfigError: it isn't TOML, or has an unknown key or an impossible value; a number in quotes is one.
     """
     told = _parsed(path)
     start = _start(told.pop(BASE, None), recipe, f"{path}, {BASE}").derived(name=path.stem)
@@ -39,7 +39,7 @@ def read(path: Path, recipe: Callable[[str], Config]) -> Config:
 
 
 def said(path: Path) -> set[str]:
-    """The dotted keys that a file says itself. Raises as `read` does where it is no TOML."""
+    """The dotted keys that a file says itself. Raises as `read` does where it isn't TOML."""
     return {key for key, _ in _values(_parsed(path), ())}
 
 
@@ -89,9 +89,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is no TOML ({error})", where=path) from error
+        raise ConfigError(f"isn't TOML ({error})", where=path) from error
     except (OSError, UnicodeDecodeError) as error:
-        problem = getattr(error, "strerror", None) or "it is no UTF-8"
+        problem = getattr(error, "strerror", None) or "it isn't UTF-8"
         raise InputError(f"can't be read ({problem})", where=path) from error
 
 
@@ -110,5 +110,5 @@ def _python(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_python, value))
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # no value of a recipe is infinite: refused as what is no number
+        return str(value)  # no value of a recipe is infinite: refused as what isn't a number
     return value

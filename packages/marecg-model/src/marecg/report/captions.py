@@ -17,7 +17,7 @@ CONCEPTS = """\
 How near h_rhythm lies to the prototype of each concept (q of eq. gscl-pred; all {count} together make
 100 %). A node's area and shade grow with its q, the largest node being the most probable; its colour is
 its family's. Red rings mark what the record's own codes name. Lines are the graph's edges, by kind. q
-is no probability of disease and is not calibrated."""
+isn't a probability of disease and is not calibrated."""
 
 NO_CONCEPTS = "The run was trained without GSCL: it knows no concepts, so there are no probabilities to show."
 

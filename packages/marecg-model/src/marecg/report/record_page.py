@@ -59,7 +59,7 @@ def write_record(
     Raises:
         CheckpointError: the folder holds no model, or its graph is another than the corpus'.
         InputError: the record can't be read.
-        CorpusError: `data` is no prepared corpus, or one without labels.
+        CorpusError: `data` isn't a prepared corpus, or one without labels.
         UsageError: the page is not written in that language.
         OutputError: the page can't be written.
     """

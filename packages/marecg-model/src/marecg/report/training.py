@@ -115,4 +115,4 @@ def _columns(path: Path) -> dict[str, list[float]]:
     except FileNotFoundError as error:
         raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise CheckpointError("is no table of numbers", where=path, remedy="Train the run again") from error
+        raise CheckpointError("isn't a table of numbers", where=path, remedy="Train the run again") from error

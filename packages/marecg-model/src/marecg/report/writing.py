@@ -38,7 +38,7 @@ def write_report(
 
     Raises:
         CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
-        CorpusError: `data` is no prepared corpus, or an empty one.
+        CorpusError: `data` isn't a prepared corpus, or an empty one.
         UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
         RecordError: a record can't be read.
         InputError: a probe's report or `trained_on.parquet` is damaged.

@@ -164,7 +164,7 @@ def store_of(where: str) -> tuple[Store | None, str]:
         return None, root
     bare = where.rstrip("/")
     if not bare.endswith(root):
-        raise UsageError("is no address of one file or folder", where=where, remedy="Name it by its path")
+        raise UsageError("isn't an address of one file or folder", where=where, remedy="Name it by its path")
     prefix = bare.removesuffix(root)
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     said = json.dumps([prefix, fs.storage_options, endpoint], default=str)

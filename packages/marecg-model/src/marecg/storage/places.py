@@ -88,7 +88,7 @@ class Place:
             return found
         path = self.path / name
         if path.exists() and not path.is_file():
-            raise OSError("is no file")  # a pipe would be waited for
+            raise OSError("isn't a file")  # a pipe would be waited for
         return path.open("rb")
 
     @contextmanager
@@ -139,7 +139,7 @@ def filesystem(where: str) -> tuple[Any, str]:
         raise UsageError(f"needs a library ({_said(error)})", where=where, remedy=remedy) from error
     except Exception as error:  # each protocol has errors of its own
         remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
-        raise UsageError(f"is no address ({_said(error)})", where=where, remedy=remedy) from error
+        raise UsageError(f"isn't an address ({_said(error)})", where=where, remedy=remedy) from error
     return fs, str(root).rstrip("/")
 
 

@@ -57,7 +57,7 @@ class _Plan:
             )
         if not 0 <= self.label_noise <= 1:
             raise UsageError(
-                f"a label noise of {self.label_noise} is no probability", remedy="Choose from 0 to 1"
+                f"a label noise of {self.label_noise} isn't a probability", remedy="Choose from 0 to 1"
             )
         unknown = [name for name in self.quirks if name not in QUIRKS]
         if unknown:

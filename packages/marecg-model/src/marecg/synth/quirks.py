@@ -86,7 +86,7 @@ QUIRKS: Mapping[str, Quirk] = {
     "unknown-code": Quirk(
         "a code is outside the Challenge's map", header=_replace(r"^(#Dx: .*)$", r"\1,251238007")
     ),
-    "malformed-code": Quirk("a code is no number", header=_replace(r"^#Dx: .*$", "#Dx: 42678x006,426783006")),
+    "malformed-code": Quirk("a malformed code", header=_replace(r"^#Dx: .*$", "#Dx: 42678x006,426783006")),
     "text-labels": Quirk("labels stand where codes belong", header=_replace(r"^#Dx: .*$", "#Dx: STE,RBBB")),
     "nan-age": Quirk("the age is NaN", header=_replace(r"^#Age: .*$", "#Age: NaN")),
     "letter-sex": Quirk("the sex is a letter", header=_replace(r"^#Sex: .*$", "#Sex: F")),
@@ -101,7 +101,7 @@ QUIRKS: Mapping[str, Quirk] = {
         "signal lines end after the format", readable=False, header=_replace(r" 1000/mV .*$", "")
     ),
     "empty-header": Quirk("the header is empty", readable=False, header=lambda _: ""),
-    "binary-header": Quirk("the header is no text", readable=False, header=lambda _: "\0\x01\x02" * 40),
+    "binary-header": Quirk("the header isn't text", readable=False, header=lambda _: "\0\x01\x02" * 40),
     # The leads.
     "lower-leads": Quirk("lead names are in lower case", header=lambda header: _cased(header, str.lower)),
     "upper-leads": Quirk("lead names are in upper case", header=lambda header: _cased(header, str.upper)),

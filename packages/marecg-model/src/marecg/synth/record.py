@@ -83,7 +83,7 @@ def _recorded(
 ) -> SyntheticRecord:
     n = round(fs * seconds)
     if n < 1:
-        raise UsageError(f"{seconds} s at {fs} Hz is no record", remedy="Ask for a positive length and rate")
+        raise UsageError(f"{seconds} s at {fs} Hz isn't a record", remedy="Give a positive length and rate")
     found = findings.of(names)
     own = heart.drawn_shape(found, person, rng)
     plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)

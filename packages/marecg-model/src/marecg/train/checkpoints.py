@@ -21,7 +21,7 @@ from marecg.base.errors import CheckpointError, OutputError
 from marecg.ecg.batch import Batch
 from marecg.train.callbacks import AfterStep
 from marecg.train.lightning_module import Pretraining
-from marecg.train.stopping import Stopping
+from marecg.train.preemption import Preemption
 
 logger = logging.getLogger(__name__)
 
@@ -37,27 +37,27 @@ class Checkpoints(AfterStep, Checkpoint):
     Args:
         run: the run folder.
         every: optimiser steps between checkpoints.
-        stopping: looked at after each step; where any rank was asked, all stop after the same step.
+        preemption: looked at after each step; where any rank was asked, all stop after the same step.
     """
 
-    def __init__(self, run: Path, every: int, stopping: Stopping) -> None:
+    def __init__(self, run: Path, every: int, preemption: Preemption) -> None:
         self.run = run
         self.every = every
-        self.stopping = stopping
+        self.preemption = preemption
         self.writing = WrittenBehind(run)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Take the signals back from Lightning, which would end the run without a checkpoint."""
-        self.stopping.listen()
+        self.preemption.listen()
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
         """Save after the step that is due."""
         self.writing.look()
         step = trainer.global_step
         # What any rank was asked, all were: one that ended as if it were complete would export its model.
-        asked = torch.tensor(self.stopping.signal or 0, device=trainer.strategy.root_device)
-        self.stopping.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
-        stop = self.stopping.signal is not None
+        asked = torch.tensor(self.preemption.signal or 0, device=trainer.strategy.root_device)
+        self.preemption.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
+        stop = self.preemption.signal is not None
         if step % self.every == 0 or step == module.total_steps or stop:
             self._save(trainer, step)
         if stop:

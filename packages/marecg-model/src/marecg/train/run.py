@@ -33,16 +33,16 @@ from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
 from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
 from marecg.train.checkpoints import Checkpoints, newest, step_of
+from marecg.train.compatibility import refuse_unfit, warn_of_leaks
 from marecg.train.data import CorpusData, supervise
-from marecg.train.fitness import refuse_unfit, warn_of_leaks
+from marecg.train.distributed import lost_peers, several_processes
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
-from marecg.train.peers import lost_peers, several_processes
+from marecg.train.preemption import Preemption
 from marecg.train.provenance import provenance, united
 from marecg.train.run_folder import claim
-from marecg.train.start import start_of
-from marecg.train.stopping import Stopping
 from marecg.train.trackers import Tracking, opened, refuse_missing
+from marecg.train.warm_start import load_start
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +77,7 @@ def train(
         data: a folder that `marecg prepare` wrote.
         out: the run folder, new or begun by the same call.
         start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
-            recipe's model is theirs (`marecg.train.start.recipe_for`). A run that has a checkpoint can do
-            without them.
+            recipe's model is theirs (`warm_start.recipe_for`). A run with a checkpoint can do without them.
         resume: True: refuse a folder without a run; False: refuse one with a run.
         watch: is told of every step, with speed and losses; by default a bar on stderr is.
         callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
@@ -87,7 +86,7 @@ def train(
             run folder, or loggers of Lightning's; see `marecg.train.trackers`.
 
     Raises:
-        CorpusError: `data` is no prepared corpus, one of another sampling rate, window or enumeration, or has
+        CorpusError: `data` isn't a prepared corpus, has another sampling rate, window or enumeration, or
             no label where an objective learns from labels; or another process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
             the weights can't be loaded, or follow another enumeration.
@@ -99,17 +98,17 @@ def train(
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
-        PeerError: another process of the run gave no sign for `peers.PATIENCE`, or is gone.
+        PeerError: another process of the run gave no sign for `distributed.PATIENCE`, or is gone.
     """
     refuse_missing(loggers)
     folder = Path(out)
     corpus = Corpus.open(data)
     ontology = corpus.ontology()
-    given = None if start is None else start_of(start, ontology)
+    given = None if start is None else load_start(start, ontology)
     config = config.of_ontology(ontology)
     weights = None if given is None else given.weights(config)
     refuse_unfit(config, corpus)
-    stopping, origin = Stopping(), None
+    preemption, origin = Preemption(), None
     with ExitStack() as stack:
         if getattr(rank_zero_only, "rank", 0) == 0:
             stack.enter_context(locked(folder, "trained in"))
@@ -117,7 +116,7 @@ def train(
             warn_of_leaks(corpus)
             if given is not None:
                 given.warn(config)
-        stack.enter_context(stopping.listening())
+        stack.enter_context(preemption.listening())
         settings = config.model_dump(mode="json")
         checkpoint = newest(folder)
         at = step_of(checkpoint) if checkpoint else 0
@@ -130,7 +129,7 @@ def train(
         followers = stack.enter_context(opened(loggers, folder, settings, at))
         network = _network(config, ontology, corpus.folder / TEXTS, weights)
         return _run(
-            config, folder, corpus, network, origin, checkpoint, stopping, watch, callbacks, followers
+            config, folder, corpus, network, origin, checkpoint, preemption, watch, callbacks, followers
         )
 
 
@@ -141,7 +140,7 @@ def _run(
     network: Network,
     origin: BeganFrom | None,
     checkpoint: Path | None,
-    stopping: Stopping,
+    preemption: Preemption,
     watch: StepProgress | None,
     callbacks: Sequence[lightning.Callback],
     loggers: list[Logger],
@@ -151,7 +150,7 @@ def _run(
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     monitors = Monitors(folder / "monitors.csv")
     shown = [metrics, monitors, Tracking(metrics), Progress(metrics, watch)]
-    kept = Checkpoints(folder, config.train.checkpoint_every, stopping)
+    kept = Checkpoints(folder, config.train.checkpoint_every, preemption)
     trainer = _trainer(config, folder, [*shown, *callbacks], kept, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module, ontology = Pretraining(config, network, steps), network.model.ontology
@@ -166,8 +165,8 @@ def _run(
             ckpt_path=checkpoint,
             weights_only=True,
         )
-    if stopping.signal is not None and module.global_step < steps:
-        raise StoppedError(stopping.signal, module.global_step, where=folder)
+    if preemption.signal is not None and module.global_step < steps:
+        raise StoppedError(preemption.signal, module.global_step, where=folder)
     if module.non_finite_in_a_row:
         raise module.diverged(steps)
     already = checkpoint is not None and step_of(checkpoint) == steps and (folder / "model").is_dir()

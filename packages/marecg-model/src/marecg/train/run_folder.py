@@ -18,7 +18,7 @@ from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import BeganFrom
 from marecg.recipes import Config
-from marecg.train.start import Start
+from marecg.train.warm_start import Start
 
 _LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8,16}(\.\w+)?")
 """What `replacing` leaves behind where a process was killed while it wrote."""

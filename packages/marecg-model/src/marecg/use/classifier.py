@@ -321,7 +321,7 @@ def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[
     if given != records_:
         raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
     if records_ < 2:
-        raise UsageError("one record is no training", remedy="Give two at least: one decides when to stop")
+        raise UsageError("one record isn't training", remedy="Give two at least: one decides when to stop")
     if labels.ndim == 2:
         if not labels.shape[1]:
             raise UsageError("a table of labels has no classes", remedy="Give a column for each")

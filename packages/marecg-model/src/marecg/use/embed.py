@@ -17,7 +17,7 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
-from marecg.ecg.windows import Recording, arranged, looks, overlapped, stacked
+from marecg.ecg.windows import Recording, arranged, overlapped, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_columns, wide_width
 
@@ -164,7 +164,7 @@ def encode(
     No more is held than a batch, and H̄ of the recording that it ends in, which is empty without `patches`.
 
     Raises:
-        UsageError: the batch size is no positive whole number.
+        UsageError: the batch size isn't a positive whole number.
         CheckpointError: the model gives values that aren't finite.
     """
     if not isinstance(batch_size, int) or not 1 <= batch_size <= LARGEST:
@@ -173,7 +173,7 @@ def encode(
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
     rhythm = wide_columns(config)["rhythm"]
-    cut = (window for whole in recordings for window in looks(whole, config))
+    cut = (window for whole in recordings for window in tta_windows(whole, config))
     total_W, looked_at = np.zeros(wide_width(config)), 0
     starts: list[int] = []
     parts: list[NDArray[np.float32]] = []
@@ -225,7 +225,7 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
         remedy = "Embed records of other lengths in calls of their own"
         if isinstance(signals, torch.Tensor):  # with gradients, on a GPU, or of a type that numpy hasn't
             remedy = "Give signals.detach().cpu().float(); what comes back has no gradients"
-        raise UsageError(f"signals are no array ({str(error).splitlines()[0]})", remedy=remedy) from error
+        raise UsageError(f"signals aren't an array ({str(error).splitlines()[0]})", remedy=remedy) from error
     leads = len(places)
     if x.dtype.kind not in "iuf":
         raise UsageError(f"signals hold {x.dtype}, not real numbers", remedy="Give millivolts as floats")

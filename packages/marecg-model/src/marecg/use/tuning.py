@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from marecg.base.errors import UsageError
-from marecg.ecg.windows import Recording, looks, stacked
+from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_width
 from marecg.use.embed import encode
@@ -185,7 +185,7 @@ def tune(
     weight_MK = torch.from_numpy(weight_train).float()
     for step, picked in enumerate(_batches(how, len(train_M)), 1):
         net.train()
-        shown = [list(looks(vectors.fetch(train_M[place]), model.config)) for place in picked]
+        shown = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
         draw = np.random.default_rng((how.seed, step))
         chosen = [each[int(draw.integers(len(each)))] for each in shown]
         optimizer.zero_grad()
@@ -226,7 +226,9 @@ def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int
     net.eval()
     device = net.head.weight.device
     cut = (
-        (place, window) for place, row in enumerate(rows_M) for window in looks(fetch(row), net.model.config)
+        (place, window)
+        for place, row in enumerate(rows_M)
+        for window in tta_windows(fetch(row), net.model.config)
     )
     total_MK = np.zeros((len(rows_M), net.head.out_features))
     count_M = np.zeros(len(rows_M))

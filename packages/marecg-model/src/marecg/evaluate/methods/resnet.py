@@ -39,7 +39,7 @@ def _flat(signals: Signals) -> NDArray[np.floating]:
     return slow_signals(signals).reshape(len(signals), -1)
 
 
-class Block(nn.Module):
+class ResidualBlock(nn.Module):
     """Two convolutions beside a shortcut; the first halves the time axis."""
 
     def __init__(self, width_in: int, width: int) -> None:
@@ -64,7 +64,7 @@ class ResNet1d(nn.Sequential):
     """[M, C, N] in mV → logits [M, K]."""
 
     def __init__(self, classes: int) -> None:
-        stages = [Block(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
+        stages = [ResidualBlock(width_in, width) for width_in, width in pairwise((len(LEADS), *WIDTHS))]
         pool = [nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(WIDTHS[-1], classes)]
         super().__init__(nn.BatchNorm1d(len(LEADS)), *stages, *pool)
 

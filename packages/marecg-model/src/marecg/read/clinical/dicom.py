@@ -51,7 +51,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     refuse_large(file)
     content = file.read_bytes()
     if content[PREAMBLE : PREAMBLE + 4] != b"DICM":
-        raise RecordError(Reason.signal_format, "is no DICOM file, whatever its name says")
+        raise RecordError(Reason.signal_format, "isn't a DICOM file, whatever its name says")
     if _DEFLATED.encode() + b"\0" in content[:1024]:  # a small file could unpack to a large one
         raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
     data: Any = dcmread(BytesIO(content), stop_before_pixels=True)

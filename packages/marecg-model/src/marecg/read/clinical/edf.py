@@ -26,7 +26,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     with file.open("rb") as content:
         head = content.read(_HEADER)
     if not head.startswith(b"0       "):
-        raise RecordError(Reason.signal_format, "is no EDF file, whatever its name says")
+        raise RecordError(Reason.signal_format, "isn't an EDF file, whatever its name says")
     said = int(head[RECORDS])
     data: Any = read_edf(file, lazy_load_data=True)
     if not data.is_continuous:

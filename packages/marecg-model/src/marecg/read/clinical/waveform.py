@@ -116,7 +116,7 @@ class Format:
         if not inside(file, candidate.root):
             raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
         if not is_regular(file):
-            raise RecordError(Reason.unreadable, "is no regular file", where=file)
+            raise RecordError(Reason.unreadable, "isn't a regular file", where=file)
         try:
             with _quiet():
                 found = self.waveform(file, stretch)
@@ -144,7 +144,7 @@ def _quiet() -> Iterator[None]:
 
 def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
     if not SLOWEST <= found.fs <= FASTEST:
-        problem = f"{found.fs:g} Hz is no sampling rate of an ECG"
+        problem = f"{found.fs:g} Hz isn't a sampling rate of an ECG"
         raise RecordError(Reason.sampling_rate, problem)
     length = found.x_KL.shape[1] if found.length is None else found.length
     if not length:
@@ -154,7 +154,7 @@ def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
     cut = stretch.samples(found.fs, length, candidate.file) if found.length is None else slice(None)
     x_KL = found.x_KL[lead_rows(names, leads), cut]
     leads, x_KL, notes = _with_derived(leads, x_KL)
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is found by the quality rules
+    with np.errstate(over="ignore", invalid="ignore"):  # what isn't a number is found by the quality rules
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
     return Record(
         id=candidate.file.stem,

@@ -144,7 +144,7 @@ def _is_true(text: str | None) -> bool:
 def _exam_ids(file: Path) -> list[int]:
     """The exams of a part, one per tracing. Raises whatever HDF5 does, and `ValueError`."""
     if not is_regular(file):
-        raise ValueError("is no regular file")
+        raise ValueError("isn't a regular file")
     with h5py.File(file, "r") as content:
         ids: list[int] = content["exam_id"][:].tolist()
         if len(ids) != len(content["tracings"]):

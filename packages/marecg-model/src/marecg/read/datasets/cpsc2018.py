@@ -83,7 +83,7 @@ class Cpsc2018:
             raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
         try:
             ecg = {each.name: each for each in variables(file)}["ECG"].value
-            with np.errstate(over="ignore"):  # what is no number is found by the quality rules
+            with np.errstate(over="ignore"):  # what isn't a number is found by the quality rules
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
         except (OSError, KeyError, ValueError, TypeError) as error:

@@ -216,7 +216,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
 
 
 _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError, MemoryError, RecursionError)
-"""What `float`, `int` and `literal_eval` raise for text that is no value."""
+"""What `float`, `int` and `literal_eval` raise for text that isn't a value."""
 
 
 def _age(text: str | None) -> float | None:

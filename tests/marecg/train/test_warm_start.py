@@ -20,7 +20,7 @@ from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.run import train
-from marecg.train.start import recipe_for
+from marecg.train.warm_start import recipe_for
 
 ONTOLOGY = ecg_ontology.load()
 

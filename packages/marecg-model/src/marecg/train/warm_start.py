@@ -77,7 +77,7 @@ class Start:
             )
 
 
-def start_of(given: str | Path, ontology: Ontology) -> Start:
+def load_start(given: str | Path, ontology: Ontology) -> Start:
     """The weights of a name.
 
     Args:

@@ -12,7 +12,7 @@ from tests.marecg.train.runs import files
 
 from marecg.base.errors import StoppedError
 from marecg.recipes import Config
-from marecg.train import stopping
+from marecg.train import preemption as stopping
 from marecg.train.run import train
 from marecg_cli.marecg import main
 
@@ -63,13 +63,13 @@ def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_
 def test_a_signal_before_the_first_step_loses_nothing(
     corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listen = stopping.Stopping.listen
+    listen = stopping.Preemption.listen
 
-    def too_early(self: stopping.Stopping) -> None:
+    def too_early(self: stopping.Preemption) -> None:
         listen(self)
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(stopping.Stopping, "listen", too_early)
+    monkeypatch.setattr(stopping.Preemption, "listen", too_early)
     with pytest.raises(StoppedError, match="stopped at step 1; the same command goes on"):
         train(micro, corpus_folder, tmp_path / "run")
     monkeypatch.undo()
@@ -133,7 +133,7 @@ def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch: py
     at, raised = [100.0], []
     monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: at[0]))
     monkeypatch.setattr(stopping.signal, "raise_signal", raised.append)
-    before, asked = signal.getsignal(signal.SIGINT), stopping.Stopping()
+    before, asked = signal.getsignal(signal.SIGINT), stopping.Preemption()
     try:
         for moment in (100.0, 100.1, 102.0):
             at[0] = moment

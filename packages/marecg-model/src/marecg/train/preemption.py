@@ -30,7 +30,7 @@ def left_to_others() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-class Stopping:
+class Preemption:
     """Whether a signal asked the run to end.
 
     Attributes:
