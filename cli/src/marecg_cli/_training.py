@@ -186,12 +186,9 @@ def demo(
     Example: marecg demo
     """
     from marecg.report.demo import demo
-    from marecg_cli._probe_text import probe_text
+    from marecg_cli._demo_text import demo_text
 
-    done = demo(out, records, steps, seed)
-    result(probe_text(done.probe))
-    result(f"report:   {done.page}")
-    result(f"pictures: {done.page.parent / 'pictures'}")
+    result(demo_text(demo(out, records, steps, seed)))
 
 
 def texts(
