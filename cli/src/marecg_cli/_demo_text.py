@@ -22,7 +22,7 @@ def demo_text(done: Demo) -> str:
         [
             f"How well findings can be read from {records.test} synthetic ECGs that nothing was trained on:",
             _table(done.probe),
-            "100 is perfect, 50 a coin (macro AUC over the findings). So few and such clean records show that "
+            "100 is perfect, 50 a coin (macro AUC over the findings). So few and clean records show that "
             "every part runs, not how good the encoder is: docs/pretrained.md has real ECGs.",
             "",
             "Next:",
