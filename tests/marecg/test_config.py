@@ -3,7 +3,7 @@
 import pytest
 
 from marecg import recipes
-from marecg.base.config import sources
+from marecg.base.config import source_of, sources
 from marecg.base.errors import ConfigError
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
@@ -13,6 +13,12 @@ def test_every_value_of_a_recipe_has_a_source() -> None:
     found = dict(sources(Config))
     assert len(found) > 30
     assert all(source.startswith(("paper ", "chosen: ")) for source in found.values())
+
+
+def test_a_value_that_a_size_changes_says_what_it_stands_for() -> None:
+    assert source_of(recipes.c1().model, "patch") == "paper §sec:values: P_t, 100 ms"
+    assert source_of(recipes.tiny().model, "patch") == "other than 50 (paper §sec:values: P_t, 100 ms)"
+    assert source_of(recipes.tiny().model, "positions").startswith("paper ")  # they follow the window
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
