@@ -98,7 +98,53 @@ def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, 
     assert "have not been reviewed clinically" in text
 
 
+def test_the_picture_of_the_graph_leads_to_every_concept(onto, text):
+    picture = re.search(r"<svg.*?</svg>", text, re.DOTALL)[0]
+    assert re.findall(r'href="#c-(\d+)"', picture) == [str(node.index) for node in onto.nodes]
+    assert picture.count("<path") == len(onto.relations)
+
+
+def test_a_code_says_who_decided_it_and_a_code_of_another_system_that_nobody_reviewed_it(onto, text):
+    found = articles(text)["c-5"]
+    item = re.search(r"<li[^>]*><code>164889003</code>.*?</li>", found)[0]
+    assert '<span class="tag">marecg:paper</span>' in item
+    crosswalk = re.search(r"<li><code>icd10cm:I48.91</code>.*?</li>", found)[0]
+    assert "not reviewed clinically" in crosswalk
+
+
+def test_what_holds_under_one_profile_alone_is_marked_with_it(onto, text):
+    rhythm = articles(text)[f"c-{onto.node('Rhythm').index}"]
+    conduction = articles(text)[f"c-{onto.node('Conduction').index}"]
+    assert '<li data-profile="paper"><code>698252002</code>' in rhythm
+    assert '<li data-profile="curated"><code>698252002</code>' in conduction
+
+
 # --- in a browser
+
+
+def test_the_profile_is_switched_on_the_page(dom_of, text, tmp_path):
+    script = """
+      const shown = () => [...document.querySelectorAll("li[data-profile]")]
+        .filter((item) => getComputedStyle(item).display !== "none").map((item) => item.dataset.profile);
+      const before = [...new Set(shown())];
+      profile.value = "curated"; profile.dispatchEvent(new Event("change"));
+      out.profiles = [...before, ...new Set(shown())].join(" ");"""
+    (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
+    assert data(dom_of(tmp_path / "driven.html"), "profiles") == "paper curated"
+
+
+def test_a_misspelt_word_is_answered_with_what_was_meant(dom_of, text, tmp_path):
+    script = """
+      words.value = "atrial fluter"; words.dispatchEvent(new Event("input"));
+      out.near = told.textContent;"""
+    (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
+    assert "Did you mean Atrial flutter" in data(dom_of(tmp_path / "driven.html"), "near")
+
+
+def test_the_page_is_printed_on_fifteen_sheets_at_most(browse, onto, tmp_path):
+    page, out = write_page(onto, tmp_path / "onto.html"), tmp_path / "onto.pdf"
+    browse(page, f"--print-to-pdf={out}")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) <= 15
 
 
 @pytest.fixture
@@ -121,7 +167,7 @@ def data(dom: str, name: str) -> str:
 def test_the_page_runs_under_its_own_policy_and_offers_the_search(dom_of, onto, tmp_path):
     dom = dom_of(write_page(onto, tmp_path / "onto.html"))
     assert '<form role="search" id="search">' in dom  # hidden until the script has run
-    assert dom.count("<article") == len(onto) + 2
+    assert dom.count("<article") == len(onto) + 3  # the unrouted, the errata, the glossary
 
 
 def test_a_search_shows_the_same_concepts_in_the_same_order_as_the_command(dom_of, onto, text, tmp_path):

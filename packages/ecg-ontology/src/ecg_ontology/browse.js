@@ -34,6 +34,20 @@
     return [...best.values()].sort((a, b) => a.found - b.found || a.order - b.order);
   }
 
+  function pairs(text) {
+    return new Set([...text].slice(1).map((letter, at) => text[at] + letter));
+  }
+
+  // Labels that share most pairs of letters with what was asked.
+  function meant(wanted) {
+    const asked = pairs(wanted);
+    const alike = texts.filter(([, , field]) => field === "label" || field === "synonym").map(([, folded, , text]) => {
+      const here = pairs(folded);
+      return [2 * [...here].filter((pair) => asked.has(pair)).length / (here.size + asked.size), text];
+    }).filter(([share]) => share > 0.5).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    return alike.length ? ". Did you mean " + alike.map(([, text]) => text).join(", ") + "?" : "";
+  }
+
   function show() {
     const wanted = fold(words.value);
     const found = wanted ? find(wanted) : [];
@@ -51,7 +65,8 @@
       item.append(link);
       return item;
     }));
-    told.textContent = wanted ? found.length + (found.length === 1 ? " place found" : " places found") : "";
+    const near = wanted && !found.length ? meant(wanted) : "";
+    told.textContent = wanted ? found.length + (found.length === 1 ? " place found" : " places found") + near : "";
     tree.open = wanted === "" && !narrow.matches;
   }
 
@@ -80,13 +95,17 @@
     if (first) first.click();
   });
   addEventListener("hashchange", () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     if (target) {
       if (target.closest("article")) target.closest("article").hidden = false;
       target.focus();
       target.scrollIntoView();
     }
   });
+  const profile = document.getElementById("profile");
+  document.getElementById("switch").hidden = false;
+  profile.addEventListener("change", () => { document.body.dataset.shown = profile.value; });
+  document.getElementById("graph").open = !narrow.matches;
   addEventListener("keydown", step);
   words.addEventListener("input", show);
   show();

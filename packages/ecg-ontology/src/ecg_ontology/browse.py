@@ -7,16 +7,19 @@ search. Every text is escaped, and the page's own policy forbids whatever is not
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-from ecg_ontology.concepts import Concept, Name, Status
-from ecg_ontology.drafts import Erratum, RoutingRow
+from ecg_ontology.browse_codes import code_items, other_items, tag
+from ecg_ontology.browse_graph import graph_svg
+from ecg_ontology.concepts import Concept, Name
+from ecg_ontology.drafts import Erratum
 from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
+from ecg_ontology.routing import PROFILES
 from ecg_ontology.search import Field, searchable_texts
 from ecg_ontology.tree import branches
 from ecg_ontology.wording import fold
@@ -24,6 +27,21 @@ from ecg_ontology.wording import fold
 MARK = "<!doctype html>\n<!-- written by ecgonto browse -->\n"
 """How a page begins: by it the command knows what it may replace."""
 _HERE = Path(__file__).parent
+_GLOSSARY = {
+    "family": "a root of the graph: a group of findings, never supervised by itself",
+    "finding": "a leaf of the graph: what a record is labelled with",
+    "index": "the place of a concept in the frozen enumeration; it never changes within a major version",
+    "subtype of": "is a kind of: anterior MI is an MI",
+    "manifestation of": "is a sign of, and no kind of: ST elevation of ischaemia",
+    "sibling": "of one family, opposed or often seen together",
+    "exactMatch": "the code means the concept",
+    "closeMatch": "the code is the ECG's other name of the concept",
+    "broadMatch": "the concept is the wider of the two",
+    "narrowMatch": "the code is the wider of the two",
+    "relatedMatch": "the code is a sign, a cause, or overlaps the concept",
+    "profile": "paper: four codes as the paper prints them; curated: doubts decided by the curators",
+    "ECL": "the expression by which a SNOMED CT terminology server finds the codes of a concept",
+}
 _CODE = re.compile(r"\b[1-9][0-9]{5,17}\b")
 _WORD = re.compile(r"\w+")
 
@@ -59,16 +77,19 @@ def page_text(onto: Ontology, language: str = "en") -> str:
     script = (_HERE / "browse.js").read_text(encoding="utf-8")
     allowed = f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
     title = escape(onto.header.title or onto.header.iri)
+    codes = code_items(onto)
     return (
         f'{MARK}<html lang="{escape(language)}"><head><meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
         f"content=\"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style></head>\n<body>\n"
+        f"<title>{title}</title>\n<style>{style}</style></head>\n"
+        f'<body data-shown="{onto.profile}">\n'
         '<a class="skip" href="#concepts">Skip to the concepts</a>\n'
         f"{_header(onto, title, language)}"
         f'<div class="columns">\n{_navigation(onto, language)}<main id="concepts">\n'
-        f"{''.join(_articles(onto, language))}{_unrouted(onto)}{_errata(onto.draft.errata)}</main>\n</div>\n"
+        f"{''.join(_articles(onto, language, codes))}{_unrouted(codes.get(None, ()))}"
+        f"{_errata(onto.draft.errata)}{_glossary()}</main>\n</div>\n"
         f'<script type="application/json" id="texts">{_json(_search_index(onto))}</script>\n'
         f"<script>{script}</script>\n</body></html>\n"
     )
@@ -117,7 +138,10 @@ def _header(onto: Ontology, title: str, language: str) -> str:
             f'<p class="note">{escape(note)}</p>' for note in language_notes(onto, onto.nodes, language)
         )
     )
-    return f"<header><h1>{title}</h1><p>{escape(facts)}</p>{notes}</header>\n"
+    options = "".join(f"<option{' selected' * (p == onto.profile)}>{p}</option>" for p in PROFILES)
+    switch = f'<label id="switch" hidden>Profile <select id="profile">{options}</select></label>'
+    picture = f'<details id="graph"><summary>The graph</summary>{graph_svg(onto)}</details>'
+    return f"<header><h1>{title}</h1><p>{escape(facts)}</p>{notes}{switch}{picture}</header>\n"
 
 
 def _navigation(onto: Ontology, language: str) -> str:
@@ -153,15 +177,8 @@ def _title(concept: Concept, name: Name) -> str:
     return f"<b>{label}</b>" if name.text == concept.abbr else f"<b>{escape(concept.abbr)}</b> {label}"
 
 
-def _articles(onto: Ontology, language: str) -> Iterator[str]:
+def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
     """Every concept, in the order of the tree; one that no root reaches comes last."""
-    codes: dict[int, list[str]] = {}
-    rows = {(row.code, row.node): row for row in onto.rows}
-    for code in onto.codes:
-        route = onto.route(code)
-        for index in route.leaves or route.nodes:
-            row = rows.get((code, onto.nodes[index].iri))
-            codes.setdefault(index, []).append(_code(code, route.label, row, route.notes))
     concerning = _errata_by_concept(onto)
     listed = {branch.concept.index: branch.concept for branch in branches(onto)}
     for node in {**listed, **{node.index: node for node in onto.nodes}}.values():
@@ -179,10 +196,11 @@ def _article(
         ("Relations", [f"<li>{escape(how)}: {_link(other, language)}</li>" for other, how in beside]),
         (
             "Also called",
-            [f'<li lang="{escape(n.language)}">{escape(n.text)}{_tag(n.language)}</li>' for n in others],
+            [f'<li lang="{escape(n.language)}">{escape(n.text)}{tag(n.language)}</li>' for n in others],
         ),
         ("Text variants", [f"<li>{escape(text)}</li>" for text in node.variants]),
         ("Codes of the family, of no finding" if node.root else "Codes", list(codes)),
+        ("Codes of other systems, not supervised", other_items(onto, node.index)),
         ("Errata", [_erratum_link(entry) for entry in concerning]),
     )
     sections = "".join(
@@ -211,16 +229,6 @@ def _definition(node: Concept) -> str:
     return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
 
 
-def _tag(text: str) -> str:
-    return f' <span class="tag">{escape(text)}</span>' if text else ""
-
-
-def _code(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -> str:
-    relation = _tag(row.predicate.rpartition(":")[2]) if row else ""
-    said = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
-    return f"<li><code>{escape(code)}</code> {escape(label)}{relation}{said}</li>"
-
-
 def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
     """The errata that name a concept by abbreviation, by label, or by a code that reaches it."""
     found: dict[int, list[Erratum]] = {}
@@ -238,17 +246,14 @@ def _erratum_link(entry: Erratum) -> str:
     return f'<li><a href="#e-{escape(entry.id)}">{escape(entry.id)}</a> {escape(entry.printed)}</li>'
 
 
-def _unrouted(onto: Ontology) -> str:
-    routes = [onto.route(code) for code in onto.codes]
-    items = "".join(
-        _code(route.code, route.label, None, route.notes)
-        for route in routes
-        if route.status is Status.unrouted
-    )
-    title = "Codes that reach no concept"
-    return (
-        f'<article id="unrouted" tabindex="-1"><h2>{title}</h2><ul>{items}</ul></article>\n' if items else ""
-    )
+def _unrouted(items: Iterable[str]) -> str:
+    head, listed = '<article id="unrouted" tabindex="-1"><h2>Codes that reach no concept</h2>', "".join(items)
+    return f"{head}<ul>{listed}</ul></article>\n" if listed else ""
+
+
+def _glossary() -> str:
+    entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in _GLOSSARY.items())
+    return f'<article id="glossary" tabindex="-1"><h2>Words of this page</h2><dl>{entries}</dl></article>\n'
 
 
 def _errata(errata: Iterable[Erratum]) -> str:
