@@ -1,8 +1,6 @@
 """A store's copies here: made again when their file changed, by one process at a time, within the cache."""
 
-import fcntl
 import logging
-import os
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 
 import fsspec
 import pytest
+from filelock import FileLock
 
 from marecg.storage.copies import here
 
@@ -28,15 +27,11 @@ def test_one_process_copies_and_another_waits(memory: str) -> None:
     copy = here(f"{memory}/a.csv")
     store.pipe_file(root, b"22")
     home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
-    handle = os.open(home, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
     other = threading.Thread(target=here, args=(f"{memory}/a.csv",))
-    try:
+    with FileLock(home / "lock"):
         other.start()
         other.join(0.3)
         assert copy.read_bytes() == b"1"
-    finally:
-        os.close(handle)
     other.join()
     assert copy.read_bytes() == b"22"
 

@@ -16,7 +16,7 @@ from marecg.read.discovery import find, names_apart, with_root_names
 from marecg.read.readers import HEADERS, format_of
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 from marecg.read.stores import brought, on_disk
-from marecg.storage.copies import address
+from marecg.storage.copies import address, is_linked
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
@@ -62,7 +62,7 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
-    if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
+    if given.is_dir() or is_array(given) or ((is_regular(given) or is_linked(given)) and format_of(given)):
         return find([given], layout=layout)
     found = HEADERS.records(given.parent, [_header_of(given)])
     return found if address(given) is None else brought(found)

@@ -20,7 +20,7 @@ from marecg.read.readers import HEADERS, format_of, readers
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.stores import brought
 from marecg.read.wfdb_header import MOST_BYTES
-from marecg.storage.copies import address
+from marecg.storage.copies import address, is_linked
 from marecg.storage.places import EMBEDDINGS
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def find(
     place = _places()
     passed_over: list[Path] = []
     for root in roots:
-        if root.is_file():
+        if root.is_file() or is_linked(root):
             inside = _in_file(root, layout)
         else:
             inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
@@ -149,6 +149,8 @@ def _content_sha256(file: Path) -> str:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(MOST_BYTES)).hexdigest()
+        if is_linked(file):
+            return f"{file.readlink()} {file.lstat().st_mtime_ns}"
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
     except (OSError, ValueError):

@@ -1,5 +1,6 @@
 """Records in a store: found by the names there; each one's signal is brought when it is read, a few ahead."""
 
+import os
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -107,7 +108,7 @@ def fetched(candidate: Candidate) -> "TemporaryDirectory[str]":
         file.parent.mkdir(parents=True)
         bring(candidate.file, file)
         for name in _signals(file, root) if file.name.endswith(_HEADERS) else ():
-            if candidate.file.with_name(name).is_file():  # else the reader says that it is missing
+            if os.path.lexists(candidate.file.with_name(name)):  # else the reader says that it is missing
                 bring(candidate.file.with_name(name), file.with_name(name))
     except BaseException:
         folder.cleanup()

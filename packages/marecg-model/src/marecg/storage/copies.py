@@ -1,7 +1,7 @@
 """What lies in a store, as files of this machine: copied when it is named, by the names that it has there.
 
-Of files that are read one by one, and once, only the name is kept, without content: whoever reads such a file
-brings it first. The copies themselves are in `mirrors`.
+Of files that are read one by one, and once, there is a link to their address, which leads nowhere on this
+machine: whoever reads such a file fetches it first. The copies themselves are in `mirrors`.
 """
 
 import glob
@@ -49,6 +49,11 @@ def here(where: str | Path, later: Later = lambda path, listed: False) -> Path:
     return store.local(root)
 
 
+def is_linked(path: Path) -> bool:
+    """Whether a path is a link to the address of a file that is fetched when it is read."""
+    return path.is_symlink() and origin_of(path) is not None
+
+
 def address(path: Path) -> str | None:
     """Where a copy comes from; None for any other path."""
     found = origin_of(path)
@@ -56,13 +61,13 @@ def address(path: Path) -> str | None:
 
 
 def bring(path: Path, to: Path) -> None:
-    """Put the content of a copy, or of what is only a name so far, at another path of this machine.
+    """Put the content of a copy, or of what is only a link so far, at another path of this machine.
 
     Raises:
         InputError: the store or this machine's disk refuses.
     """
     found = origin_of(path)
-    if found is None or path.stat().st_size:
+    if found is None or not path.is_symlink():
         shutil.copyfile(path, to)
         return
     store, name = found

@@ -3,19 +3,20 @@
 Size and time of change tell whether a copy is still the file.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, NamedTuple
+
+from filelock import FileLock
 
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
@@ -69,21 +70,23 @@ class Store(NamedTuple):
             if not (about.is_file() and about.read_text(encoding="utf-8") == said):
                 with replacing(about) as temporary:  # another process may read it now
                     temporary.write_text(said, encoding="utf-8")
-            handle = os.open(self.home, os.O_RDONLY)
+            lock = FileLock(self.home / "lock", mode=0o600)
+            lock.acquire()
+        except NotImplementedError:  # a file system without locks: what two copy is copied twice, and whole
+            lock = None
         except OSError as error:
             remedy = "Set MARECG_CACHE to a folder that is writable"
             raise OutputError(
                 f"cannot be written ({error.strerror})", where=self.home, remedy=remedy
             ) from error
         try:
-            with suppress(OSError):  # a file system without locks: what two copy is copied twice, and whole
-                fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(handle)
+            if lock is not None:
+                lock.release()
 
     def take(self, listed: Mapping[str, Mapping[str, Any]], later: Later) -> None:
-        """Copy what is new or has changed, or the names of what is brought later."""
+        """Copy what is new or has changed; of what is brought later make a link to its address."""
         coming = []
         for path, about in sorted(listed.items()):
             if about["type"] != "file" or path.endswith("/"):
@@ -94,13 +97,11 @@ class Store(NamedTuple):
             size, when, local = about.get("size"), _changed(about), self.local(path)
             is_later = later(path, listed)
             there = local.stat() if local.is_file() else None
-            sizes = {size, 0} if is_later else {size}
-            if there and int(there.st_mtime) == int(when) and (size is None or there.st_size in sizes):
+            if there and int(there.st_mtime) == int(when) and size in (None, there.st_size):
                 continue
             local.parent.mkdir(parents=True, exist_ok=True)
             if is_later:
-                local.write_bytes(b"")
-                os.utime(local, (when, when))
+                self._link(local, f"{self.prefix}{path}#{size}", when)
             else:
                 coming.append((path, when, size or 0))
         if (size := sum(size for _, _, size in coming)) > WORTH_TELLING:
@@ -111,6 +112,16 @@ class Store(NamedTuple):
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    @staticmethod
+    def _link(local: Path, target: str, when: float) -> None:
+        """Nobody takes a link that leads nowhere for a file without content."""
+        same = local.is_symlink() and str(local.readlink()) == target
+        if same and int(local.lstat().st_mtime) == int(when):
+            return
+        local.unlink(missing_ok=True)
+        local.symlink_to(target)
+        os.utime(local, (when, when), follow_symlinks=False)
 
     def _copy(self, path: str, when: float) -> None:
         temporary = self.home / "coming" / os.urandom(8).hex()
