@@ -19,6 +19,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.scores.calibration import error_by_chance, expected_calibration_error, reliability
 from marecg.evaluate.tasks.labels import labels_task, read_labels
+from marecg.read.datasets import ptbxl
 from marecg_cli.marecg import main
 
 RECORDS = 60
@@ -224,3 +225,24 @@ def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_o
     found = reliability(y_M, p_M)
     assert found.count_N.tolist() == [2000] * 10
     np.testing.assert_allclose(found.predicted_N, np.arange(0.05, 1, 0.1), atol=0.01)
+
+
+@pytest.mark.slow
+def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata: Path, tmp_path: Path) -> None:
+    """NORM of PTB-XL: folds 9 and 10 were kept from the pretraining of marecg-small, 8 was in it."""
+    prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(8, 9, 10)), jobs=1)
+    parts = {8: "test", 9: "val", 10: "train"}
+    rows = [
+        (row.ecg_id, int("NORM" in row.scp), parts[row.fold])
+        for row in ptbxl.database(realdata / "ptbxl")
+        if row.fold in parts
+    ]
+    labels = table(tmp_path / "norm.csv", ("ecg_id", "NORM", "split"), rows)
+    out = tmp_path / "clf"
+    run("classify", "fit", "marecg-small", "--data", tmp_path / "corpus", "--labels", labels, "--out", out)
+    found = json.loads((out / "evaluation.json").read_text())
+    (norm,) = [each for each in found["scores"] if not each["group"]]
+    assert norm["auc"] > 0.8
+    assert norm["ece"] < 3 * norm["ece_chance"]
+    assert found["seen"] == norm["records"] > 80
+    assert "pretrained" in found["leak"]

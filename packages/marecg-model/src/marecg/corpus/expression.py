@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ecg_ontology import EcgError, find_concept
 from marecg.base.errors import UsageError
 from marecg.corpus import index
+from marecg.corpus.intervals import COLUMNS, intervals
 from marecg.corpus.prepared import Corpus
 
 ALIASES = {"date": "acquired", "seconds": "length"}
@@ -69,6 +70,7 @@ class _Parser:
         self.beyond = len(text) + 1
         fields = index.schema(corpus.folder / "index.parquet")
         self.fields = {field.name: field.type for field in fields if not pa.types.is_list(field.type)}
+        self.fields |= dict.fromkeys(COLUMNS, pa.float64())
 
     def expression(self) -> pa.Array:
         found = self.term()
@@ -131,6 +133,8 @@ class _Parser:
         return COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
 
     def column(self, name: str) -> pa.Array:
+        if name in COLUMNS:
+            return intervals(self.corpus)[name].combine_chunks()
         column = index.read(self.corpus.folder / "index.parquet", [name])[name].combine_chunks()
         if pa.types.is_floating(column.type):  # a NaN is unknown too
             return pc.if_else(pc.is_nan(column), None, column)

@@ -1,0 +1,64 @@
+"""Rate, P, PR, QRS, QT, QTc and axis of every record of a corpus: measured once, and kept with it.
+
+Shapes: M records, C leads, L samples.
+"""
+
+import logging
+from pathlib import Path
+
+import pyarrow as pa
+from joblib import Parallel, delayed
+
+from ecg_ontology import OutputError, replacing
+from marecg.base.config import LEADS
+from marecg.corpus import index
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.supervision import KEPT
+from marecg.ecg.intervals import measure
+
+logger = logging.getLogger(__name__)
+
+FILE = "intervals.parquet"
+COLUMNS = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
+"""Beats per minute, milliseconds and degrees; null where a record doesn't tell (`ecg.intervals`)."""
+SCHEMA = pa.schema([*((name, pa.float64()) for name in COLUMNS), ("signal_hash", pa.string())])
+AT_ONCE = 64
+
+
+def intervals(corpus: Corpus) -> pa.Table:
+    """A row of `COLUMNS` per record, in the corpus' order; read where it is kept, else measured and kept.
+
+    Raises:
+        CorpusError: the corpus is damaged.
+    """
+    path = corpus.folder / KEPT / FILE
+    hashes = index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"]
+    if path.is_file():
+        kept = index.read(path)
+        if kept.schema == SCHEMA and kept["signal_hash"].equals(hashes):
+            return kept.drop_columns("signal_hash")
+    logger.warning("the intervals of %d records are measured once", len(corpus))
+    starts = range(0, len(corpus), AT_ONCE)
+    blocks = Parallel(n_jobs=-1)(delayed(_measured)(corpus, first) for first in starts)
+    columns = list(zip(*(row for block in blocks for row in block), strict=True))
+    table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
+    _keep(table, path)
+    return table.drop_columns("signal_hash")
+
+
+def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
+    rows: list[tuple[float | None, ...]] = []
+    for row in range(first, min(first + AT_ONCE, len(corpus))):
+        x_CL = corpus.signals([row])[0][:, : corpus.n_valid[row]]
+        found = measure(x_CL, corpus.config.fs, LEADS)
+        rows.append((found.rate, found.p, found.pr, found.qrs, found.qt, found.qtc(), found.axis))
+    return rows
+
+
+def _keep(table: pa.Table, path: Path) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with replacing(path) as temporary:
+            index.write(table, temporary)
+    except (OSError, OutputError) as error:  # a corpus that only others may write
+        logger.warning("they aren't kept: %s", error)

@@ -1,0 +1,42 @@
+"""Intervals of a corpus: measured once, kept with it, and what cohorts are asked by."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from marecg.base.config import LEADS
+from marecg.corpus import intervals as module
+from marecg.corpus.expression import matching
+from marecg.corpus.intervals import COLUMNS, intervals
+from marecg.corpus.prepared import Corpus
+from marecg.ecg.intervals import measure
+
+
+@pytest.fixture
+def corpus(corpus_folder: Path, tmp_path: Path) -> Corpus:
+    shutil.copytree(corpus_folder, tmp_path / "corpus")
+    return Corpus.open(tmp_path / "corpus")
+
+
+def test_they_are_what_a_record_measures_and_are_measured_once(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = intervals(corpus)
+    assert tuple(table.column_names) == COLUMNS
+    for row in (0, len(corpus) - 1):
+        found = measure(corpus.signals([row])[0][:, : corpus.n_valid[row]], 500, LEADS)
+        assert table["qrs"][row].as_py() == found.qrs
+        assert table["qtc"][row].as_py() == found.qtc()
+    monkeypatch.setattr(module, "_measured", lambda *_: pytest.fail("measured again"))
+    assert intervals(corpus).equals(table)
+
+
+def test_cohorts_are_asked_by_them_and_what_is_not_measured_is_neither(corpus: Corpus) -> None:
+    qrs = intervals(corpus)["qrs"].to_pylist()
+    middle = sorted(value for value in qrs if value is not None)[len(qrs) // 2]
+    wide = [row for row, value in enumerate(qrs) if value is not None and value >= middle]
+    narrow = [row for row, value in enumerate(qrs) if value is not None and value < middle]
+    assert matching(corpus, f"qrs >= {middle}").tolist() == wide
+    assert matching(corpus, f"not qrs >= {middle}").tolist() == narrow
+    assert wide
