@@ -52,9 +52,7 @@ pretrained: install
 		--set train.max_epochs=3 --set train.warmup_epochs=0.3 --set train.lr=0.001
 	$(BIN)/marecg probe $(PRETRAINED)/without-ptbxl-codes $(PRETRAINED)/with-ptbxl-codes --readout wide \
 		--task ptbxl-super --task ptbxl-sub --task ptbxl-form --task ptbxl-rhythm --root $(PTBXL) \
-		--baseline minirocket --baseline resnet1d
-	$(BIN)/marecg card $(PRETRAINED)/without-ptbxl-codes
-	$(BIN)/marecg card $(PRETRAINED)/with-ptbxl-codes
+		--baseline minirocket --baseline resnet1d --card
 
 docs: install
 	$(BIN)/pip install --quiet -c constraints.txt --group docs

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ecg_ontology import UsageError
 from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.cost import Cost
 from marecg.evaluate.leaderboard import Standing
@@ -80,7 +81,18 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(
     monkeypatch.setattr("marecg_cli._ablation_text.standings", standings)
     words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     with pytest.raises(SystemExit) as ended:
-        marecg.main([str(word) for word in [*words, "--readout", readout]])
+        marecg.main([str(word) for word in [*words, "--set", f"probe.readout={readout}"]])
     assert not ended.value.code
     assert (asked["request"].readout, asked["compared"]) == (readout, wide)
     assert (WIDE in asked["request"].without) is not wide
+
+
+@pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])
+def test_a_setting_that_a_probe_does_not_have_is_refused(setting: str) -> None:
+    with pytest.raises(UsageError, match=f"no setting '{setting}'"):
+        Request.of_settings([setting])
+
+
+def test_several_rotations_of_folds_may_be_set() -> None:
+    request = Request.of_settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"])
+    assert request == Request.named((0.1, 1.0), folds=("1-5,6,7-8", "3-7,8,1-2"))

@@ -25,7 +25,6 @@ BARE = [
     ("data get georgia --out x", "marecg.read.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
     ("report record run a --out x.html", "marecg.report.record_page.write_record"),
-    ("card run", "marecg.evaluate.model_card.write_model_card"),
     ("table a", "marecg.evaluate.table.measured"),
     ("ablate tiny tiny-c2 --data c --out x --root r", "marecg.evaluate.ablate.ablate"),
     ("embed m r --out x/", "marecg.use.embed_records.embed_records"),

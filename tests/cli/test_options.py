@@ -135,7 +135,6 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "marecg.report.record_page.write_record",
         {"run": "run", "record": "a", "data": Path("c"), "language": "de", "out": Path("x.html")},
     ),
-    ("card run --protocol merl", "marecg.evaluate.model_card.write_model_card", {"protocol": "merl"}),
     (
         "classify judge run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
         "--folds 1,2,3 --steps 6 --patience 8 --batch-size 7 --lr 0.5 --balanced --out x",
@@ -153,14 +152,14 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     ("table a --protocol merl", "marecg.evaluate.table.measured", {"runs": [Path("a")], "protocol": "merl"}),
     (
-        "compare a b --task cpsc2018 --protocol merl",
+        "table a b --compare delong --task cpsc2018 --protocol merl",
         "marecg.evaluate.scores.predictions.load",
         {"path": Path("a/probe/cpsc2018-merl.npz")},
     ),
     (
-        "ablate --recipe tiny tiny-c1 --data c --out x --root r --fraction 0.5 --seeds 3 --equal flops "
-        "--equal records --records 50 --draws 4 --folds 1-5,6,7 --resamples 60 --readout wide "
-        "--set train.lr=0.5 --jobs 2 --log wandb",
+        "ablate --recipe tiny tiny-c1 --data c --out x --root r --seeds 3 --equal flops --equal records "
+        "--records 50 --set probe.fractions=0.5 --set probe.seeds=4 --set probe.folds=1-5,6,7 "
+        "--set probe.resamples=60 --set probe.readout=wide --set train.lr=0.5 --jobs 2 --log wandb",
         "marecg.evaluate.ablate.ablate",
         {
             "recipes": ["tiny", "tiny-c1"],
@@ -177,13 +176,13 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
-        "sweep --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --fraction 0.5 --seeds 3 "
+        "ablate --vary gscl.sigma=1,2 --data c --out x --root r --task cpsc2018 --seeds 3 "
         "--jobs 2 --log wandb --set train.lr=0.5",
         "marecg.evaluate.ablate.ablate",
         {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
     ),
     (
-        "sweep --vary gscl.sigma=1..2 --search 4 --data c --out x --root r --set train.lr=0.5",
+        "ablate --vary gscl.sigma=1..2 --search 4 --data c --out x --root r --set train.lr=0.5",
         "marecg.evaluate.sweep.search",
         {"trials": 4, "out": Path("x")},
     ),
@@ -204,7 +203,7 @@ def test_what_is_asked_of_marecg_is_what_is_done(
     ("line", "key", "value"),
     [
         ("train --data c --out x --set train.lr=0.5", "config", 0.5),
-        ("sweep --vary gscl.sigma=1,2 --data c --out x --root r --set train.lr=0.5", "recipes", 0.5),
+        ("ablate --vary gscl.sigma=1,2 --data c --out x --root r --set train.lr=0.5", "recipes", 0.5),
     ],
 )
 def test_a_value_that_is_set_is_in_the_recipe(
@@ -218,7 +217,7 @@ def test_a_value_that_is_set_is_in_the_recipe(
 
 def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     line = (
-        "probe a b --task ptbxl-form cpsc2018 --root r --cpsc2018 s --fraction 0.5 --seeds 4 --protocol merl "
+        "probe a b --task ptbxl-form cpsc2018 --root r cpsc2018=s --fraction 0.5 --seeds 4 --protocol merl "
         "--splits m --features f=f.npz --readout wide --out x --keep k"
     )
     found = reached(monkeypatch, marecg, line, "marecg.evaluate.probe_many.probe_many")

@@ -68,13 +68,9 @@ def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders
 def test_what_was_probed_goes_into_the_card(folders, capsys, tmp_path):
     run, root = folders
     shutil.copytree(run, tmp_path / "run")
-    assert run_main(str(tmp_path / "run"), "--root", root, "--fraction", "1") == 0
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        main(["card", str(tmp_path / "run")])
-    assert not ended.value.code
-    card = Path(capsys.readouterr().out.strip())
-    assert card == tmp_path / "run" / "model" / "README.md"
+    card = tmp_path / "run" / "model" / "README.md"
+    assert run_main(str(tmp_path / "run"), "--root", root, "--fraction", "1", "--card") == 0
+    assert f"card: {card}" in capsys.readouterr().err
     assert "## What it reaches" in card.read_text(encoding="utf-8")
 
 
@@ -168,16 +164,21 @@ def test_two_runs_are_compared_on_the_same_records(folders, capsys):
     run, root = folders
     run_main(run, "--root", root, "--fraction", "1")
     capsys.readouterr()
-    assert end_of("compare", run, run) == 0
+    assert end_of("table", run, run, "--compare", "bootstrap") == 0
     out, err = capsys.readouterr()
-    assert out == "100 % of train: +0.00 [+0.00, +0.00], p = 1\n"
+    assert out == f"ptbxl-super, minus {run}, 100 % of train: +0.00 [+0.00, +0.00], p = 1\n"
     assert err == "few test records to tell a class by, so take interval and p as rough: MI 1, NORM 1\n"
-    assert end_of("compare", run, run, "--format", "json") == 0
+    assert end_of("table", run, run, "--compare", "bootstrap", "--format", "json") == 0
     one = json.loads(capsys.readouterr().out)
-    assert end_of("compare", run, run, "--test", "delong", "--format", "json") == 0
+    assert end_of("table", run, run, "--compare", "delong", "--format", "json") == 0
     out, err = capsys.readouterr()
-    assert json.loads(out) == one == {"1": {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}}
-    assert "here the bootstrap is to be trusted" in err
+    same = {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}
+    assert (
+        json.loads(out) == one == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
+    )
+    assert "trust the bootstrap here" in err
+    assert end_of("table", run, "--compare", "delong") == 2
+    assert "takes two runs or more" in capsys.readouterr().err
 
 
 def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys):

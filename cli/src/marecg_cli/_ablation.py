@@ -3,7 +3,7 @@
 It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._commands import one_of
-from marecg_cli._given import PLACE, Folds
-from marecg_cli._output import Readout
+from marecg_cli._given import PLACE
+from marecg_cli._output import message
 from marecg_cli._progress import passing, progress
 from marecg_cli._training import Log, recipe_names, task_names
 
@@ -62,13 +63,24 @@ def ablate(
             **one_of(task_names),
         ),
     ] = None,
-    fraction: Annotated[
-        list[float] | None,
+    vary: Annotated[
+        list[str] | None,
         typer.Option(
-            help="Shares of the probe's training records; may be repeated. [default: 1]", show_default=False
+            metavar="KEY=VALUES",
+            help="A value of the one recipe and what it is set to, in place of several recipes: "
+            "gscl.sigma=0.5,1,2; may be repeated. With --search a range, too: train.lr=1e-4..1e-2:log.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Runs per recipe.", min=1)] = 1,
+    search: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Let Optuna choose N combinations by val, instead of all; needs the extra search.",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
     equal: Annotated[
         list[Equal] | None,
         typer.Option(
@@ -85,14 +97,14 @@ def ablate(
             min=1,
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(help="The probe's draws of every share below 1.", min=1)] = 5,
-    folds: Folds = None,
-    resamples: Annotated[int, typer.Option(help="Of the test records, for intervals.", min=1)] = 1000,
-    readout: Annotated[
-        Readout, typer.Option(help="What of the encoders is compared; wide shows h_rhythm's rows as well.")
-    ] = Readout.rhythm,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value of every recipe.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a value of every recipe, or of the probe: probe.fractions=0.1,1, probe.seeds=5 for "
+            "draws, probe.folds=1-5,6,7-8, probe.readout=wide, probe.resamples=1000.",
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
     log: Log = None,
@@ -106,39 +118,58 @@ def ablate(
     on the same records with their codes read by another graph, such as ecgonto perturb writes. What each
     recipe took, and where it differs from the first, stands in a second table.
 
+    With --vary the recipes are one recipe with every combination of some values, or a search among them.
+
     Example: marecg ablate --recipe c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
     """
-    from marecg.evaluate.ablate import ablate, no_step_progress
+    from marecg.evaluate.ablate import ProbedRun, ablate, no_step_progress
     from marecg.evaluate.methods.method import no_progress
     from marecg.evaluate.request import Request
     from marecg.evaluate.scores.summary import WIDE
+    from marecg.evaluate.sweep import axis, grid
+    from marecg.evaluate.sweep import search as search_by_val
     from marecg.evaluate.tasks.registry import roots
+    from marecg.recipes import Config, by_name
+    from marecg.recipes.overrides import override
     from marecg_cli._ablation_text import print_ablation
 
-    names = [*(recipe or []), *(more or [])] or ["c1", "c2p", "c2", "c3"]
-    wide = readout is Readout.wide
-    request = replace(
-        Request.named(
-            tuple(fraction or (1.0,)), draws, readout=readout.value, folds=folds or (), resamples=resamples
-        ),
-        without=() if wide else (WIDE,),
-    )
-    probed = ablate(
-        names,
-        data,
-        out,
-        tasks=roots(task or ["ptbxl-super"], root),
-        request=request,
-        seeds=seeds,
-        equal=[each.value for each in equal or [Equal.records]],
-        records=records,
-        settings=set_ or [],
-        jobs=jobs,
-        step_progress=progress if jobs == 1 else no_step_progress,
-        progress=passing if jobs == 1 else no_progress,
-        loggers=[each.value for each in log or []],
-    )
-    print_ablation(probed, seeds, format_.value, wide, resamples)
+    names = [*(recipe or []), *(more or [])]
+    of_probe = [each.removeprefix("probe.") for each in set_ or [] if each.startswith("probe.")]
+    settings = [each for each in set_ or [] if not each.startswith("probe.")]
+    request = Request.of_settings(of_probe)
+    wide = request.readout == "wide"
+    request = request if wide else replace(request, without=(WIDE,))
+    probe_roots = roots(task or ["ptbxl-super"], root)
+
+    def trained(recipes: Sequence[str | Config], settings: Sequence[str] = ()) -> list[ProbedRun]:
+        return ablate(
+            recipes,
+            data,
+            out,
+            tasks=probe_roots,
+            request=request,
+            seeds=seeds,
+            equal=[each.value for each in equal or [Equal.records]],
+            records=records,
+            settings=settings,
+            jobs=jobs,
+            step_progress=progress if jobs == 1 else no_step_progress,
+            progress=passing if jobs == 1 else no_progress,
+            loggers=[each.value for each in log or []],
+        )
+
+    if vary:
+        if len(names) > 1:
+            raise UsageError("--vary takes one recipe", remedy="Leave the others out")
+        config, axes = override(by_name(*names or ["tiny"]), settings), [axis(each) for each in vary]
+        if search is None:
+            probed = trained(grid(config, axes))
+        else:
+            probed = search_by_val(config, axes, search, out, lambda one: trained([one]))
+            message(f"best on val: {probed[0].arm}")
+    else:
+        probed = trained(names or ["c1", "c2p", "c2", "c3"], settings)
+    print_ablation(probed, seeds, format_.value, wide, request.resamples)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (ablate,)

@@ -5,11 +5,13 @@ Each imports what it runs inside itself, so that `marecg --help` stays quick and
 
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._commands import one_of
 from marecg_cli._given import Folds, Given, named_files
 from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
@@ -55,8 +57,8 @@ def probe(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]…",
-            help="Run folders of trained encoders, or with --out an installed model; none to judge "
-            "--features alone.",
+            help="Run folders of trained encoders, or with --out an installed model. [default: marecg-small, "
+            "or --features alone]",
         ),
     ] = None,
     *,
@@ -78,7 +80,6 @@ def probe(
             "one each, such as ptbxl=PATH cpsc2018=PATH.",
         ),
     ] = None,
-    cpsc2018: Annotated[Path | None, typer.Option(help="The same as --root cpsc2018=PATH.")] = None,
     fraction: Annotated[
         list[float] | None,
         typer.Option(
@@ -125,17 +126,21 @@ def probe(
             show_default=False,
         ),
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="Put the figures into the card of each run's model, too.")
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
 ) -> None:
     """Judge frozen encoders by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
 
     One run on one task gives a report; several of either give one table.
 
-    Example: marecg probe runs/c1 runs/c3 --task all --root data/ptb-xl --cpsc2018 data/cpsc_2018
+    Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl cpsc2018=cpsc_2018
     """
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate
+    from marecg.evaluate.model_card import write_model_card
     from marecg.evaluate.probe_many import probe_many
     from marecg.evaluate.request import FRACTIONS, Request
     from marecg.evaluate.tasks.registry import roots
@@ -143,7 +148,8 @@ def probe(
 
     given = Given(list(task or []), list(fraction or []), list(root or []))
     folders = [word for word in runs or [] if not given.takes(word)]
-    places = [*given.roots, *([f"cpsc2018={cpsc2018}"] if cpsc2018 else [])]
+    if not folders and not features:
+        folders = ["marecg-small"]
     request = Request.named(
         tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds or ()
     )
@@ -151,7 +157,7 @@ def probe(
     found = []
     for place, report in probe_many(
         folders,
-        roots(given.tasks or ["ptbxl-super"], places),
+        roots(given.tasks or ["ptbxl-super"], given.roots),
         partial(evaluate, request=request, features=named_files(features or []), watch=passing),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
@@ -160,6 +166,8 @@ def probe(
         found.append((place, report))
         for line in (f"measured: {place}, {report.task}", *remarks(report)):
             message(line)
+    for folder in dict.fromkeys(folders if card else []):
+        message(f"card: {write_model_card(folder, protocol)}")
     if output is Format.json:
         dumped = [report.model_dump(mode="json") for _, report in found]
         result_json(dumped[0] if len(dumped) == 1 else dumped)
@@ -189,8 +197,16 @@ def table(
     intervals: Annotated[
         bool, typer.Option("--intervals", help="One line per task, with 95 % intervals.")
     ] = False,
+    compare: Annotated[
+        PairedTest | None,
+        typer.Option(
+            help="Instead, the first run's macro AUC minus each other's on the same test records, by paired "
+            "resamples or DeLong's test.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Print the paper's table of linear probes with measured rows under the published ones.
+    """Print the paper's table of linear probes with measured rows under the published ones, or compare runs.
 
     Example: marecg table runs/c1 runs/c3 --intervals
     """
@@ -199,6 +215,9 @@ def table(
     from marecg.evaluate import table as tables
     from marecg.evaluate import table_print
 
+    if compare:
+        _print_differences(runs or [], task or ["ptbxl-super"], protocol, compare, output)
+        return
     printed = [tables.published()] if published else []
     scores = pd.concat([*printed, tables.measured(runs or [], protocol)], ignore_index=True)
     if task:
@@ -206,40 +225,33 @@ def table(
     result(table_print.FORMATS[output](scores, intervals).rstrip())
 
 
-def compare(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder that was probed.")],
-    other: Annotated[Path, typer.Argument(metavar="OTHER", help="Another one.")],
-    task: Annotated[str, typer.Option(help="What both were probed on.", **one_of(_tasks))] = "ptbxl-super",
-    protocol: Annotated[str, typer.Option(help="The protocol of both.", **one_of(_protocols))] = "strict",
-    test: Annotated[
-        PairedTest, typer.Option(help="Paired resamples of the test records, or DeLong's test.")
-    ] = PairedTest.bootstrap,
-    output: Annotated[
-        Format, typer.Option("--format", help="How the differences are printed.")
-    ] = Format.text,
+def _print_differences(
+    runs: list[Path], tasks: list[str], protocol: str, test: PairedTest, output: TableFormat
 ) -> None:
-    """Compare two runs' encoders on the same test records: macro AUC of RUN minus that of OTHER.
-
-    Example: marecg compare runs/c3 runs/c1 --task ptbxl-rhythm --test delong
-    """
+    """The first run minus each other, with interval and p; on stderr why to doubt them."""
     from marecg.evaluate.scores import predictions
 
-    name = f"probe/{task}-{protocol}.npz"
-    one = predictions.load(run / name)
-    found = predictions.compare(one, predictions.load(other / name), test.value)
-    if few := predictions.scarce(one):
-        counts = ", ".join(f"{name} {count}" for name, count in few.items())
-        message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
-    if test is PairedTest.delong and 1 in few.values():
-        message(
-            "a class with one positive shows DeLong's test no spread: here the bootstrap is to be trusted"
-        )
-    if output is Format.json:
-        result_json({f"{fraction:g}": difference.model_dump() for fraction, difference in found.items()})
-    for fraction, difference in found.items() if output is Format.text else ():
-        low, mean, high = (100 * value for value in (difference.low, difference.mean, difference.high))
-        shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {difference.p:.2g}"
-        result(f"{100 * fraction:g} % of train: {shown}")
+    if len(runs) < 2:
+        raise UsageError("--compare takes two runs or more", remedy="Name the one to be compared with, too")
+    lines = []
+    for task, other in product(tasks, runs[1:]):
+        name = f"probe/{task}-{protocol}.npz"
+        one = predictions.load(runs[0] / name)
+        if few := predictions.scarce(one):
+            counts = ", ".join(f"{name} {count}" for name, count in few.items())
+            message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
+        if test is PairedTest.delong and 1 in few.values():
+            message("a class with one positive shows DeLong's test no spread: trust the bootstrap here")
+        for fraction, each in predictions.compare(one, predictions.load(other / name), test.value).items():
+            pair = {"task": task, "run": str(runs[0]), "other": str(other), "fraction": fraction}
+            lines.append({**pair, **each.model_dump()})
+    if output is TableFormat.json:
+        result_json(lines)
+        return
+    for line in lines:
+        low, mean, high = (100 * line[name] for name in ("low", "mean", "high"))
+        shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
+        result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {shown}")
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (probe, table, compare)
+COMMANDS: tuple[Callable[..., None], ...] = (probe, table)

@@ -4,7 +4,6 @@ import os
 
 from marecg_cli import (
     _ablation,
-    _card,
     _classify,
     _cohort,
     _corpus,
@@ -13,7 +12,6 @@ from marecg_cli import (
     _graph,
     _inference,
     _report,
-    _sweep,
     _training,
 )
 from marecg_cli._commands import add, application
@@ -22,8 +20,8 @@ from marecg_cli._output import run
 STAGES = {
     "start": ("demo", "synth", "data"),
     "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
-    "train": ("recipes", "train", "ablate", "ablate-graph", "sweep"),
-    "evaluate": ("probe", "classify", "table", "compare", "card"),
+    "train": ("recipes", "train", "ablate", "ablate-graph"),
+    "evaluate": ("probe", "classify", "table"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
     "develop": ("texts",),
 }
@@ -34,7 +32,7 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _cohort, _training, _ablation, _graph, _sweep, _evaluation, _card, _inference):
+for module in (_corpus, _cohort, _training, _ablation, _graph, _evaluation, _inference):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_classify.app, name="classify")

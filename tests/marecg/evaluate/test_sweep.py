@@ -160,12 +160,12 @@ def test_the_command_prints_a_row_per_combination_and_searches(
         ]
         sizes = [word for each in SMALL for word in ("--set", each)]
         with pytest.raises(SystemExit) as ended:
-            main(["sweep", *places, *sizes, *more])
+            main(["ablate", *places, *sizes, *more])
         assert not ended.value.code
         return json.loads(capsys.readouterr().out)["cells"]
 
     rows = run("--vary", "gscl.sigma=0.5,2", "--out", str(tmp_path / "grid"))
-    assert {row["recipe"] for row in rows} >= {"tiny gscl.sigma=0.5", "tiny gscl.sigma=2"}
+    assert {row["group"] for row in rows} >= {"tiny gscl.sigma=0.5", "tiny gscl.sigma=2"}
     assert (tmp_path / "grid" / "tiny_gscl.sigma=2-seed0" / "probe" / "corpus-strict.json").exists()
     with pytest.raises(SystemExit):
         main(["table", *map(str, (tmp_path / "grid").glob("*-seed0")), "--no-published", "--format", "csv"])

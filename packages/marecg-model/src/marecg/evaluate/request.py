@@ -1,9 +1,10 @@
 """What a probe may be asked for."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from marecg.base.errors import UsageError
 from marecg.evaluate.methods.registry import Baseline, baseline_named
@@ -17,6 +18,14 @@ from marecg.evaluate.tasks.task import Task
 from marecg.use.embed import Readout, check_readout
 
 FRACTIONS = (0.01, 0.1, 1.0)
+READERS: dict[str, Callable[[str], Any]] = {
+    "fractions": lambda text: tuple(map(float, text.split(","))),
+    "seeds": int,
+    "folds": lambda text: tuple(text.split(";")),
+    "readout": str,
+    "resamples": int,
+}
+"""How a setting of a request is read from a text."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,22 @@ class Request:
         return cls(
             tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, rotations, resamples
         )
+
+    @classmethod
+    def of_settings(cls, settings: Sequence[str]) -> "Request":
+        """The request of `KEY=VALUE`s, such as `fractions=0.1,1` and `folds=1-5,6,7-8;3-7,8,1-2`.
+
+        Without any, all of the training records are asked for. Raises `UsageError`.
+        """
+        values: dict[str, Any] = {"fractions": (1.0,)}
+        for setting in settings:
+            key, _, text = setting.partition("=")
+            try:
+                values[key] = READERS[key](text)
+            except (KeyError, ValueError) as error:
+                remedy = f"Set one of {', '.join(READERS)}"
+                raise UsageError(f"a probe has no setting {setting!r}", remedy=remedy) from error
+        return cls.named(**values)
 
     def __post_init__(self) -> None:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
