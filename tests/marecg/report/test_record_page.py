@@ -1,5 +1,6 @@
 """The page of one record: the ECG first, whether to believe it, what was measured, in two languages."""
 
+import os
 import re
 import string
 import tomllib
@@ -17,6 +18,7 @@ from marecg.evaluate.scores.results import Cell, Difference, Report
 from marecg.model.card import Score
 from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
+from marecg.read.datasets import ptbxl
 from marecg.report import texts as module
 from marecg.report.record_page import write_record
 from marecg.report.texts import number, texts
@@ -24,6 +26,7 @@ from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.report.trust import Verdict, trust
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
+from marecg.use.classifier import EcgClassifier
 from marecg_cli.marecg import main
 
 
@@ -60,7 +63,7 @@ def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german: Checke
 def test_codes_findings_and_families_have_their_german_names(german: Checked) -> None:
     assert "Kodiert ist: Vorhofflimmern (AF)" in german.text
     assert "Vorhofflimmern (AF)\u00a0●" in german.text, "what is coded is marked among the findings"
-    findings, families = german.text.split("Familie")[0], german.text.split("FamilieAnteil, %")[1]
+    findings, families = german.text.split("Krankheit.Befund")[1].split("Familie", 1)
     assert "Erregungsleitung (Conduction)" in families.split("Die ähnlichsten")[0]
     assert "Erregungsleitung (Conduction)" not in findings, "a family is no finding"
 
@@ -229,3 +232,32 @@ def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(
     with pytest.raises(CorpusError, match="plain: has no labelled record"):
         write_record(run, records["AF"], tmp_path / "p.html", data=tmp_path / "plain")
     assert not (tmp_path / "p.html").exists()
+
+
+def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run: Path, tmp_path: Path) -> None:
+    root = Path(os.environ.get("MARECG_REALDATA", "")) / "ptbxl"
+    if not root.is_dir():
+        pytest.skip("PTB-XL is not at hand (MARECG_REALDATA)")
+    header = sorted((root / "records500").rglob("*.hea"))[0]
+    (entry,) = [each for each in ptbxl.entries(root) if root / f"{each.file}.hea" == header]
+    page = Checked(write_record(run, header, tmp_path / "p.html").read_text(encoding="utf-8"))
+    assert f"age{entry.age:g}" in page.text
+    assert "sexfemale" in page.text or "sexmale" in page.text
+    assert (entry.acquired or "-").replace("T", " ") in page.text
+
+
+def test_with_a_classifier_the_page_has_what_reaches_its_threshold(
+    run: Path, records: dict[str, Path], tmp_path: Path
+) -> None:
+    record = read_one(records["AF"])
+    signals = np.stack([record.x_CL, -record.x_CL, record.x_CL * 2, record.x_CL[::-1]])
+    classifier = EcgClassifier(run, fs=500, steps=5).fit(signals, np.array([[1, 0]] * 2 + [[0, 1]] * 2))
+    classifier.thresholds_ = np.array([0.0, 1.1])
+    classifier.classes_ = np.array(["always", "never"])
+    classifier.save(tmp_path / "clf")
+    page = Checked(
+        write_record(tmp_path / "clf", records["AF"], tmp_path / "p.html").read_text(encoding="utf-8")
+    )
+    assert "What the classifier finds" in page.headings
+    assert "always" in page.text
+    assert "never" not in page.text.split("What the classifier finds")[-1].split("What it is near to")[0]

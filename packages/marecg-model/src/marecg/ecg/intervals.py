@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.ecg.delineation import P_HZ, Boundaries, delineate
-from marecg.ecg.median_beat import BEFORE, FS, Beats, Floats, beats, low_pass
+from marecg.ecg.median_beat import BEFORE, FS, Beats, Floats, beats, low_pass, median_beat
 from marecg.ecg.signal import resample
 
 LEAST_BEATS = 3
@@ -100,15 +100,7 @@ def _intervals(windows_NKB: Floats, found: Beats) -> tuple[dict[str, float], dic
 
 
 def _delineated(windows_NKB: Floats, rr: float) -> Boundaries:
-    return delineate(_median(windows_NKB), rr)
-
-
-def _median(windows_NKB: Floats) -> Floats:
-    """Over beats; zero where no beat reaches."""
-    there_B = np.isfinite(windows_NKB).all(1).any(0)
-    median_KB = np.zeros(windows_NKB.shape[1:])
-    median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
-    return median_KB
+    return delineate(median_beat(windows_NKB), rr)
 
 
 def _lengths(ends: Boundaries) -> dict[str, float]:
@@ -145,7 +137,7 @@ def _axis(windows_NKB: Floats, names: Sequence[str]) -> float | None:
     if not {"i", "avf"} <= set(names):
         return None
     half = round(0.05 * FS)
-    complex_KB = _median(windows_NKB)[:, BEFORE - 2 * half : BEFORE + half]
+    complex_KB = median_beat(windows_NKB)[:, BEFORE - 2 * half : BEFORE + half]
     area_K = (complex_KB[:, half:] - np.median(complex_KB[:, :half], axis=1, keepdims=True)).sum(1)
     i, avf = area_K[names.index("i")], area_K[names.index("avf")]
     return math.degrees(math.atan2(2 / math.sqrt(3) * avf, i))

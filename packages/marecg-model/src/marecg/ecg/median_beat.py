@@ -61,6 +61,14 @@ def beats(x_KL: NDArray[np.floating], order: tuple[int, ...]) -> Beats:
     return Beats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS)
 
 
+def median_beat(windows_NKB: Floats) -> Floats:
+    """The median over beats, [K, B]; zero where no beat reaches."""
+    there_B = np.isfinite(windows_NKB).all(1).any(0)
+    median_KB = np.zeros(windows_NKB.shape[1:])
+    median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
+    return median_KB
+
+
 def low_pass(x: Floats, hertz: float) -> Floats:
     """Without delay, along the last axis."""
     return np.asarray(sosfiltfilt(butter(2, hertz, fs=FS, output="sos"), x, axis=-1), np.float64)

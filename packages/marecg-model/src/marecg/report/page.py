@@ -1,7 +1,7 @@
 """One HTML page that needs no network: sections, figures with captions, tables, a table of contents."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -110,6 +110,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[
 
     body = "".join(line(row, "td") for row in rows)
     return f'<div class="scroll"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def facts(values: Mapping[str, str]) -> str:
+    """Names and values that stand side by side as far as the window goes."""
+    body = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items()
+    )
+    return f'<dl class="facts">{body}</dl>'
 
 
 def folded(summary: str, body: str) -> str:

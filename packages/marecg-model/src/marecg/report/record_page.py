@@ -15,20 +15,24 @@ from marecg.base.config import LEADS
 from marecg.base.errors import CorpusError
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
+from marecg.ecg.electrodes import doubts
 from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
+from marecg.ecg.windows import arranged
 from marecg.evaluate.table import read_report
 from marecg.model.card import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
+from marecg.report import record_facts
 from marecg.report.concept_graph import concept_graph
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
-from marecg.report.page import Figure, Section, folded, page, paragraph, table
+from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
 from marecg.report.records import Shown, attention_figure, from_file
 from marecg.report.texts import Say, number, texts
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.report.training import origin_table
 from marecg.report.trust import trust
+from marecg.use.classifier import EcgClassifier, is_classifier
 from marecg.use.embed import embed
 from marecg.use.predict import concepts
 
@@ -50,7 +54,7 @@ def write_record(
     """Write the page of one record; nothing else of the run is touched.
 
     Args:
-        run: a finished run, a model folder, or the name of an installed model.
+        run: a finished run, a folder of a model or a classifier, or the name of an installed model.
         record: a record on disk in any format that is read; any of the twelve leads.
         out: the HTML file.
         data: a prepared corpus, for the most similar labelled records.
@@ -65,13 +69,17 @@ def write_record(
     """
     corpus = None if data is None else Corpus.open(data)
     say, out = texts(language), Path(out)
-    model = MarEcg.from_pretrained(str(run), ontology=None if corpus is None else corpus.ontology())
+    weights = Path(run) / "model" if is_classifier(run) else run
+    model = MarEcg.from_pretrained(str(weights), ontology=None if corpus is None else corpus.ontology())
     shipped = installed(str(run))
+    classifier = EcgClassifier.load(run) if is_classifier(run) else None
     name, run = str(run) if shipped else Path(run).resolve().name, shipped or Path(run)
     packaged = load()
     named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
     sections = list(_sections(run, model, named, shown, corpus, say, language))
+    if classifier is not None:
+        sections.insert(1, _called(classifier, shown, say, language))
     with replacing(out) as temporary:
         lead = say("lead", run=name)
         text = page(shown.name, lead, sections, language=language, contents=say("contents"))
@@ -111,48 +119,21 @@ def _ecg(
     named = ", ".join(_name(ontology.nodes[index], language) for index in shown.coded)
     codes = say("codes", named=named) if named else say("no_codes")
     found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
+    electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
     doubt = [say("leak_unknown")] if found.leak_unknown else []
     parts: list[Figure | str] = [
         paragraph(" ".join([say(f"trust_{found.verdict}", **found._asdict()), *doubt]), "warning"),
+        facts(record_facts.about(shown, say)),
         Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),
         Figure(
             "leads", [stacked(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="along narrow-only"
         ),
-        table(*_measured(shown, measured, say, language)),
-        paragraph(
-            f"{codes} {say('seen') if _seen(run, shown) else ''} {say('measured')} {_reasons(measured, say)}"
-        ),
+        facts(record_facts.measured(measured, say, language)),
+        paragraph(record_facts.quality(electrodes, say), "warning" if any(electrodes) else ""),
+        paragraph(f"{codes} {say('seen')}" if _seen(run, shown) else codes),
+        paragraph(f"{say('measured')} {record_facts.reasons(measured, say)}"),
     ]
     return Section(say("ecg"), parts)
-
-
-def _measured(
-    shown: Shown, measured: Measurements, say: Say, language: str
-) -> tuple[Sequence[str], list[Sequence[str]]]:
-    """Head and row: who and when, where the header says it; then what the tracing tells."""
-    sexes = {"F": say("female"), "M": say("male")}
-    cells = {
-        say("age"): f"{shown.age:g}" if shown.age is not None else "",
-        say("sex"): sexes.get(shown.sex or "", ""),
-        say("date"): shown.date,
-    }
-    cells = {name: text for name, text in cells.items() if text}
-    for name, value in _values(measured).items():
-        unit = {"rate": say("bpm"), "axis": "°"}.get(name, "ms")
-        cells[say(name)] = number(value, 0, language) + (f" {unit}" if value is not None else "")
-    return tuple(cells), [tuple(text.replace(" ", "\u00a0") for text in cells.values())]
-
-
-def _values(measured: Measurements) -> dict[str, float | None]:
-    """What is printed of a record, by its text's key; PR isn't yet near enough to PTB-XL's statements."""
-    values = {name: getattr(measured, name) for name in ("rate", "qrs", "qt")}
-    return values | {f"qtc_{measured.qtc_formula}": measured.qtc(), "axis": measured.axis}
-
-
-def _reasons(measured: Measurements, say: Say) -> str:
-    """Why there is a dash, a sentence for each interval that has one."""
-    reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt")}
-    return " ".join(f"{say(name)}: {say(reason)}" for name, reason in reasons.items() if reason)
 
 
 def _seen(run: Path, shown: Shown) -> bool:
@@ -172,26 +153,36 @@ def _findings(
         return Section(say("findings"), [paragraph(say("no_concepts"))])
     order = np.argsort(-q_N, kind="stable").tolist()
 
-    def rows(wanted: Sequence[int]) -> list[tuple[str, str]]:
-        return [
-            (
-                _name(ontology.nodes[index], language) + "\u00a0●" * (index in coded),
-                number(100 * float(q_N[index]), 1, language),
-            )
-            for index in wanted
-        ]
+    def rows(listed: Sequence[int]) -> list[tuple[str]]:
+        return [(_name(ontology.nodes[index], language) + "\u00a0●" * (index in coded),) for index in listed]
 
     leaves = [index for index in order if not ontology.nodes[index].root]
     roots = [index for index in order if ontology.nodes[index].root]
     listed = [index for rank, index in enumerate(leaves) if rank < FINDINGS or index in coded]
     tables = (
-        table((say("finding"), say("share")), rows(listed), numeric=(1,)),
-        table((say("family"), say("share")), rows(roots), numeric=(1,)),
+        table((say("finding"),), rows(listed)),
+        table((say("family"),), rows(roots)),
     )
     return Section(
         say("findings"),
         [paragraph(say("findings_how", count=len(leaves))), f'<div class="two">{"".join(tables)}</div>'],
     )
+
+
+def _called(classifier: EcgClassifier, shown: Shown, say: Say, language: str) -> Section:
+    """The classes of a classifier whose calibrated probability reaches their thresholds, likeliest first."""
+    record = arranged(shown.x_KL, shown.fs, shown.leads, classifier.encoder.config)
+    each = zip(
+        classifier.classes_, classifier.predict_recordings([record])[0], classifier.thresholds_, strict=True
+    )
+    called = sorted(((p, str(name), cut) for name, p, cut in each if p >= cut), reverse=True)
+    rows = [
+        (name, number(100 * float(p), 1, language), number(100 * float(cut), 1, language))
+        for p, name, cut in called
+    ]
+    head = (say("finding"), say("probability"), say("threshold"))
+    body = table(head, rows, numeric=(1, 2)) if rows else paragraph(say("none_called"))
+    return Section(say("probabilities"), [body, paragraph(say("probabilities_how"))])
 
 
 def _similar(

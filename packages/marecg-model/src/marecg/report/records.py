@@ -5,6 +5,7 @@ Shapes: K leads as found, C leads, L samples, T patches, N concepts.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.any_leads import read_one
+from marecg.read.datasets import ptbxl
+from marecg.read.record import Record
 from marecg.report import captions
 from marecg.report.attention import attention
 from marecg.report.attention_picture import attention_map
@@ -30,6 +33,8 @@ from marecg.use.predict import predict
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
+TABLED = ("codes", "age", "sex", "patient", "acquired", "device")
+"""What a dataset's table knows of a record."""
 TOP = 10
 """Concepts in the list beside the graph."""
 
@@ -37,7 +42,7 @@ TOP = 10
 class Shown(NamedTuple):
     """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on.
 
-    Age in years, sex as F or M and the date as the header has it, where it has them.
+    Age in years, sex as F or M, date and device as the file or the dataset's table has them.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Shown(NamedTuple):
     age: float | None = None
     sex: str | None = None
     date: str = ""
+    device: str = ""
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
@@ -58,7 +64,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         InputError: it can't be read, or has none of the twelve leads.
         UsageError: the path holds several records.
     """
-    record = read_one(path, seconds=SECONDS)
+    record = _read(path)
     x_KL = record.x_KL[:, : round(SECONDS * record.fs)]
     coded = np.flatnonzero(ontology.leaf_multi_hot([record.codes])[0])
     return Shown(
@@ -69,8 +75,21 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         tuple(coded.tolist()),
         age=record.age,
         sex=record.sex,
-        date=_date(record.path),
+        date=(record.acquired or "").replace("T", " ") or _date(record.path),
+        device=record.device or "",
     )
+
+
+def _read(path: str | Path) -> Record:
+    """A record on disk; one of PTB-XL with what its table says of it."""
+    record = read_one(path, seconds=SECONDS)
+    for root in filter(ptbxl.is_root, record.path.resolve().parents):
+        for entry in ptbxl.database(root):
+            copies = [(root / f"{file}.hea").resolve() for file in (entry.file, entry.slow_file)]
+            if record.path.resolve() in copies:
+                tabled = ptbxl.read(root, entry)
+                return replace(record, **{name: getattr(tabled, name) for name in TABLED})
+    return record
 
 
 def _date(header: Path) -> str:

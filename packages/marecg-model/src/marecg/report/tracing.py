@@ -44,6 +44,8 @@ REACH = TOP + ROW / 2
 """mm from the first row's baseline to the paper's edge."""
 FINEST = 500.0
 """Hz: more samples than these lie nearer to each other than the stylus is thin."""
+TICK = 2.5
+"""mm above and below the baseline where a lead gives way to the next."""
 THIN = 0.25
 """mm: a line as the stylus draws it."""
 
@@ -70,7 +72,11 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
     gain, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
     pulses = "".join(pulse(TOP + ROW * (row + 0.5), gain) for row in range(4))
     traces = lines(x_CL, fs, leads, _columns(), gain)
-    return _sheet(height, paper(WIDTH, height), pulses, traces, scale(height - 1.5, gain), label=label)
+    ticks = "".join(f"M{each.x:g} {each.y - TICK:g}v{2 * TICK:g}" for each in _columns() if each.start)
+    changes = element("path", d=ticks, stroke=INK, stroke_width=0.3)
+    return _sheet(
+        height, paper(WIDTH, height), pulses, traces, changes, scale(height - 1.5, gain), label=label
+    )
 
 
 def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:

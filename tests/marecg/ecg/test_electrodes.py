@@ -1,0 +1,30 @@
+"""A lead that is off, a noisy one and swapped arms are told apart from a good recording."""
+
+import numpy as np
+import pytest
+from tests.marecg.ecg.test_intervals import FS, drawn
+
+from marecg.base.config import LEADS
+from marecg.ecg.electrodes import Doubts, doubts
+
+
+def test_a_good_recording_raises_no_doubt() -> None:
+    assert doubts(drawn(), FS, LEADS) == Doubts()
+
+
+def test_a_lead_without_signal_and_one_with_mains_hum_are_named() -> None:
+    x_KL = drawn()
+    x_KL[7] = 0
+    x_KL[9] += 0.2 * np.sin(2 * np.pi * 50 * np.arange(5000) / FS).astype(np.float32)
+    assert doubts(x_KL, FS, LEADS) == Doubts(("V2",), ("V4",))
+
+
+@pytest.mark.parametrize("lead", range(12))
+def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead: int) -> None:
+    x_KL = drawn()
+    x_KL[lead] *= -1
+    assert doubts(x_KL, FS, LEADS).swapped_arms == (LEADS[lead] in {"I", "V6"})
+
+
+def test_swapped_arms_are_looked_for_only_with_lead_i_and_v6() -> None:
+    assert not doubts(-drawn()[:2], FS, ("I", "II")).swapped_arms
