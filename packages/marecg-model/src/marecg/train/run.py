@@ -147,6 +147,8 @@ def _run(
 ) -> Run:
     """Train in a folder that is ours."""
     keep_freed()
+    if not logger.isEnabledFor(logging.DEBUG):  # devices, advice, and that its one epoch is over
+        logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     monitors = Monitors(folder / "monitors.csv")
     shown = [metrics, monitors, Tracking(metrics), Progress(metrics, watch)]
