@@ -128,12 +128,15 @@ def test_arrays_are_prepared_with_what_the_options_say_of_them(
         0, 0.01, (3, 12, 2500)
     )
     np.savez(tmp_path / "clinic.npz", ecg=beat * 1000, filtered=beat)
-    array, options = tmp_path / "clinic.npz", ("--fs", 250, "--units", "uV", "--key", "ecg", "--jobs", 1)
+    array, options = (
+        tmp_path / "clinic.npz",
+        ("--fs", 250, "--array", "units=uV", "--array", "key=ecg", "--jobs", 1),
+    )
     _, out, _ = run("prepare", array, "--out", tmp_path / "corpus", *options, "--format", "json")
     assert json.loads(out)["sources"] == {"clinic": {"found": 3, "kept": 3, "quarantined": {}}}
     _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
     assert json.loads(out)["sources"]["clinic"]["fs"] == ["250"]
-    for wrong in (["--leads", "I,II"], ["--fs", "0"], ["--fs", "250"], []):
+    for wrong in (["--array", "leads=I,II"], ["--fs", "0"], ["--fs", "250"], []):
         with pytest.raises(SystemExit) as ended:
             main(["prepare", str(array), "--out", str(tmp_path / "other"), *wrong])
         assert ended.value.code == 2, wrong

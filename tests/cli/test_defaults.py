@@ -24,7 +24,7 @@ BARE = [
     ("train --data c --out x", "marecg.train.run.train"),
     ("data get georgia --out x", "marecg.read.download.get"),
     ("neighbours e r", "marecg.use.neighbours.neighbours"),
-    ("report record run a --out x.html", "marecg.report.record_page.write_record"),
+    ("report run a --out x.html", "marecg.report.record_page.write_record"),
     ("table a", "marecg.evaluate.table.measured"),
     ("ablate tiny tiny-c2 --data c --out x --root r", "marecg.evaluate.ablate.ablate"),
     ("embed m r --out x/", "marecg.use.embed_records.embed_records"),

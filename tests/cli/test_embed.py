@@ -41,7 +41,16 @@ def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
     np.save(place / "some.npy", np.random.default_rng(0).normal(size=(2, 3, 2500)).astype(np.float32))
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
     out = place / "both.parquet"
-    arguments = [str(place / "some.npy"), header, "--fs", "250", "--leads", "I,II,V2", "--out", str(out)]
+    arguments = [
+        str(place / "some.npy"),
+        header,
+        "--fs",
+        "250",
+        "--array",
+        "leads=I,II,V2",
+        "--out",
+        str(out),
+    ]
     assert run("embed", str(place / "run"), *arguments) == 0
     table = pq.read_table(out)
     assert table["id"].to_pylist()[:2] == ["some/0", "some/1"]
@@ -140,7 +149,7 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
     assert len(told) == 6
     assert "microvolts" in told[0]
     assert "4 more" in told[-1]
-    assert run("embed", str(place / "run"), *arguments, "--units", "uV") == 0
+    assert run("embed", str(place / "run"), *arguments, "--array", "units=uV") == 0
     assert "check the units" not in capsys.readouterr().err
 
 
@@ -148,13 +157,21 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
     ("arguments", "code", "problem"),
     [
         (["{place}/some.npy", "--out", "{place}/x.npz"], 2, "--fs"),
-        (["{place}/some.npy", "--fs", "0", "--out", "{place}/x.npz"], 2, "no sampling rate"),
-        (["{place}/some.npy", "--fs", "-500", "--out", "{place}/x.npz"], 2, "no sampling rate"),
-        (["{place}/some.npy", "--fs", "500", "--leads", "I,X", "--out", "{place}/x.npz"], 2, "unknown ['X']"),
-        (["{place}/some.npy", "--fs", "500", "--leads", "I,II", "--out", "{place}/x.npz"], 2, "2 leads"),
+        (["{place}/some.npy", "--fs", "0", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
+        (["{place}/some.npy", "--fs", "-500", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
+        (
+            ["{place}/some.npy", "--fs", "500", "--array", "leads=I,X", "--out", "{place}/x.npz"],
+            2,
+            "unknown ['X']",
+        ),
+        (
+            ["{place}/some.npy", "--fs", "500", "--array", "leads=I,II", "--out", "{place}/x.npz"],
+            2,
+            "2 leads",
+        ),
         (["{place}/text.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
         (["{place}/none.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "no record in it"),
-        (["{place}/some.npy", "--fs", "49", "--out", "{place}/x.npz"], 3, "no sampling rate of an ECG"),
+        (["{place}/some.npy", "--fs", "49", "--out", "{place}/x.npz"], 3, "isn't a sampling rate of an ECG"),
         (["{place}/brief.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "less than one patch"),
         (["{place}/pickled.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
         (["{place}/imaginary.npy", "--fs", "500", "--out", "{place}/x.npz"], 2, "no numbers"),

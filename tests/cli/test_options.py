@@ -17,7 +17,7 @@ from marecg.use.embed_records import Shard
 from marecg.use.tuning import Tuning
 from marecg_cli.marecg import app as marecg
 
-ARRAYS = "--fs 250 --leads II,V1 --units adc --gain 200 --key ecg"
+ARRAYS = "--fs 250 --array leads=II,V1 --array units=adc --array gain=200 --array key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
 
 
@@ -131,7 +131,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"run": Path("run"), "data": Path("c"), "records": [Path("a"), Path("b")], "out": Path("x.html")},
     ),
     (
-        "report record run a --out x.html --data c --lang de",
+        "report run a --out x.html --data c --lang de",
         "marecg.report.record_page.write_record",
         {"run": "run", "record": "a", "data": Path("c"), "language": "de", "out": Path("x.html")},
     ),

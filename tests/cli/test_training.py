@@ -45,12 +45,12 @@ def test_the_recipes_are_readable_at_eighty_columns(
 def test_a_recipe_is_printed_as_the_file_that_train_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("recipes", "tiny-c3", "--toml") == 0
+    assert run("recipes", "tiny-c3", "--format", "toml") == 0
     said = capsys.readouterr().out
     (tmp_path / "mine.toml").write_text(said, encoding="utf-8")
     assert run("recipes", str(tmp_path / "mine.toml"), "--format", "toml") == 0
     assert capsys.readouterr().out == said
-    assert run("recipes", "--toml") == 2
+    assert run("recipes", "--format", "toml") == 2
     assert "Name it" in capsys.readouterr().err
 
 

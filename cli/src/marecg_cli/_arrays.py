@@ -1,31 +1,40 @@
 """The options that say what an array is; they mean the same in every command that reads one."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ecg_ontology import UsageError
 
 if TYPE_CHECKING:
     from marecg.read.array_layout import Layout
 
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
-Leads = Annotated[str, typer.Option(help="Leads of arrays by name, with commas; the usual twelve if empty.")]
-Units = Annotated[
-    Literal["mV", "uV", "V", "adc"], typer.Option(help="Units of arrays; adc is to be used with --gain.")
+Array = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="What else is to be said of arrays; may be repeated. leads=I,II,V2 (the usual twelve without), "
+        "units=mV, uV, V or adc, gain=200 (units per mV, for adc), key=NAME (one array of several).",
+    ),
 ]
-Gain = Annotated[float | None, typer.Option(help="Units per mV, for --units adc.")]
-Key = Annotated[str, typer.Option(help="Which array of the file, where several could be signals.")]
+KEYS = ("leads", "units", "gain", "key")
 
 
-def array_layout(fs: float | None, leads: str, units: str, gain: float | None, key: str) -> "Layout | None":
+def array_layout(fs: float | None, array: list[str] | None) -> "Layout | None":
     """What was said of arrays; None where no rate was. Raises `UsageError`."""
     from marecg.base.config import LEADS
-    from marecg.base.errors import UsageError
     from marecg.read.array_layout import Layout
 
-    if fs is None:
-        if leads or gain is not None or key or units != "mV":
-            remedy = "Add --fs, in samples per second"
-            raise UsageError("--leads, --units, --gain and --key are for arrays", remedy=remedy)
-        return None
-    names = tuple(name.strip() for name in leads.split(",")) if leads else LEADS
-    return Layout(fs, names, units, gain, key)
+    given: dict[str, Any] = dict(each.partition("=")[::2] for each in array or ())
+    for key in given.keys() - set(KEYS):
+        raise UsageError(f"there is no {key!r}", where="--array", remedy=f"Choose from {', '.join(KEYS)}")
+    if fs is None and given:
+        raise UsageError("--array is for arrays", remedy="Add --fs, in samples per second")
+    if "gain" in given:
+        try:
+            given["gain"] = float(given["gain"])
+        except ValueError as error:
+            raise UsageError(f"{given['gain']!r} isn't a number", where="--array gain") from error
+    names = [name.strip() for name in given.pop("leads", "").split(",") if name.strip()]
+    return None if fs is None else Layout(fs, tuple(names) or LEADS, **given)

@@ -65,7 +65,7 @@ def fit(
 ) -> None:
     """Train a calibrated classifier on a corpus with labels, and judge it on patients it has not seen.
 
-    The folder is a model for `marecg predict`, `embed`, `export` and `report record`.
+    The folder is a model for `marecg predict`, `embed`, `export` and `report`.
 
     Example: marecg classify fit marecg-small --data corpus --labels labels.csv --out clf
     """

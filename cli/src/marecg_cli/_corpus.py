@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
+from marecg_cli._arrays import Array, Fs, array_layout
 from marecg_cli._codes import CodeColumn, Codes, Concepts, IdColumn, Mapping, PatientColumn, code_table
 from marecg_cli._commands import one_of
 from marecg_cli._corpus_text import (
@@ -132,10 +132,7 @@ def prepare(
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
     fs: Fs = None,
-    leads: Leads = "",
-    units: Units = "mV",
-    gain: Gain = None,
-    key: Key = "",
+    array: Array = None,
     codes: Annotated[
         Path | None,
         typer.Option(**PLACE, help="A table with the records' codes, .csv, .tsv or .parquet."),
@@ -154,7 +151,7 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ. With
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and --array where they differ from it. With
     --codes, a row per record and code, any source has labels: the table's take the place of the files' own.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
@@ -166,7 +163,7 @@ def prepare(
     from marecg.storage.copies import here
 
     config = with_settings(set_ or [])
-    layout = array_layout(fs, leads, units, gain, key)
+    layout = array_layout(fs, array)
     table = code_table(codes, id_column, code_column, patient_column, vocabulary, mapping, concepts)
     only = COLLECTIONS if select is Selection.paper else ()
     with progress("records") as tell:

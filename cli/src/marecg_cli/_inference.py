@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._arrays import Fs, Gain, Key, Leads, Units, array_layout
+from marecg_cli._arrays import Array, Fs, array_layout
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import progress
 
@@ -50,10 +50,7 @@ def embed(
         ),
     ],
     fs: Fs = None,
-    leads: Leads = "",
-    units: Units = "mV",
-    gain: Gain = None,
-    key: Key = "",
+    array: Array = None,
     patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
     readout: Annotated[
         Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
@@ -82,7 +79,7 @@ def embed(
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and the other options where they differ. Into a
+    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and --array where they differ. Into a
     folder the same command goes on after an interruption, and --shard and --cluster share the work.
 
     Example: marecg embed /data/georgia --out georgia.npz
@@ -90,7 +87,7 @@ def embed(
     from marecg.use.embed_records import Shard, embed_records
 
     run, *inputs = _with_model(given)
-    layout = array_layout(fs, leads, units, gain, key)
+    layout = array_layout(fs, array)
     with progress("records") as tell:
         done = embed_records(
             run,
@@ -120,10 +117,7 @@ def predict(
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
     fs: Fs = None,
-    leads: Leads = "",
-    units: Units = "mV",
-    gain: Gain = None,
-    key: Key = "",
+    array: Array = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
@@ -138,9 +132,9 @@ def predict(
 
     run, read = model_and_record(given)
     if is_classifier(run):
-        _tell_calls(classify_file(run, read, array_layout(fs, leads, units, gain, key)), format_)
+        _tell_calls(classify_file(run, read, array_layout(fs, array)), format_)
         return
-    found = predict_file(run, read, top, array_layout(fs, leads, units, gain, key))
+    found = predict_file(run, read, top, array_layout(fs, array))
     if format_ is Format.json:
         result_json([asdict(concept) for concept in found])
         return
@@ -152,7 +146,7 @@ def predict(
         around += "  (no record of it in the training)" if concept.support == 0 else ""
         result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
     message(
-        "These say which concepts the record lies nearest to, of all in the graph. They aren't diagnosis."
+        "These say which concepts the record lies nearest to, of all in the graph. They are no diagnosis."
     )
 
 

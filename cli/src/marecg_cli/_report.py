@@ -1,48 +1,19 @@
 """`marecg report`: a run, or one record, as a page to read and to print.
 
-`marecg report RUN` is `marecg report whole RUN`. Each command imports what it runs inside itself.
+The command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from marecg_cli._commands import add, application
+from ecg_ontology import UsageError
 from marecg_cli._given import PLACE
 from marecg_cli._inference import model_and_record
 from marecg_cli._output import result
-
-
-def whole(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run.")],
-    data: Annotated[
-        Path | None,
-        typer.Option(**PLACE, help="A prepared corpus, to show records and their neighbours."),
-    ] = None,
-    record: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="RECORD",
-            help="A record to show, in any format that is read, any leads and rate; may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The HTML file. [default: report.html of the run, records.html with --record]",
-            show_default=False,
-        ),
-    ] = None,
-) -> None:
-    """Write a run's page, which opens without a network and prints to scale, and its pictures.
-
-    Example: marecg report run --data corpus
-    """
-    from marecg.report.writing import write_report
-
-    result(str(write_report(run, data, record or (), out)))
 
 
 class Language(StrEnum):
@@ -52,37 +23,49 @@ class Language(StrEnum):
     de = "de"
 
 
-def record(
+def report(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[RUN] RECORD",
-            help="A run, a model or owner/name on the hub; marecg-small if none is named. Then a record "
-            "in any format that is read, any leads and rate.",
+            metavar="[RUN] [RECORD]",
+            help="A finished run, for its page. Or a record in any format that is read, any leads and rate, "
+            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small without.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The HTML file.")],
     data: Annotated[
         Path | None,
-        typer.Option(**PLACE, help="A prepared corpus, for the most similar labelled ECGs."),
+        typer.Option(**PLACE, help="A prepared corpus, to show records and their neighbours."),
     ] = None,
-    lang: Annotated[Language, typer.Option(help="The language of the page.")] = Language.en,
+    record: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RECORD", help="A record to show on a run's page; may be repeated."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The HTML file. [default: report.html of the run, records.html with --record]",
+            show_default=False,
+        ),
+    ] = None,
+    lang: Annotated[Language, typer.Option(help="The language of a record's page.")] = Language.en,
 ) -> None:
-    """Write a page of one record for whoever reads ECGs; nothing else of the run is touched.
+    """Write a run's page, or that of a record, which opens without a network and prints to scale.
 
-    Example: marecg report record georgia/g1/E00001 --out E00001.html
+    Example: marecg report runs/c3 --data corpus
 
-    Example: marecg report record run georgia/g1/E00001 --out E00001.html --data corpus --lang de
+    Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
+    if len(given) == 1 and (record or out is None or Path(given[0]).is_dir()):
+        from marecg.report.writing import write_report
+
+        result(str(write_report(Path(given[0]), data, record or (), out)))
+        return
+    if out is None:
+        raise UsageError("--out is missing", remedy="Name the HTML file of the record's page")
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
     result(str(write_record(model, read, out, data=data, language=lang.value)))
 
 
-app = application(
-    "Write a run, or one record, as a page to read and to print.\n\nExample: marecg report run --data corpus",
-    {"pages": ("whole", "record")},
-    default="whole",
-)
-add(app, (whole, record))
+COMMANDS: tuple[Callable[..., None], ...] = (report,)

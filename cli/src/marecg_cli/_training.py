@@ -122,7 +122,6 @@ def recipes(
     format_: Annotated[
         RecipeFormat, typer.Option("--format", help="How to print it; toml prints one, as train reads it.")
     ] = RecipeFormat.text,
-    toml: Annotated[bool, typer.Option("--toml", help="The same as --format toml.")] = False,
     cost: Annotated[
         int | None,
         typer.Option(metavar="RECORDS", help="Show what training each on so many records takes.", min=1),
@@ -133,7 +132,7 @@ def recipes(
 
     Example: marecg recipes c3
 
-    Example: marecg recipes c3 --toml
+    Example: marecg recipes c3 --format toml
 
     Example: marecg recipes --cost 40721 --speed 300
     """
@@ -147,9 +146,9 @@ def recipes(
     if cost is not None:
         print_costs(chosen, cost, speed)
         return
-    if toml or format_ is RecipeFormat.toml:
+    if format_ is RecipeFormat.toml:
         if recipe is None:
-            raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --toml")
+            raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
         result(written(chosen[recipe]).rstrip())
         return
     known = dict(sources(Config))

@@ -32,11 +32,10 @@ app = application(
     STAGES,
     "marecg-cli",
 )
-for module in (_corpus, _cohort, _training, _ablation, _graph, _evaluation, _inference):
+for module in (_corpus, _cohort, _training, _ablation, _graph, _evaluation, _inference, _report):
     add(app, module.COMMANDS)
 app.add_typer(_data.app, name="data")
 app.add_typer(_classify.app, name="classify")
-app.add_typer(_report.app, name="report")
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -75,7 +75,7 @@ def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="not a prepared corpus"):
         Corpus.open(tmp_path / "missing")
     (tmp_path / "building").mkdir()
-    with pytest.raises(CorpusError, match="no finished corpus"):
+    with pytest.raises(CorpusError, match="a finished corpus"):
         Corpus.open(tmp_path)
 
 

@@ -75,7 +75,7 @@ def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(
     before = {path: path.read_bytes() for path in [page, *(run / "pictures").iterdir()]}
     out = run.parent / "nsr.html"
     for argv in (
-        ["report", "record", str(run), str(records["NSR"]), "--out", str(out)],
+        ["report", str(run), str(records["NSR"]), "--out", str(out)],
         ["report", str(run), "--record", str(records["NSR"])],
     ):
         with pytest.raises(SystemExit) as ended:
@@ -213,7 +213,7 @@ def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
 ) -> None:
     pytest.importorskip("marecg_small")
     with pytest.raises(SystemExit) as ended:
-        main(["report", "record", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
+        main(["report", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
     assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small\n")
     page = Checked((tmp_path / "af.html").read_text(encoding="utf-8"))
     assert "Was der Encoder „marecg-small“ in diesem EKG sieht" in page.text

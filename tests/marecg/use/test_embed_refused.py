@@ -36,8 +36,8 @@ def broken(value: float) -> NDArray[np.float64]:
     [
         ({"signals": masked()}, "signals hold masked values"),
         ({"signals": list(masked())}, "signals hold masked values"),
-        ({"signals": torch.from_numpy(SIGNALS).requires_grad_()}, r"no array .* Give signals\.detach\(\)"),
-        ({"signals": torch.from_numpy(SIGNALS).bfloat16()}, r"no array .* Give signals\.detach\(\)"),
+        ({"signals": torch.from_numpy(SIGNALS).requires_grad_()}, r"array .* Give signals\.detach\(\)"),
+        ({"signals": torch.from_numpy(SIGNALS).bfloat16()}, r"array .* Give signals\.detach\(\)"),
         ({"signals": broken(3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
         ({"signals": broken(-3e38)}, r"signals reach 3e\+38 mV, first in record 1"),
         ({"signals": broken(1e300)}, "NaN or infinite values in 1 of 2 records"),
@@ -107,7 +107,7 @@ def test_a_wrong_shape_or_lead_is_one_clear_error(
 
 @pytest.mark.parametrize("fs", [0, -500, float("nan"), 0.5, 5e6])
 def test_an_impossible_sampling_rate_is_refused(model: MarEcg, fs: float) -> None:
-    with pytest.raises(UsageError, match="no sampling rate"):
+    with pytest.raises(UsageError, match="isn't a sampling rate"):
         embed(model, np.zeros((1, 12, 3500), np.float32), fs=fs)
 
 

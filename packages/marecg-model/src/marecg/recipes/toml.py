@@ -1,4 +1,4 @@
-"""A recipe as a TOML file: `marecg recipes c3 --toml` writes one, `--recipe mine.toml` reads it.
+"""A recipe as a TOML file: `marecg recipes c3 --format toml` writes one, `--recipe mine.toml` reads it.
 
 A file says what is other than in its `base`, or than in C1 where it names none. A table is a group of
 values, and `NAME = false` takes an objective out, because TOML has no null.

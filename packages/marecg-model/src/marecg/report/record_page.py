@@ -1,4 +1,4 @@
-"""`marecg report record`: one record on a page of its own, as whoever reads ECGs wants to read it.
+"""`marecg report RECORD`: one record on a page of its own, as whoever reads ECGs wants to read it.
 
 Shapes: K leads as found, C leads, L samples, N concepts, D width.
 """
