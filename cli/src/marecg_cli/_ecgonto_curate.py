@@ -39,13 +39,12 @@ def review(
     Example: ecgonto review --out review.xlsx --corpus dx_map.csv
     """
     from ecg_ontology.review import review_rows, write_review
-    from ecg_ontology.revise import read_decisions
 
     if (out is None) == (apply is None):
         raise ecg_ontology.UsageError("say either --out or --apply")
     if apply is not None:
         sources = Path(ontology or "ontology")
-        _write(sources, read_decisions(apply, sources))
+        _write(sources, apply)
     if out is not None:
         counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
         rows = review_rows(ecg_ontology.load(ontology), counts)
@@ -127,10 +126,10 @@ def match(
 COMMANDS = (review, add_code, match)
 
 
-def _write(sources: Path, decisions: "Sequence[Decision]") -> None:
+def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
     from ecg_ontology.revise import apply_decisions, decision_counts
 
-    files = apply_decisions(sources, decisions)
+    files, decisions = apply_decisions(sources, decided)
     for path in files:
         result(str(path))
     build = " ".join(filter(None, ("ecgonto build", str(sources), place_to_name(sources), "--new-version X")))

@@ -12,8 +12,8 @@ from filelock import FileLock
 from ecg_ontology.building import write_files
 from ecg_ontology.checks.enumeration import NO_LOCK
 from ecg_ontology.checks.every import findings
-from ecg_ontology.concepts import Severity
-from ecg_ontology.drafts import BASE_TABLE, Draft
+from ecg_ontology.concepts import Finding, Severity
+from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.errors import InputError, SourceError, UsageError
 from ecg_ontology.loading import read_draft
 from ecg_ontology.review import DECISIONS, sheet_rows
@@ -48,10 +48,13 @@ def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tupl
         >>> [decision.decision for decision in read_decisions(sheet)]
         ['keep']
     """
-    draft = read_draft(sources)
+    return _decisions(Path(sheet), read_draft(sources))
+
+
+def _decisions(sheet: Path, draft: Draft) -> tuple[Decision, ...]:
     stated = {(row["table"], row["code"], row["node"]): row for row in sheet_rows(draft)}
     decisions: dict[tuple[str, str, str], Decision] = {}
-    for place, cells in read_sheet(Path(sheet), _NEEDED):
+    for place, cells in read_sheet(sheet, _NEEDED):
         cells["code"] = canonical_code(cells["code"])
         key = cells["table"], cells["code"], cells["node"]
         kind = cells["decision"].casefold()
@@ -127,24 +130,42 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
     return Decision(decision=decision, code=code, date=date, place=place, **texts)
 
 
-def apply_decisions(sources: str | Path, decisions: Sequence[Decision]) -> dict[Path, str]:
+def apply_decisions(
+    sources: str | Path, decisions: Sequence[Decision] | Path
+) -> tuple[dict[Path, str], Sequence[Decision]]:
     """Write what `revised_files` returns; another who edits the same tables at the same time waits.
+
+    Args:
+        sources: the folder of sources.
+        decisions: decisions, or the sheet that holds them.
+
+    Returns:
+        What was written, and the decisions.
 
     Raises:
         InputError, SourceError, UsageError: as for `revised_files`; nothing is written.
         OutputError: a table can't be written.
     """
-    lock = Path(sources) / ".ecgonto.lock"
-    if not lock.parent.is_dir():
-        return revised_files(sources, decisions)  # which says so
-    with FileLock(lock):
-        files = revised_files(sources, decisions)
+    sources = Path(sources)
+    _refuse_other_than_folder(sources)
+    with FileLock(sources / ".ecgonto.lock"):
+        draft = read_source(sources)
+        if isinstance(decisions, Path):
+            decisions = _decisions(decisions, draft)
+        files = revised_files(sources, decisions, draft)
         write_files(files)
-    return files
+    return files, decisions
 
 
-def revised_files(sources: str | Path, decisions: Sequence[Decision]) -> dict[Path, str]:
+def revised_files(
+    sources: str | Path, decisions: Sequence[Decision], draft: Draft | None = None
+) -> dict[Path, str]:
     """Return the text of every routing table of `sources` that the decisions change.
+
+    Args:
+        sources: the folder of sources.
+        decisions: what was decided.
+        draft: what the sources state, where they were read already.
 
     Raises:
         InputError: a decision is about a mapping that is not there, or is there already.
@@ -156,18 +177,21 @@ def revised_files(sources: str | Path, decisions: Sequence[Decision]) -> dict[Pa
         {}
     """
     sources = Path(sources)
-    if not sources.is_dir():
-        remedy = "Name the folder of sources: a bundle holds no tables"
-        raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
-    draft = read_source(sources)
+    _refuse_other_than_folder(sources)
+    draft = draft or read_source(sources)
     tables: dict[str, RoutingFile] = {}
     for decision in decisions:
         if decision.table not in tables:
             tables[decision.table] = RoutingFile(sources, decision.table, draft)
         tables[decision.table].apply(decision)
-    texts = {table.path: table.text() for table in tables.values()}
-    _refuse_unsound(draft, {name: table.path for name, table in tables.items()}, texts)
-    return texts
+    _refuse_unsound(draft, tables)
+    return {table.path: table.text() for table in tables.values()}
+
+
+def _refuse_other_than_folder(sources: Path) -> None:
+    if not sources.is_dir():
+        remedy = "Name the folder of sources: a bundle holds no tables"
+        raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
@@ -182,21 +206,25 @@ def decision_counts(decisions: Iterable[Decision]) -> str:
     return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
 
 
-def _refuse_unsound(draft: Draft, paths: dict[str, Path], texts: dict[Path, str]) -> None:
-    rows = [row for row in draft.mappings if row.table not in paths]
+def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
+    """See that the codes that were decided on break no rule that they kept before."""
+    codes = {code for table in tables.values() for code in table.changed} | draft.official.keys()
+    before = [row for row in draft.mappings if row.code in codes]
+    after = [row for row in before if row.table not in tables or row.code not in tables[row.table].changed]
     with tempfile.TemporaryDirectory() as folder:
-        for name, path in paths.items():
-            copy = Path(folder) / path.name
-            copy.write_text(texts[path], encoding="utf-8")
-            rows += read_sssom(copy, name, draft.concepts)
-    rows.sort(key=lambda row: row.table != BASE_TABLE)
-    draft = draft.model_copy(update={"lock": None})  # decisions are to change what is frozen
-    after = findings(draft.model_copy(update={"mappings": tuple(rows)}))
-    errors = [finding for finding in after if finding.severity is Severity.error and finding.id != NO_LOCK]
-    if errors:
-        before = {(finding.id, finding.message) for finding in findings(draft)}
-        errors = [finding for finding in errors if (finding.id, finding.message) not in before]
-    if errors:
-        first = errors[0]
-        problem = f"with these decisions {first.message} [{first.id}]: nothing was written"
-        raise SourceError(problem, where=first.where, remedy=first.fix)
+        for name, table in tables.items():
+            copy = Path(folder) / table.path.name
+            copy.write_text(table.text(whole=False), encoding="utf-8")
+            after += read_sssom(copy, name, draft.concepts)
+    after.sort(key=lambda row: row.table != BASE_TABLE)
+
+    def errors(rows: Sequence[RoutingRow]) -> list[Finding]:
+        stated = draft.model_copy(update={"mappings": tuple(rows), "lock": None})  # what is frozen may change
+        return [f for f in findings(stated) if f.severity is Severity.error and f.id != NO_LOCK]
+
+    if new := errors(after):
+        old = {(finding.id, finding.message) for finding in errors(before)}
+        new = [finding for finding in new if (finding.id, finding.message) not in old]
+    if new:
+        problem = f"with these decisions {new[0].message} [{new[0].id}]: nothing was written"
+        raise SourceError(problem, where=new[0].where, remedy=new[0].fix)

@@ -80,7 +80,7 @@ def canonical_code(code: str) -> str:
         'icd10:I48'
     """
     code = code.strip()
-    iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "")
+    iri = next((iri for iri in SNOMED_IRIS if code.startswith(iri)), "") if "/" in code else ""
     prefix, separator, local = code.removeprefix(iri).partition(":")
     if iri or not separator or local.startswith("//"):
         return code.removeprefix(iri)

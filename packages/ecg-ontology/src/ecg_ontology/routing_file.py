@@ -81,6 +81,9 @@ class RoutingFile:
         table: the table's name; a file that is not there yet begins empty.
         draft: what the sources state.
 
+    Attributes:
+        changed: the codes that were decided on.
+
     Raises:
         InputError: no table can have this name.
         SourceError: the file can't be read.
@@ -108,7 +111,7 @@ class RoutingFile:
             code = code_of(row["subject_id"] or "", self._prefixes)
             self._rows.setdefault(code, []).append(row)
             self._order.append((code, row))
-        self._changed: set[str] = set()
+        self.changed: set[str] = set()
         self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
         self._by_iri = {concept.iri: concept for concept in draft.concepts}
         self._known = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
@@ -200,18 +203,23 @@ class RoutingFile:
         rows.sort(key=lambda row: (node := self._node(row)) is not None and node.tier is Tier.root)
         for row in rows:
             row["other"] = f"regime: {regime}"
-        self._changed.add(code)
+        self.changed.add(code)
 
-    def text(self) -> str:
-        """The text of the file: a changed code where its first row stood, a new one at the end."""
+    def text(self, *, whole: bool = True) -> str:
+        """The text of the file: a changed code where its first row stood, a new one at the end.
+
+        Args:
+            whole: with the codes that weren't changed.
+        """
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
         writer.writeheader()
-        due = dict.fromkeys(self._rows) if self._changed else {}
+        due = dict.fromkeys(self._rows)
         for code, row in self._order:
-            if code not in self._changed:
-                writer.writerow(row)
+            if code not in self.changed:
+                if whole:
+                    writer.writerow(row)
             elif code in due:
                 writer.writerows(self._rows[code])
             due.pop(code, None)

@@ -46,6 +46,7 @@ AUTHOR = "author_label"
 DATE = "mapping_date"
 MANUAL = "semapv:ManualMappingCuration"
 _REGIME = "regime: "
+_REGIMES = {regime.value: regime for regime in Regime}
 
 
 def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) -> tuple[RoutingRow, ...]:
@@ -176,8 +177,8 @@ def short_names(iris: Iterable[str]) -> dict[str, str]:
 def _regime(other: str, place: str) -> Regime | None:
     """The regime that the slot ``other`` states, if it states one."""
     regime = other.removeprefix(_REGIME)
-    if regime in set(Regime):
-        return Regime(regime)
+    if regime in _REGIMES:
+        return _REGIMES[regime]
     if other.startswith(_REGIME):
         raise SourceError(
             f"no regime is called {regime!r}", where=place, remedy=f"Choose one of {', '.join(Regime)}"
