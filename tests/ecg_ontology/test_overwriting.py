@@ -12,7 +12,19 @@ from ecg_ontology import Ontology, UsageError, draw_graph
 from ecg_ontology.draw import draw_distances
 from ecg_ontology.overwriting import turtle_comments
 
-FORMS = ("ccg.npz", "ccg.safetensors", "ccg.json", "ccg.csv", "ccg.ttl", "ccg.owl", "ccg.nt", "ccg.dot")
+FORMS = (
+    "ccg.npz",
+    "ccg.safetensors",
+    "ccg.json",
+    "ccg.csv",
+    "ccg.ttl",
+    "ccg.owl",
+    "ccg.nt",
+    "ccg.dot",
+    "ccg.obo",
+    "ccg.jsonld",
+    "fhir",
+)
 
 
 def everything_in(folder):
@@ -77,11 +89,11 @@ def text(path):
         ("mydata.csv", table_without_nodes, "holds other tables"),
         ("mydata.csv", link_to_a_folder, "holds patients.csv"),
         ("mydata.csv", text, "is a file"),
-        *((name, text, "lost") for name in FORMS if name != "ccg.csv"),
+        *((name, text, "lost") for name in FORMS if name not in ("ccg.csv", "fhir")),
         ("ccg.npz", arrays, "isn't an export of an ontology"),
         *(
             (f"ccg{ending}", other_ontology, "is the ontology https://x.org/y")
-            for ending in (".json", ".ttl", ".owl", ".npz", ".safetensors", ".dot")
+            for ending in (".json", ".ttl", ".owl", ".npz", ".safetensors", ".dot", ".obo", ".jsonld")
         ),
         ("ccg.json", own_table, "isn't a file"),
         ("ccg.json", os.mkfifo, "isn't a file"),

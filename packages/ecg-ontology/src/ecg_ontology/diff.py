@@ -62,7 +62,7 @@ class Difference(Frozen):
         rows: concepts whose row of D changed: their soft target is another one.
         codes: codes whose y, c* or target changed.
         yields: concepts that yield under ``most-specific`` in one of the two alone.
-        texts: concepts of both whose label, text variants, translations or synonyms changed.
+        texts: concepts of both whose label, text variants, translations, synonyms or definition changed.
         records: the same for a corpus, where one was given.
 
     Example:
@@ -123,7 +123,9 @@ def compare(
         rows=tuple(node.abbr for node in new.nodes if node.abbr in names),
         codes=tuple(_changed_codes(old, new, codes, sigma, rule)),
         yields=_changed(old, new, lambda node: node.yields),
-        texts=_changed(old, new, lambda node: (node.label, node.variants, node.translations, node.synonyms)),
+        texts=_changed(
+            old, new, lambda n: (n.label, n.variants, n.translations, n.synonyms, n.definition, n.sources)
+        ),
         records=None if records is None else _changed_records(old, new, records, sigma, rule),
     )
 
