@@ -128,7 +128,7 @@ def test_a_classifier_takes_its_head_and_calibration_along(
 ) -> None:
     """One class is calibrated by knots, one by a temperature; records of one context have one look."""
     torch.manual_seed(0)
-    model = MarEcg(micro.model.model_copy(update={"phases": 1}))
+    model = MarEcg(micro.model.model_copy(update={"phases": 1, "modulation": True}))
     x = np.random.default_rng(0).normal(0, 0.3, (24, 12, model.config.context)).astype(np.float32)
     y = np.arange(24) % 2
     x[y == 1] *= 1.5

@@ -28,6 +28,8 @@ GRID = 0.1
 """Hz between the frequencies that a band gathers: less than a window of seven seconds tells apart."""
 FLOOR = 0.01
 """Added to the power, in variances of the envelope, before the logarithm: less than that is noise."""
+HZ_F = torch.arange(GRID, HIGHEST + GRID, GRID)
+"""The frequencies; a constant, because the Range of ONNX has one more."""
 STILL = 1e-6
 """mV per sample: an envelope that varies less counts as still."""
 
@@ -55,7 +57,7 @@ def modulation_spectrum(x_BCL: Tensor, n_valid_B: Tensor, fs: int) -> Tensor:
     taper_BN = torch.sin(math.pi * (frame_N + 0.5) / count_B1).square()
     wave_BN = centred_BN / spread_B1 * taper_BN
 
-    hz_F = torch.arange(GRID, HIGHEST + GRID, GRID, device=x_BCL.device)
+    hz_F = HZ_F.to(x_BCL.device)
     angle_NF = 2 * math.pi * step / fs * frame_N[:, None] * hz_F
     power_BF = ((wave_BN @ angle_NF.cos()).square() + (wave_BN @ angle_NF.sin()).square()) / count_B1
     return (power_BF @ _bands(hz_F) + FLOOR).log()
