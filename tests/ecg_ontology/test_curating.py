@@ -11,6 +11,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import InputError, UsageError
+from ecg_ontology.building import write_sources
 from ecg_ontology.review import review_rows, write_review
 from ecg_ontology.revise import apply_decisions, decision_of, read_decisions, revised_files
 from ecg_ontology.sheets import read_sheet, write_sheet
@@ -42,6 +43,14 @@ def added(code, **changes):
 
 def sheet(tmp_path, rows, name="review.tsv"):
     return write_review(tmp_path / name, rows)
+
+
+def test_a_curator_needs_no_checkout(tmp_path):
+    mine = write_sources(tmp_path / "mine")
+    apply_decisions(mine, [added("icd10:X1")])
+    assert "icd10:X1" in ecg_ontology.load(mine).codes
+    with pytest.raises(UsageError, match="which would be lost"):
+        write_sources(mine)
 
 
 def test_two_curators_at_once_both_keep_their_code(folder):

@@ -80,6 +80,19 @@ def build(
         raise typer.Exit(EXIT_FINDINGS)
 
 
+def init(
+    folder: Annotated[Path, typer.Argument(help="A new folder.")],
+) -> None:
+    """Write the sources of the packaged ontology into a new folder, to curate them without a checkout.
+
+    Example: ecgonto init my-ontology
+    """
+    from ecg_ontology.building import write_sources
+
+    result(str(write_sources(folder)))
+    message(f"validate, review and add-code take it; then: ecgonto build {folder} {place_to_name(folder)}")
+
+
 def perturb(
     out: Annotated[Path, typer.Option(help="The bundle to write.")],
     shuffle: Annotated[
@@ -116,4 +129,4 @@ def perturb(
     message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
 
 
-COMMANDS = (export, build, perturb)
+COMMANDS = (export, init, build, perturb)

@@ -15,7 +15,7 @@ STAGES = {
     "look": ("show", "search", "tree", "browse", "route", "target", "distance", "explain", "draw"),
     "check": ("validate", "rules", "errata", "snomed"),
     "review": ("coverage", "diff", "review", "add-code", "match"),
-    "build": ("build", "export", "perturb"),
+    "build": ("init", "build", "export", "perturb"),
 }
 """What the commands are for."""
 

@@ -1,6 +1,7 @@
 """From a folder of sources to what is shipped: the bundle and the lock file."""
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,10 +11,40 @@ from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError, UsageError
-from ecg_ontology.files import read_text, replacing
+from ecg_ontology.files import read_text, refuse_others, replacing
 from ecg_ontology.lock import lock_of, lock_text
 from ecg_ontology.overwriting import bundle_draft
 from ecg_ontology.sources import LOCK, graph_file, read_source
+
+
+def packaged_sources() -> Path:
+    """Return the folder of the packaged ontology's sources: the wheel's, or that of the checkout.
+
+    Example:
+        >>> (packaged_sources() / "cardiac.ttl").is_file()
+        True
+    """
+    inside = Path(__file__).parent / "data" / "sources"
+    return inside if inside.is_dir() else Path(__file__).parents[4] / "ontology"
+
+
+def write_sources(folder: Path) -> Path:
+    """Write the packaged ontology's sources into a new folder, for a curator without a checkout.
+
+    Raises:
+        UsageError: something is there.
+        OutputError: it can't be written.
+
+    Example:
+        >>> import ecg_ontology, tempfile
+        >>> folder = write_sources(Path(tempfile.mkdtemp()) / "mine")
+        >>> ecg_ontology.load(folder).bundle_sha256 == ecg_ontology.load().bundle_sha256
+        True
+    """
+    refuse_others(folder, lambda _: False)
+    with replacing(folder) as temporary:
+        shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
+    return folder
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
