@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs import home_picture, options
+from tests.docs import data_flows, home_picture, options
 from tests.docs.cli_reference import APPS, PAGES, page
 
 import ecg_ontology
@@ -40,6 +40,11 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_the_page_of_a_command_line_is_what_its_help_says(name: str) -> None:
     written = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert written == page(name), "run: python -m tests.docs.cli_reference"
+
+
+def test_the_pictures_of_how_data_flows_are_of_the_code_as_it_stands() -> None:
+    stale = data_flows.PAGE.read_text(encoding="utf-8") != data_flows.page()
+    assert not stale, "run: python -m tests.docs.data_flows"
 
 
 def test_the_table_of_all_options_is_that_of_the_commands() -> None:

@@ -1,1 +1,4 @@
-"""The parts of the network: modules that know neither data nor losses."""
+"""The parts of the network: modules that know neither data nor losses.
+
+`encoder` is made of `tokens`, `attention` and `revin`; `pooling` and `prototypes` read what it says.
+"""

@@ -1,4 +1,4 @@
-"""A run as one HTML page that opens without a network (`writing.write_report`).
+"""Pages that open without a network: of a run, of a record, of what was quarantined; and the demo.
 
-`quarantine` is a page of its own: what a preparation left out.
+Only tables, charts and words are made here; what they show is computed below.
 """
