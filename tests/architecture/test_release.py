@@ -36,7 +36,7 @@ def test_the_workflows_are_sound_and_run_what_there_is() -> None:
     workflows = {
         path.stem: path.read_text(encoding="utf-8") for path in (ROOT / ".github/workflows").iterdir()
     }
-    assert all("- run: .ci/run" in text for text in workflows.values())
+    assert all("- run: .ci/run" in workflows[name] for name in ("ci", "release"))
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
     assert "id-token: write" in workflows["release"]
     assert "password" not in workflows["release"].partition("jobs:")[2]

@@ -1,6 +1,6 @@
 """What may be wrong with the electrodes of a recording: a lead that is off, one that is noisy, swapped arms.
 
-Shapes: K leads, L samples at 500 Hz, B samples of a beat.
+Shapes: K leads, L samples at 500 Hz, B samples of a beat, N beats.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """From what was judged to the report that is kept.
 
-Shapes: M test records of all rotations, K classes, F features, D width.
+Shapes: M test records of all rotations, K classes, F features, D width, R rotations.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

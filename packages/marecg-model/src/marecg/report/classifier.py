@@ -1,4 +1,7 @@
-"""A classifier's page and card: its figures on test with charts, and the worst errors as ECGs."""
+"""A classifier's page and card: its figures on test with charts, and the worst errors as ECGs.
+
+Shapes: C leads, L samples, M test records.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""What stands beside a tracing: who and when, what was measured, and whether the electrodes are in place."""
+"""What stands beside a tracing: who and when, what was measured, and whether the electrodes are in place.
+
+Shapes: K leads, L samples.
+"""
 
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements

@@ -1,6 +1,6 @@
 """From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
 
-Shapes: B records, K leads given, L samples, T patches, D width, W wide readout.
+Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """The whole experiment: every base, regime and seed is one run, kept as a file of tidy rows.
 
-Shapes: A arms, M records, N concepts.
+Shapes: A arms, M records, N concepts, F features.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The records of the experiment: those whose codes teach, those held out, and those that test.
 
-Shapes: M records, F features, N concepts, S statements, Q queries.
+Shapes: M records, F features, N concepts, S statements, Q queries, R records of a part, W wide readout.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """What every arm says of the test records: tidy rows, one for each figure.
 
-Shapes: A arms, M test records, N concepts, K concept width, R resamples, Q queries.
+Shapes: A arms, M test records, N concepts, K concept width, R resamples, Q queries, F features.
 """
 
 from collections.abc import Iterator, Sequence

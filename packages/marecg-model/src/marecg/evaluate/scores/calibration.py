@@ -1,6 +1,6 @@
 """Whether probabilities come true. Pure functions on arrays.
 
-Shapes: M records, N bins.
+Shapes: M records, N bins, R records of one bin.
 """
 
 from typing import NamedTuple
