@@ -40,7 +40,7 @@ def test_the_workflows_are_sound_and_run_what_there_is() -> None:
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
     assert "id-token: write" in workflows["release"]
     assert "password" not in workflows["release"].partition("jobs:")[2]
-    for action in re.findall(r"uses: (\S+)", "".join(workflows.values())):
+    for action in re.findall(r"^ +-? ?uses: (\S+)", "".join(workflows.values()), re.MULTILINE):
         assert re.fullmatch(r"[\w-]+/[\w-]+@\S+", action), f"{action} is no pinned action"
 
 

@@ -23,7 +23,6 @@ MIXED = {
     "--out": "what is written; `embed` writes one file, or a folder of parts, here or in an object store",
     "--threshold": "a share of records, or the rule by which a classifier calls a class",
     "--root": "the folder of a task's data; `probe` takes one per data set",
-    "--threshold": "where something begins to count: a number for `diff`, a rule for a classifier",
 }
 """Options that take more than one kind of value, and why."""
 

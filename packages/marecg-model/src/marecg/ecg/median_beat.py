@@ -4,7 +4,8 @@ Beats are aligned by the correlation of their slopes over all leads, and those t
 others (ectopic beats, artefacts) are left out, as in the program MEANS (van Bemmel, Kors & van Herpen 1990,
 Methods Inf Med 29:346).
 
-Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts, F samples of a beat in all leads.
+Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of its complex, S shifts,
+F samples of all leads.
 """
 
 from typing import NamedTuple
