@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 
 from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import (
@@ -11,7 +12,6 @@ from marecg.evaluate.probe.linear import (
     Part,
     choose_logistic,
 )
-from marecg.evaluate.probe.logistic import Logistic
 
 EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
 
@@ -51,13 +51,13 @@ def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():
 
 def test_weaker_strengths_are_not_tried_after_three_without_a_gain(monkeypatch):
     tried: list[tuple[float, float]] = []
-    fit = Logistic.fit
+    fit = LogisticRegression.fit
 
-    def watched(self, start_GK, strength, tolerance):
-        tried.append((strength, tolerance))
-        return fit(self, start_GK, strength, tolerance)
+    def watched(self, x_MF, y_M):
+        tried.append((self.C, self.tol))
+        return fit(self, x_MF, y_M)
 
-    monkeypatch.setattr(Logistic, "fit", watched)
+    monkeypatch.setattr(LogisticRegression, "fit", watched)
     choose_logistic(EASY, EASY)
     compared = [(strength, COARSE) for strength in STRENGTHS[: 1 + PATIENCE]]
     assert tried == [*compared, (STRENGTHS[0], EXACT)], "the chosen one is then made exact"

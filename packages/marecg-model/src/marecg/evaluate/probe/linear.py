@@ -1,18 +1,20 @@
 """The linear probe: one logistic regression per class on frozen features.
 
-Shapes: M records, K classes, F features, G principal axes and the intercept.
+Shapes: M records, K classes, F features.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
-from marecg.evaluate.probe.logistic import Logistic
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
@@ -20,7 +22,9 @@ STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 PATIENCE = 3
 """After so many strengths without a gain on val, weaker ones are not tried."""
 COARSE, EXACT = 1e-5, 1e-8
-"""Tolerances of `Logistic.fit`: while strengths are compared, and for the chosen one."""
+"""The largest slope left, per record: while strengths are compared, and for the chosen one."""
+LONGEST = 5000
+"""Steps of a fit at most."""
 UNSEEN_LOGIT = -1e3
 """The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
 
@@ -107,31 +111,34 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     """
     check_labels(val.y_MK, "validation")
     scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
-    known = np.flatnonzero(scorable(train.y_MK))
-    regression = Logistic.of(scaler.transform(train.x_MF.astype(np.float64)), train.y_MK[:, known])
-    untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(known.tolist())))
+    x_MF = scaler.transform(train.x_MF.astype(np.float64))
+    shown = np.flatnonzero(scorable(train.y_MK))
+    untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(shown.tolist())))
+    by_class = {int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
 
-    def probe(theta_GK: Floats, strength: float) -> Probe:
+    def probe(strength: float, tolerance: float) -> Probe:
         weight_FK = np.zeros((train.x_MF.shape[1], train.y_MK.shape[1]))
         bias_K = np.full(train.y_MK.shape[1], UNSEEN_LOGIT)
-        weight_FK[:, known], bias_K[known] = regression.weights(theta_GK)
+        with warnings.catch_warnings():  # the best that rounding allows is good enough
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            for k, regression in by_class.items():
+                regression.set_params(C=strength, tol=tolerance).fit(x_MF, train.y_MK[:, k])
+                weight_FK[:, k], bias_K[k] = regression.coef_[0], regression.intercept_[0]
         fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
         return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))
 
-    theta_GK = regression.start()
-    best_GK, best = theta_GK, None
+    best: Probe | None = None
     behind = 0
     for strength in strengths:
-        theta_GK = regression.fit(theta_GK, strength, COARSE)
-        found = probe(theta_GK, strength)
-        if best is None or found.val_auc > best.val_auc:
-            best_GK, best, behind = theta_GK, found, 0
+        tried = probe(strength, COARSE)
+        if best is None or tried.val_auc > best.val_auc:
+            best, behind = tried, 0
         else:
             behind += 1
         if behind == PATIENCE:
             break
     assert best is not None, "no strengths to choose from"
-    return probe(regression.fit(best_GK, best.chosen, EXACT), best.chosen)
+    return probe(best.chosen, EXACT)
 
 
 def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
