@@ -151,7 +151,7 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and --array where they differ from it. With
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --array where they differ from it. With
     --codes, a row per record and code, any source has labels: the table's take the place of the files' own.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus

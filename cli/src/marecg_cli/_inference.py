@@ -79,7 +79,7 @@ def embed(
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .hdf5, .parquet, .mat) need --fs, and --array where they differ. Into a
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --array where they differ. Into a
     folder the same command goes on after an interruption, and --shard and --cluster share the work.
 
     Example: marecg embed /data/georgia --out georgia.npz

@@ -16,6 +16,7 @@ from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read import arrays
+from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
 from marecg.read.discovery import find
@@ -175,3 +176,18 @@ def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
     chosen = [each for each in find([realdata / "cinc2021" / "georgia"]) if each.path in wanted][:40]
     assert len(chosen) == 40
     return np.stack([each.read().x_CL for each in chosen]), [wanted[each.path] for each in chosen]
+
+
+def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_table(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("id,age\na,61\nb,62\n")
+    (tmp_path / "notes.txt").write_text("measured in the morning\nby hand\n")
+    (tmp_path / "two.csv").write_text("time,V1,ecg_II\n" + "".join(f"{row},0.{row},-1\n" for row in range(9)))
+    (tmp_path / "bare.tsv").write_text("1\t2\n3\t4\n5\t6\n")
+    found = find_inputs([tmp_path], Layout(500, ("II", "V1")))
+    assert list(found) == [f"{tmp_path.name}/bare", f"{tmp_path.name}/two"]
+    bare, two = (candidate.read() for candidate in found.values())
+    assert (two.leads, two.x_KL[:, 3].tolist()) == (("II", "V1"), pytest.approx([-1, 0.3]))
+    assert bare.x_KL.tolist() == [[1, 3, 5], [2, 4, 6]]
+    (tmp_path / "two.csv").write_text("V1,II\n1,2\n3,x\n5,6\n")
+    with pytest.raises(RecordError, match="can't be read"):
+        found[f"{tmp_path.name}/two"].read()

@@ -39,6 +39,14 @@ def _one_instant_a_row(path: Path, x_CL: NDArray[np.float64]) -> None:
     pq.write_table(pa.table(dict(zip(LEADS, x_CL, strict=True))), path, row_group_size=1000)
 
 
+def _text(separator: str, decimal: str, heading: str) -> Callable[[Path, NDArray[np.float64]], None]:
+    def write(path: Path, x_CL: NDArray[np.float64]) -> None:
+        rows = [separator.join(f"{value:.4f}".replace(".", decimal) for value in row) for row in x_CL.T]
+        path.write_text("\n".join([*([heading] if heading else []), *rows, ""]))
+
+    return write
+
+
 WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], object]] = {
     **{name: write for name, write in files.FILES.items() if name != "p.xml"},  # whose mark shifts its end
     "16/r.hea": _wfdb("16"),
@@ -48,6 +56,10 @@ WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], object]] = {
     "columns.npz": lambda path, x_CL: np.savez_compressed(path, x=x_CL.T),
     "a.h5": _hdf5,
     "a.parquet": _one_instant_a_row,
+    "a.csv": _text(",", ".", ",".join(LEADS)),
+    "a.tsv": _text("\t", ".", "\t".join(f"lead_{lead}" for lead in LEADS)),
+    "semicolons.csv": _text(";", ",", ";".join(LEADS)),
+    "a.txt": _text(" ", ".", ""),
     "4.mat": lambda path, x_CL: savemat(path, {"x": x_CL}, format="4"),
     "5.mat": lambda path, x_CL: savemat(path, {"x": x_CL}),
     "packed.mat": lambda path, x_CL: savemat(path, {"x": x_CL.T}, do_compression=True),

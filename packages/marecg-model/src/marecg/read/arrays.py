@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.ecg.signal import known_leads, lead_rows
+from marecg.read import delimited
 from marecg.read.array_layout import Layout
 from marecg.read.containers import Lazy, arrays_in, openers
 from marecg.read.parquet import Nested
@@ -108,7 +109,9 @@ class ArrayFile:
 
 
 def is_array(path: Path) -> bool:
-    """Whether a file is an array by its ending, and not the signal file of a WFDB record."""
+    """Whether a file is an array by its ending, and not the signal file of a WFDB record, nor a table."""
+    if path.suffix.lower() in delimited.ENDINGS:
+        return is_regular(path) and delimited.form_of(path) is not None
     beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
     return path.suffix.lower() in openers() and not any(map(is_regular, beside))
 

@@ -19,7 +19,7 @@ from scipy.io.matlab import matfile_version
 
 from marecg.base.errors import InputError
 from marecg.base.plugins import installed
-from marecg.read import mat5
+from marecg.read import delimited, mat5
 from marecg.read.packed import Packed, Slices
 from marecg.read.parquet import columns_in
 
@@ -197,6 +197,7 @@ OPENERS: dict[str, Callable[[Path], Mapping[str, Lazy]]] = {
     ".hdf5": _hdf5,
     ".mat": _mat,
     ".parquet": _parquet,
+    **dict.fromkeys(delimited.ENDINGS, delimited.columns_in),
 }
 """How the package opens each kind of file, by ending."""
 GROUP = "marecg.array_formats"

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
 from weakref import finalize
@@ -84,3 +85,30 @@ class Packed(ABC):
         inner = math.prod(shape[1:])
         found = self.read(begin + rows[0] * inner, (rows[1] - rows[0]) * inner)
         return found.reshape(rows[1] - rows[0], *shape[1:])
+
+
+class ForwardRows(ABC):
+    """One record [samples, leads] whose rows come in blocks, read through a forward cursor."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = (rows, columns)
+        self._rows: NDArray[Any]
+        self._restart()
+
+    @abstractmethod
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """All rows, some at a time."""
+
+    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+        start, stop, _ = key[0].indices(self.shape[0])
+        if start < self._first:
+            self._restart()
+        while self._first + len(self._rows) < stop:
+            let_go = min(len(self._rows), start - self._first)
+            self._rows = np.concatenate([self._rows[let_go:], next(self._blocks)])
+            self._first += let_go
+        return self._rows[start - self._first : stop - self._first][(slice(None), *key[1:])]
+
+    def _restart(self) -> None:
+        self._blocks, self._first = self.blocks(), 0
+        self._rows = np.zeros((0, self.shape[1]))

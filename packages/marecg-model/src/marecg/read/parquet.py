@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
+from marecg.read.packed import ForwardRows
 
 BATCH = 16
 """Rows decoded at a time."""
@@ -106,31 +107,17 @@ class Nested:
         return max(1, min(BATCH, MOST_NUMBERS * rows // max(numbers, 1)))
 
 
-class Table:
-    """One record of as many samples as the file has rows, [samples, leads], read through a forward cursor."""
+class Table(ForwardRows):
+    """One record of as many samples as the file has rows, [samples, leads]."""
 
     def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> None:
         self._file, self._columns, self.leads = file, columns, leads
-        self.shape = (file.metadata.num_rows, len(columns))
-        self._rows: pa.Table
-        self._first = 0
-        self._restart()
+        super().__init__(file.metadata.num_rows, len(columns))
 
-    def __getitem__(self, key: tuple[slice, ...], /) -> NDArray[Any]:
-        start, stop, _ = key[0].indices(self.shape[0])
-        if start < self._first:
-            self._restart()
-        while self._first + len(self._rows) < stop:
-            let_go = min(len(self._rows), start - self._first)
-            more = pa.Table.from_batches([next(self._batches)])
-            self._rows = pa.concat_tables([self._rows.slice(let_go), more])
-            self._first += let_go
-        rows = self._rows.slice(start - self._first, stop - start)
-        return np.stack([rows[name].to_numpy() for name in self._columns], axis=1)[(slice(None), *key[1:])]
-
-    def _restart(self) -> None:
-        self._batches = self._file.iter_batches(TABLE_BATCH, columns=self._columns)
-        self._rows, self._first = self._file.schema_arrow.empty_table().select(self._columns), 0
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """All rows, some at a time."""
+        for batch in self._file.iter_batches(TABLE_BATCH, columns=self._columns):
+            yield np.stack([batch[name].to_numpy(zero_copy_only=False) for name in self._columns], axis=1)
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:
