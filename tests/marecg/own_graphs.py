@@ -95,7 +95,7 @@ def _quoted(texts: tuple[str, ...]) -> str:
 
 
 def _route(code: str, label: str, predicate: str, node: str, name: str) -> str:
-    rest = ("semapv:ManualMappingCuration", "marecg:curation", "regime: single morphology", "")
+    rest = ("semapv:ManualMappingCuration", "marecg:curation", "regime: single morphology", "", "", "")
     return "\t".join((code, label, predicate, node, name, *rest))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 from numpy.typing import NDArray
 
 import ecg_ontology
@@ -13,6 +14,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import training
 from marecg.report.neighbours import NEAREST, _sharing, neighbours
+from marecg.report.page import Section, facts, folded, heading, page, paragraph, table
 from marecg.report.records import from_corpus
 
 
@@ -66,3 +68,23 @@ def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
     order = list(model.ontology.by_family)
     distance = float(model.ontology.distances[order[0], order[1]])
     np.testing.assert_allclose(closeness[0, 1], np.exp(-2 * distance))
+
+
+def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text("step,epoch,loss\n1,0,2.5\n2,0,2.0\n")
+    (tmp_path / "monitors.csv").write_text("step,spread\n2,0.125\n")
+    drawn, told = (section.parts[0] for section in training.training(tmp_path, {}, 40))
+    assert str(escape(drawn)).count("<svg") == 1
+    assert "<svg" not in escape(told)
+    assert "<dt>spread</dt><dd>0.125</dd>" in escape(told)
+
+
+def test_text_that_looks_like_html_stays_text() -> None:
+    script = "<script>x</script>"
+    parts = [
+        paragraph(script),
+        table((script,), [(script,)]),
+        facts({script: script}),
+        folded(script, heading(script)),
+    ]
+    assert "<script>" not in page(script, script, [Section(script, parts), Section("t", [script])])  # type: ignore[list-item]

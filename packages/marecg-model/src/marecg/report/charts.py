@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.report.svg import ACCENT, UNITS, Picture, cells, element, picture, polyline, words
+from marecg.report.svg import ACCENT, UNITS, cells, element, picture, polyline, words
 
 BINS = 240
 """Points of a curve; of longer ones each is the mean of its stretch, with the range behind it."""
@@ -72,7 +73,7 @@ def matrix(values_NN: ArrayLike, names: Sequence[str], title: str) -> str:
     )
 
 
-def interval(mean: float, low: float, high: float, least: float = 0.4) -> Picture:
+def interval(mean: float, low: float, high: float, least: float = 0.4) -> Markup:
     """A share with its interval, on an axis from `least` to 1 with a mark at one half."""
     width, height = 120.0, 14.0
 

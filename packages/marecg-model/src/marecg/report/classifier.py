@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup
 
 from ecg_ontology import replacing
@@ -17,7 +16,7 @@ from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation
 from marecg.report.classifier_charts import confusion, precision_recall, reliability_chart, roc
-from marecg.report.page import STYLE
+from marecg.report.page import STYLE, TEMPLATES
 from marecg.report.tracing import tracing
 from marecg.use.classifier import MARK, Description
 
@@ -67,13 +66,8 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         "confusion": confusion(frame, names, cuts),
         "worst": list(_worst(frame, found, cut_of, corpus)),
     }
-    templates = Environment(
-        loader=PackageLoader("marecg.report"),
-        autoescape=select_autoescape(("html.j2",)),
-        keep_trailing_newline=True,
-    )
     for file, template in ((CARD, "classifier.md.j2"), (PAGE, "classifier.html.j2")):
-        text = templates.get_template(template).render(**values, **charts)
+        text = TEMPLATES.get_template(template).render(**values, **charts)
         with replacing(folder / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return folder / PAGE

@@ -3,9 +3,8 @@
 Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
 
-from html import escape
-
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
@@ -94,11 +93,12 @@ def _sharing(y_BN: NDArray[np.uint8], nearest_BK: NDArray[np.int64]) -> str:
 
 
 def _note(corpus: Corpus, row: int, query: int, cosine: float | None, ontology: Ontology) -> str:
+    near = cosine is not None
     leaves = [
-        f"<b>{escape(ontology.nodes[leaf].abbr)}</b>"
-        if cosine is not None and corpus.y[query, leaf]
-        else escape(ontology.nodes[leaf].abbr)
+        Markup("<b>{}</b>").format(ontology.nodes[leaf].abbr)
+        if near and corpus.y[query, leaf]
+        else ontology.nodes[leaf].abbr
         for leaf in np.flatnonzero(corpus.y[row])
     ]
-    near = "" if cosine is None else f" · {cosine:.3f}"
-    return f"{escape(corpus.ids[row])}{near}<br>{', '.join(leaves) or 'no leaf'}"
+    title = f"{corpus.ids[row]} · {cosine:.3f}" if near else corpus.ids[row]
+    return Markup("{}<br>{}").format(title, Markup(", ").join(leaves) or "no leaf")

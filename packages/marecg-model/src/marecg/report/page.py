@@ -1,16 +1,26 @@
-"""One HTML page that needs no network: sections, figures with captions, tables, a table of contents."""
+"""One HTML page that needs no network: sections, figures with captions, tables, a table of contents.
+
+HTML is `Markup`; any other text is escaped, by the templates and by whatever `Markup` is put together with.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from typing import Any
 
-from marecg.report.svg import Picture
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""
 STYLE = Path(__file__).with_name("page.css")
+TEMPLATES = Environment(
+    loader=PackageLoader("marecg.report"),
+    autoescape=select_autoescape(("html.j2",)),
+    undefined=StrictUndefined,
+    keep_trailing_newline=True,
+)
 
 
 @dataclass(frozen=True)
@@ -21,10 +31,10 @@ class Figure:
         name: what its files are called.
         pictures: SVG, each with a label.
         caption: plain text.
-        notes: HTML under each picture, if any.
+        notes: under each picture, if any.
         kind: how they are laid out: classes of page.css: `sheet`, `along`, `panels`, `wide`, `beside`,
             `four`, `five`; with `wide-only` or `narrow-only` where another figure takes its place.
-        aside: HTML beside the picture.
+        aside: beside the picture.
     """
 
     name: str
@@ -34,15 +44,9 @@ class Figure:
     kind: str = "sheet"
     aside: str = ""
 
-    def html(self) -> str:
+    def __html__(self) -> str:
         """The figure as the page shows it."""
-        pictures = self.pictures
-        if self.notes:
-            noted = zip(pictures, self.notes, strict=True)
-            pictures = [f"<div>{each}<div>{note}</div></div>" for each, note in noted]
-        body = "".join(pictures) + self.aside
-        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
-        return f'<figure><div class="{self.kind}">{body}</div>{caption}</figure>'
+        return _part("figure", self)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Section:
     """A heading and what stands under it: figures and HTML."""
 
     title: str
-    parts: Sequence[Figure | str]
+    parts: Sequence[Figure | Markup]
 
     @property
     def id(self) -> str:
@@ -67,64 +71,47 @@ def page(
     title: str, lead: str, sections: Sequence[Section], language: str = "en", contents: str = "Contents"
 ) -> str:
     """The whole page; titles of sections differ from each other, and so do their ids."""
-    items = "".join(f'<li><a href="#{each.id}">{escape(each.title)}</a></li>' for each in sections)
-    body = "".join(
-        f'<section id="{each.id}"><h2>{escape(each.title)}</h2>'
-        + "".join(part.html() if isinstance(part, Figure) else part for part in each.parts)
-        + "</section>\n"
-        for each in sections
-    )
-    style = STYLE.read_text(encoding="utf-8")
-    header = f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
-    return (
-        f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{style}</style></head>\n"
-        f'<body><div class="page">{header}\n'
-        f'<nav aria-label="{escape(contents)}"><ol>{items}</ol></nav>\n'
-        f"<main>{body}</main></div></body></html>\n"
+    return TEMPLATES.get_template("page.html.j2").render(
+        title=title,
+        lead=lead,
+        sections=sections,
+        language=language,
+        contents=contents,
+        policy=Markup(POLICY),  # noqa: S704 (ours)
+        style=Markup(STYLE.read_text(encoding="utf-8")),  # noqa: S704 (ours)
     )
 
 
-def heading(text: str) -> str:
+def heading(text: str) -> Markup:
     """A heading within a section."""
-    return f"<h3>{escape(text)}</h3>"
+    return Markup("<h3>{}</h3>").format(text)
 
 
-def paragraph(text: str, kind: str = "") -> str:
+def paragraph(text: str, kind: str = "") -> Markup:
     """A paragraph of plain text."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+    return Markup('<p class="{}">{}</p>').format(kind, text) if kind else Markup("<p>{}</p>").format(text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table of text, and of pictures where a cell is a `Picture`; `numeric` columns go right."""
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        written = []
-        for place, cell in enumerate(cells):
-            content = cell if isinstance(cell, Picture) else escape(cell)
-            kind = ' class="n"' if place in numeric else ""
-            written.append(f"<{tag}{kind}>{content}</{tag}>")
-        return f"<tr>{''.join(written)}</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    return f'<div class="scroll"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()) -> Markup:
+    """A table of text, and of pictures where a cell is `Markup`; `numeric` columns go right."""
+    return _part("table", head, rows, numeric)
 
 
-def facts(values: Mapping[str, str]) -> str:
+def facts(values: Mapping[str, str]) -> Markup:
     """Names and values that stand side by side as far as the window goes."""
-    body = "".join(
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in values.items()
-    )
-    return f'<dl class="facts">{body}</dl>'
+    return _part("facts", values)
 
 
-def folded(summary: str, body: str) -> str:
-    """HTML that a click unfolds."""
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+def folded(summary: str, body: Figure | Markup) -> Markup:
+    """What a click unfolds."""
+    return Markup("<details><summary>{}</summary>{}</details>").format(summary, body)
 
 
 def slug(title: str) -> str:
     """A title as an id and as the name of a file."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+
+
+def _part(name: str, *values: Any) -> Markup:
+    macro = getattr(TEMPLATES.get_template("parts.html.j2").module, name)
+    return Markup(macro(*values))  # noqa: S704 (the template escapes)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from markupsafe import Markup
+
 from marecg.evaluate.leak import describe_leak
 from marecg.evaluate.scores.results import Cell, Report, Spread
 from marecg.evaluate.scores.summary import OWN
@@ -23,7 +25,7 @@ def probes(run: Path) -> Section:
     return Section("Probes", [paragraph(captions.PROBE), *(part for each in found for part in _probe(each))])
 
 
-def _probe(report: Report) -> list[str]:
+def _probe(report: Report) -> list[Markup]:
     return [
         heading(f"{title(report.task)}, protocol {report.protocol}"),
         paragraph(describe_leak(report.leak), "warning" if report.leak and report.leak.records else ""),
@@ -56,7 +58,7 @@ def _basis(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _cells(report: Report) -> str:
+def _cells(report: Report) -> Markup:
     head = (
         "features",
         "share",
@@ -84,7 +86,7 @@ def _cells(report: Report) -> str:
     return table(head, rows, numeric=(2, 3, 4, 5, 7))
 
 
-def _classes(report: Report) -> str:
+def _classes(report: Report) -> Markup:
     """AUC and AP of each class, for every method at the largest share that it was probed at."""
     largest = {cell.method: cell for cell in report.cells}  # the shares ascend
     head = ["class", "positives", *(f"{name} {score}" for name in largest for score in ("AUC", "AP"))]

@@ -4,10 +4,10 @@ Shapes: K leads as found, C leads, L samples, N concepts, D width.
 """
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology, label_in, load, replacing
@@ -121,7 +121,7 @@ def _ecg(
     found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
     electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
     doubt = [say("leak_unknown")] if found.leak_unknown else []
-    parts: list[Figure | str] = [
+    parts: list[Figure | Markup] = [
         paragraph(" ".join([say(f"trust_{found.verdict}", **found._asdict()), *doubt]), "warning"),
         facts(record_facts.about(shown, say)),
         Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),
@@ -165,7 +165,10 @@ def _findings(
     )
     return Section(
         say("findings"),
-        [paragraph(say("findings_how", count=len(leaves))), f'<div class="two">{"".join(tables)}</div>'],
+        [
+            paragraph(say("findings_how", count=len(leaves))),
+            Markup('<div class="two">{}{}</div>').format(*tables),
+        ],
     )
 
 
@@ -232,7 +235,7 @@ def _note(
     """Under a strip: its name, its findings and measurements, bold where they are other than in `other`."""
 
     def marked(text: str, differs: bool) -> str:
-        return f"<b>{escape(text)}</b>" if differs else escape(text)
+        return Markup("<b>{}</b>").format(text) if differs else text
 
     findings = [
         marked(_name(ontology.nodes[index], language), other is not None and index not in other[0])
@@ -245,17 +248,17 @@ def _note(
             before = getattr(other[1], name) if other is not None else None
             differs = before is not None and abs(value - before) > far
             values.append(marked(f"{say(name)} {number(value, 0, language)} {unit}", differs))
-    lines = (escape(title), ", ".join(findings) or escape(say("nothing_coded")), " · ".join(values))
-    return "<br>".join(lines)
+    named = Markup(", ").join(findings) or say("nothing_coded")
+    return Markup("<br>").join([title, named, Markup(" · ").join(values)])
 
 
 def _technical(model: MarEcg, shown: Shown, q_N: NDArray[np.float32] | None, say: Say) -> Section:
     """What a reader of ECGs need not unfold."""
-    parts: list[Figure | str] = []
+    parts: list[Figure | Markup] = []
     if q_N is not None:
         graph = concept_graph(model.ontology, q_N, shown.coded, say("graph"))
-        parts.append(folded(say("graph"), Figure("graph", [graph], "", kind="sheet wide-only").html()))
-    parts.append(folded(say("attention"), attention_figure(model, shown, "attention").html()))
+        parts.append(folded(say("graph"), Figure("graph", [graph], "", kind="sheet wide-only")))
+    parts.append(folded(say("attention"), attention_figure(model, shown, "attention")))
     parts.append(folded(say("origin"), origin_table(model)))
     return Section(say("technical"), parts)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ecg_ontology import Concept, Ontology
@@ -148,7 +149,7 @@ def _paper(shown: Shown, number: int) -> Figure:
     )
 
 
-def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str]:
+def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Markup]:
     yield heading("Concepts")
     if not model.prototypes.any():
         yield paragraph(captions.NO_CONCEPTS)
@@ -167,7 +168,7 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | str
     )
 
 
-def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> str:
+def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> Markup:
     """The most probable concepts, and those that are coded wherever they rank."""
     order = np.argsort(-q_N, kind="stable").tolist()
     rows = [
@@ -176,7 +177,8 @@ def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int])
         if rank <= TOP or index in coded
     ]
     ranked = table(("", "concept", "q, %"), rows, numeric=(0, 2))
-    return f"<div>{ranked}{paragraph('● coded in the record') if coded else ''}</div>"
+    marked = paragraph("● coded in the record") if coded else ""
+    return Markup("<div>{}{}</div>").format(ranked, marked)
 
 
 def _named(concept: Concept) -> str:

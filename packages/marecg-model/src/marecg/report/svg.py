@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 ACCENT = "#2f6fb3"
@@ -27,18 +28,12 @@ def element(name: str, *children: str, **attributes: object) -> str:
     return f"<{name}{written}>{''.join(children)}</{name}>" if children else f"<{name}{written}/>"
 
 
-class Picture(str):
-    """SVG of ours, as `picture` makes it: text that merely begins like it is none."""
-
-    __slots__ = ()
-
-
-def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> Picture:
+def picture(width: float, height: float, *children: str, label: str, unit: str = "") -> Markup:
     """A picture with a label for those who can't see it; with a unit (`mm`) its size is true on paper."""
     size = {"width": f"{number(width)}{unit}", "height": f"{number(height)}{unit}"} if unit else {}
     view = f"0 0 {number(width)} {number(height)}"
     about = {"viewBox": view, **size, "role": "img", "aria_label": label, "font_family": FONT}
-    return Picture(element("svg", *children, **about))
+    return Markup(element("svg", *children, **about))  # noqa: S704 (texts are escaped as they are written)
 
 
 def words(text: str, x: float, y: float, size: float, **attributes: object) -> str:
@@ -84,7 +79,7 @@ def cells(
 
 def standalone(svg: str) -> str:
     """A picture of the page as a file of its own."""
-    return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return str(svg).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 
 
 def number(value: object) -> str:

@@ -7,10 +7,10 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from html import escape
 from pathlib import Path
 
 import numpy as np
+from markupsafe import Markup
 
 from marecg.base.errors import CheckpointError
 from marecg.model.card import ancestors, sources, told
@@ -18,7 +18,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report import captions
 from marecg.report.charts import curve, matrix
-from marecg.report.page import Figure, Section, folded, table
+from marecg.report.page import Figure, Section, facts, folded, table
 
 
 def origin(model: MarEcg, config: Config) -> Section:
@@ -28,12 +28,12 @@ def origin(model: MarEcg, config: Config) -> Section:
         "What was trained",
         [
             origin_table(model, [("recipe", config.name), ("seed", str(config.train.seed))]),
-            folded("Every setting", f"<pre>{escape(settings)}</pre>"),
+            folded("Every setting", Markup("<pre>{}</pre>").format(settings)),
         ],
     )
 
 
-def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> str:
+def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup:
     """Which encoder it is, and what is known of where it comes from."""
     provenance = model.provenance
     ontology = model.ontology.header
@@ -63,21 +63,11 @@ def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Sect
     losses = _columns(run / "metrics.csv")
     named = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
     caption = captions.TRAINING.format(losses=named)
-    sections = [Section("Training", [Figure("training", _curves(losses), caption, kind="panels")])]
+    sections = [Section("Training", [_curves("training", losses, caption)])]
     if (run / "monitors.csv").exists():
-        sections.append(
-            Section(
-                "Signs of collapse",
-                [
-                    Figure(
-                        "collapse",
-                        _curves(_columns(run / "monitors.csv")),
-                        captions.COLLAPSE.format(entropy=np.log(concepts)),
-                        kind="panels",
-                    )
-                ],
-            )
-        )
+        caption = captions.COLLAPSE.format(entropy=np.log(concepts))
+        shown = _curves("collapse", _columns(run / "monitors.csv"), caption)
+        sections.append(Section("Signs of collapse", [shown]))
     return sections
 
 
@@ -103,8 +93,14 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
     )
 
 
-def _curves(columns: Mapping[str, Sequence[float]]) -> list[str]:
-    return [curve(columns["step"], columns[name], name) for name in columns if name not in {"step", "epoch"}]
+def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
+    """A curve per column; of one row its values, for one point is no curve."""
+    steps = columns["step"]
+    values = {each: column for each, column in columns.items() if each not in {"step", "epoch"}}
+    if len(steps) < 2:
+        return facts({each: f"{column[0]:.4g}" for each, column in values.items()})
+    pictures = [curve(steps, column, each) for each, column in values.items()]
+    return Figure(name, pictures, caption, kind="panels")
 
 
 def _columns(path: Path) -> dict[str, list[float]]:
