@@ -5,10 +5,11 @@ Each command imports what it runs inside itself, so that `marecg --help` stays q
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ecg_ontology import UsageError
 from marecg_cli._commands import add, application, one_of
 from marecg_cli._evaluation import _tasks
 from marecg_cli._given import PLACE, Folds
@@ -19,11 +20,32 @@ Encoder = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is."),
 ]
-Steps = Annotated[int, typer.Option(help="Of fine-tuning at most; validation stops it before.", min=1)]
-Patience = Annotated[int, typer.Option(help="Steps without a gain on validation.", min=1)]
-BatchSize = Annotated[int, typer.Option(help="Records per step.", min=1)]
-Rate = Annotated[float, typer.Option(help="The head's peak; a block's is 0.75 of the one above it.")]
-Balanced = Annotated[bool, typer.Option("--balanced", help="Weigh a class's positives and negatives alike.")]
+KINDS = {"steps": int, "patience": int, "batch_size": int, "lr": float, "balanced": bool, "seed": int}
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
+        "validation, batch_size=32, lr=3e-4 of the head, balanced=true to weigh positives and negatives "
+        "alike, seed=0.",
+    ),
+]
+
+
+def training(assignments: list[str] | None) -> dict[str, Any]:
+    """What --set says. Raises `UsageError`."""
+    from pydantic import TypeAdapter, ValidationError
+
+    found: dict[str, Any] = {}
+    for key, _, text in (each.partition("=") for each in assignments or ()):
+        if key not in KINDS:
+            raise UsageError(f"there is no value named {key!r}", remedy=f"Choose from {', '.join(KINDS)}")
+        try:
+            found[key] = TypeAdapter(KINDS[key]).validate_python(text)
+        except ValidationError as error:
+            raise UsageError(f"{text!r} isn't a value of {key}", where="--set") from error
+    return found
 
 
 class Calibrate(StrEnum):
@@ -55,12 +77,7 @@ def fit(
     threshold: Annotated[
         str, typer.Option(help="When a class is called: youden, f1, sensitivity=.9 or specificity=.95.")
     ] = "youden",
-    steps: Steps = 1500,
-    patience: Patience = 300,
-    batch_size: BatchSize = 32,
-    lr: Rate = 3e-4,
-    balanced: Balanced = False,
-    seed: Annotated[int, typer.Option(help="Of the order of records and windows.", min=0)] = 0,
+    set_: Set = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print the figures.")] = Format.text,
 ) -> None:
     """Train a calibrated classifier on a corpus with labels, and judge it on patients it has not seen.
@@ -77,14 +94,9 @@ def fit(
     classifier = EcgClassifier(
         model,
         layers,
-        steps=steps,
-        batch_size=batch_size,
-        lr=lr,
-        patience=patience,
-        balanced=balanced,
         calibration=calibration.value,
         threshold=threshold,
-        seed=seed,
+        **training(set_),
     )
     found = fit_classifier(classifier, data, out, labels, watch=passing)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
@@ -120,11 +132,7 @@ def judge(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
     folds: Folds = None,
-    steps: Steps = 1500,
-    patience: Patience = 300,
-    batch_size: BatchSize = 32,
-    lr: Rate = 3e-4,
-    balanced: Balanced = False,
+    set_: Set = None,
     out: Annotated[
         Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
     ] = None,
@@ -140,10 +148,7 @@ def judge(
     from marecg.use.tuning import Tuning
     from marecg_cli._probe_text import probe_text, remarks
 
-    how = [
-        Tuning(each, steps, batch_size, lr, patience=patience, balanced=balanced)
-        for each in layers or ["all"]
-    ]
+    how = [Tuning(each, **training(set_)) for each in layers or ["all"]]
     report = finetune(
         run,
         task,

@@ -43,7 +43,7 @@ def test_the_command_prints_its_rows(
 ) -> None:
     words = ("classify", "judge", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
     with pytest.raises(SystemExit) as end:
-        main([*map(str, words), "--fraction", "1", "--steps", "1", "--layers", "last:1"])
+        main([*map(str, words), "--fraction", "1", "--set", "steps=1", "--layers", "last:1"])
     assert end.value.code == 0
     assert "fine-tuned (last:1)" in capsys.readouterr().out
 
