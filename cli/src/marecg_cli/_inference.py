@@ -127,7 +127,7 @@ def predict(
 
     Example: marecg predict /data/georgia/E00001
     """
-    from marecg.use.classifier import is_classifier
+    from marecg.use.classifier_folder import is_classifier
     from marecg.use.predict import classify_file, predict_file
 
     run, read = model_and_record(given)

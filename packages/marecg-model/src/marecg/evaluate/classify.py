@@ -28,7 +28,8 @@ from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of
 from marecg.use.calibration import log_loss
-from marecg.use.classifier import FILES, MARK, EcgClassifier
+from marecg.use.classifier import EcgClassifier
+from marecg.use.classifier_folder import FILES, MARK
 from marecg.use.embed import loaded
 from marecg.use.tuning import Vectors
 

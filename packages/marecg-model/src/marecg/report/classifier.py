@@ -18,7 +18,7 @@ from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evalua
 from marecg.report.classifier_charts import confusion, precision_recall, reliability_chart, roc
 from marecg.report.page import STYLE, TEMPLATES
 from marecg.report.tracing import tracing
-from marecg.use.classifier import MARK, Description
+from marecg.use.classifier_folder import MARK, Description
 
 WORST = 2
 """Of each class and kind of error."""

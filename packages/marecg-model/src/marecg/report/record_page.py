@@ -32,7 +32,8 @@ from marecg.report.texts import Say, number, texts
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.report.training import origin_table
 from marecg.report.trust import trust
-from marecg.use.classifier import EcgClassifier, is_classifier
+from marecg.use.classifier import EcgClassifier
+from marecg.use.classifier_folder import is_classifier
 from marecg.use.embed import embed
 from marecg.use.predict import concepts
 

@@ -3,62 +3,30 @@
 Shapes: B records, K classes, L samples.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.utils.validation import check_is_fitted
 
 from ecg_ontology import refuse_others, replacing
-from marecg.base.config import LEADS, Settings
+from marecg.base.config import LEADS
 from marecg.base.device import best_device
-from marecg.base.errors import CheckpointError, UsageError
+from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.calibration import Calibration, Method, calibrate, check_rule, threshold
+from marecg.use.calibration import Method, calibrate, check_rule, threshold
+from marecg.use.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.use.embed import loaded, records
 from marecg.use.tuning import Classifier, Floats, Tuned, Tuning, Vectors, logits, tune
 
-MARK = "classifier.json"
-"""The file that tells a classifier's folder from a model's."""
-FILES = {MARK, "head.safetensors", "model"}
 HELD_OUT = 0.2
 """Share of the records that decides when to stop, and calibrates."""
-
-
-class Description(Settings):
-    """What classifier.json says.
-
-    Attributes:
-        classes: labels, by which probabilities are named.
-        several: whether a record may have several of them.
-        fs: Hz of the arrays that it was fitted on.
-        leads: and the names of their leads.
-        layers: what was trained.
-        step: of fine-tuning that was kept.
-        rule: by which the thresholds were chosen.
-        calibrations: one for each class.
-        thresholds: the probability from which on each class is called.
-    """
-
-    format: Literal[2] = 2
-    classes: list[str] | list[int]
-    several: bool
-    fs: float
-    leads: list[str]
-    layers: str
-    step: int
-    rule: str
-    calibrations: list[Calibration]
-    thresholds: list[float]
 
 
 class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -255,11 +223,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             calibrations=self.calibrations_,
             thresholds=self.thresholds_.tolist(),
         )
-        state = self._tuned.net.state_dict()
-        folder.mkdir(exist_ok=True)
-        self.encoder.save_pretrained(folder / "model")
-        save_file({name: state[name] for name in _own(state)}, folder / "head.safetensors")
-        (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
+        write_folder(folder, description, self._tuned.net)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -268,26 +232,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             CheckpointError: it is missing or damaged.
         """
-        folder = Path(folder)
-        try:
-            said = Description.model_validate_json((folder / MARK).read_bytes())
-            head = load_file(folder / "head.safetensors")
-        except (OSError, ValidationError, SafetensorError) as error:
-            raise CheckpointError(
-                f"isn't a classifier ({' '.join(str(error).split())})",
-                where=folder,
-                remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
-            ) from error
-        self = cls(folder / "model", said.layers, fs=said.fs, leads=said.leads, threshold=said.rule)
-        net = Classifier(MarEcg.from_pretrained(folder / "model"), len(said.classes))
-        shapes = {
-            name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())
-        }
-        each = {len(said.classes), len(said.calibrations), len(said.thresholds)}
-        if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
-            problem = "head.safetensors, classifier.json and the model don't fit each other"
-            raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
-        net.load_state_dict(head, strict=False)
+        said, net = read_folder(Path(folder))
+        self = cls(Path(folder) / "model", said.layers, fs=said.fs, leads=said.leads, threshold=said.rule)
         frozen = said.layers == "head"
         self._tuned = Tuned(net.to(best_device()).eval(), said.step, np.nan, frozen, self.batch_size)
         self.classes_, self.several_, self.step_ = np.array(said.classes), said.several, said.step
@@ -297,16 +243,6 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
         x_BKL = records(X, lead_places(self.leads))
         return [arranged(x_KL, self.fs, self.leads, model.config) for x_KL in x_BKL]
-
-
-def is_classifier(folder: str | Path) -> bool:
-    """Whether a folder is one that `EcgClassifier.save` wrote."""
-    return (Path(folder) / MARK).is_file()
-
-
-def _own(names: Iterable[str]) -> list[str]:
-    """Which tensors of a network aren't its encoder's."""
-    return [name for name in names if not name.startswith("model.")]
 
 
 def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[Any], bool]:

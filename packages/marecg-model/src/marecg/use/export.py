@@ -29,7 +29,8 @@ from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.classifier import EcgClassifier, is_classifier
+from marecg.use.classifier import EcgClassifier
+from marecg.use.classifier_folder import is_classifier
 
 Target = Literal["onnx", "torch"]
 Inputs = tuple[Tensor, Tensor, Tensor]

@@ -1,0 +1,86 @@
+"""How a classifier is kept: its model's folder, the head as safetensors, and what the labels are as JSON."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from marecg.base.config import Settings
+from marecg.base.errors import CheckpointError
+from marecg.model.mar_ecg import MarEcg
+from marecg.use.calibration import Calibration
+from marecg.use.tuning import Classifier
+
+MARK = "classifier.json"
+"""The file that tells a classifier's folder from a model's."""
+FILES = {MARK, "head.safetensors", "model"}
+
+
+class Description(Settings):
+    """What classifier.json says.
+
+    Attributes:
+        classes: labels, by which probabilities are named.
+        several: whether a record may have several of them.
+        fs: Hz of the arrays that it was fitted on.
+        leads: and the names of their leads.
+        layers: what was trained.
+        step: of fine-tuning that was kept.
+        rule: by which the thresholds were chosen.
+        calibrations: one for each class.
+        thresholds: the probability from which on each class is called.
+    """
+
+    format: Literal[2] = 2
+    classes: list[str] | list[int]
+    several: bool
+    fs: float
+    leads: list[str]
+    layers: str
+    step: int
+    rule: str
+    calibrations: list[Calibration]
+    thresholds: list[float]
+
+
+def write_folder(folder: Path, description: Description, net: Classifier) -> None:
+    """Write a classifier into a folder that is being made."""
+    state = net.state_dict()
+    folder.mkdir(exist_ok=True)
+    net.model.save_pretrained(folder / "model")
+    save_file({name: state[name] for name in _own(state)}, folder / "head.safetensors")
+    (folder / MARK).write_text(description.model_dump_json(indent=2), encoding="utf-8")
+
+
+def read_folder(folder: Path) -> tuple[Description, Classifier]:
+    """What `write_folder` wrote. Raises `CheckpointError` where it is missing or damaged."""
+    try:
+        said = Description.model_validate_json((folder / MARK).read_bytes())
+        head = load_file(folder / "head.safetensors")
+    except (OSError, ValidationError, SafetensorError) as error:
+        raise CheckpointError(
+            f"isn't a classifier ({' '.join(str(error).split())})",
+            where=folder,
+            remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
+        ) from error
+    net = Classifier(MarEcg.from_pretrained(folder / "model"), len(said.classes))
+    shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
+    each = {len(said.classes), len(said.calibrations), len(said.thresholds)}
+    if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
+        problem = "head.safetensors, classifier.json and the model don't fit each other"
+        raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
+    net.load_state_dict(head, strict=False)
+    return said, net
+
+
+def is_classifier(folder: str | Path) -> bool:
+    """Whether a folder is one that `EcgClassifier.save` wrote."""
+    return (Path(folder) / MARK).is_file()
+
+
+def _own(names: Iterable[str]) -> list[str]:
+    """Which tensors of a network aren't its encoder's."""
+    return [name for name in names if not name.startswith("model.")]
