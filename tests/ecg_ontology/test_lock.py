@@ -49,6 +49,7 @@ def ids(folder):
         ("shapes.ttl", "sh:minCount 1", "sh:minCount 0", "CCG-E206"),
         ("errata.ttl", "Nine within-family", "Eight within-family", "CCG-E206"),
         ("routing.scp.sssom.tsv", "normal ECG", "abnormal ECG", "CCG-E206"),
+        ("crosswalk.icd10.sssom.tsv", "skos:exactMatch", "skos:closeMatch", "CCG-E206"),
         (
             "routing.scp.sssom.tsv",
             "skos:exactMatch\\tcardiac:WPW",

@@ -48,7 +48,7 @@ def frozen_items(draft: Draft) -> dict[str, list[str]]:
             (c.abbr, _digest((c.label, *c.variants, "", c.definition, *names, str(c.deprecated))))
         )
     rows["official"] += draft.official.items()
-    for row in draft.mappings:
+    for row in (*draft.mappings, *draft.crosswalks):
         node = draft.abbreviation(row.node) if row.node else "nothing"
         cells = (row.code, row.predicate, node, row.modifier, row.label)
         rows.setdefault(f"{TABLE}{row.table}", []).append(cells)
