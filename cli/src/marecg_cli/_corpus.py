@@ -23,7 +23,7 @@ from marecg_cli._corpus_text import (
     tell_quarantined,
 )
 from marecg_cli._given import PLACE, place
-from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, Format, problem, result_json
 from marecg_cli._progress import passing, progress
 
 
@@ -242,21 +242,4 @@ def audit(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def gallery(
-    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
-    sources: Annotated[
-        list[str], typer.Argument(metavar="SOURCE…", help="The folders that it was prepared from.")
-    ],
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
-) -> None:
-    """Show what was quarantined, with pictures of examples per reason.
-
-    Example: marecg gallery corpus /data/georgia /data/ptb --out quarantined.html
-    """
-    from marecg.report.quarantine import gallery
-
-    message(f"{gallery(data, sources, out)} pictures")
-    result(str(out))
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit, gallery)
+COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit)

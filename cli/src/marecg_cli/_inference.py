@@ -171,7 +171,7 @@ def export(
 
     One that differs from the model isn't written. A classifier's file has its head and calibration inside.
 
-    Example: marecg export run --to onnx --out encoder.onnx
+    Example: marecg export runs/c3 --to onnx --out encoder.onnx
     """
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run

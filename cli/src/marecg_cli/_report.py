@@ -13,7 +13,7 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._given import PLACE
 from marecg_cli._inference import model_and_record
-from marecg_cli._output import result
+from marecg_cli._output import message, result
 
 
 class Language(StrEnum):
@@ -27,9 +27,10 @@ def report(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[RUN] [RECORD]",
+            metavar="[RUN] [RECORD] | CORPUS SOURCE…",
             help="A finished run, for its page. Or a record in any format that is read, any leads and rate, "
-            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small without.",
+            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small without. "
+            "Or a prepared corpus and the folders that it was made of, for pictures of what was quarantined.",
         ),
     ],
     data: Annotated[
@@ -49,9 +50,11 @@ def report(
     ] = None,
     lang: Annotated[Language, typer.Option(help="The language of a record's page.")] = Language.en,
 ) -> None:
-    """Write a run's page, or that of a record, which opens without a network and prints to scale.
+    """Write a page of a run, a record or what was quarantined; which needs no network and prints to scale.
 
     Example: marecg report runs/c3 --data corpus
+
+    Example: marecg report corpus /data/georgia /data/ptb --out quarantined.html
 
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
@@ -61,7 +64,13 @@ def report(
         result(str(write_report(Path(given[0]), data, record or (), out)))
         return
     if out is None:
-        raise UsageError("--out is missing", remedy="Name the HTML file of the record's page")
+        raise UsageError("--out is missing", remedy="Name the HTML file")
+    if len(given) > 1 and (Path(given[0]) / "corpus.json").is_file():
+        from marecg.report.quarantine import gallery
+
+        message(f"{gallery(given[0], given[1:], out)} pictures")
+        result(str(out))
+        return
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)

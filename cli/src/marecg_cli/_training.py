@@ -97,9 +97,9 @@ def train(
 ) -> None:
     """Pretrain an encoder; the same command goes on after an interruption.
 
-    Example: marecg train --recipe tiny --data corpus --out run --set train.max_steps=200
+    Example: marecg train --recipe tiny --data corpus --out runs/c3 --set train.max_steps=200
 
-    Example: marecg train --from marecg-small --data corpus --out run --set train.lr=5e-4
+    Example: marecg train --from marecg-small --data corpus --out runs/c3 --set train.lr=5e-4
     """
     from marecg.recipes import by_name
     from marecg.recipes.overrides import override

@@ -19,7 +19,7 @@ from marecg_cli._output import run
 
 STAGES = {
     "start": ("demo", "synth", "data"),
-    "corpus": ("prepare", "stats", "cohort", "audit", "gallery"),
+    "corpus": ("prepare", "stats", "cohort", "audit"),
     "train": ("recipes", "train", "ablate", "ablate-graph"),
     "evaluate": ("probe", "classify", "table"),
     "use": ("embed", "neighbours", "predict", "export", "report"),
