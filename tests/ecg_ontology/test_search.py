@@ -91,3 +91,8 @@ def test_folding_twice_is_folding_once(text):
 def test_a_search_never_fails(text):
     for hit in search_concepts(ecg_ontology.load(), text):
         assert hit.matches
+
+
+@pytest.mark.parametrize(("code", "abbr"), [("I48.91", "AF"), ("icd10cm:I44.7", "LBBB"), ("aha:106", "RBBB")])
+def test_a_code_of_another_system_finds_its_concept(onto, code, abbr):
+    assert search_concepts(onto, code)[0].concept.abbr == abbr

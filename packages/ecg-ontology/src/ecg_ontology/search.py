@@ -127,6 +127,10 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
             yield place, Match(field=Field.code_label, text=route.label, code=code)
             if short := onto.draft.abbreviations.get(code):
                 yield place, Match(field=Field.code_label, text=short, code=code)
+    index = {node.iri: node.index for node in onto.nodes}
+    for row in onto.draft.crosswalks:  # the codes alone: a label of ICD-10 often names two findings
+        if row.node is not None:
+            yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
 
 
 def _fit(wanted: str, text: str) -> _Fit:
