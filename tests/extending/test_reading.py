@@ -10,7 +10,7 @@ from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS
-from marecg.read import containers, readers
+from marecg.read import array_files, registry
 from marecg_cli.marecg import main
 
 POINTS = """[marecg.readers]
@@ -31,7 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("bedside.py", "raw_floats.py"):
         (site / name).write_text(example(name), encoding="utf-8")
     monkeypatch.syspath_prepend(site)
-    cached: tuple[Callable[[], object], ...] = (readers._installed, containers.openers)
+    cached: tuple[Callable[[], object], ...] = (registry._installed, array_files.openers)
     for each in cached:
         each.cache_clear()  # type: ignore[attr-defined]
     yield tmp_path

@@ -148,9 +148,9 @@ def _at_hand(name: str, value: Any) -> Any:
         InputError: what is there can't be copied.
     """
     if isinstance(value, Address):
-        from marecg.storage.copies import here
+        from marecg.storage.copies import ensure_local
 
-        return here(value)
+        return ensure_local(value)
     for path in value if isinstance(value, list) else [value]:
         if isinstance(path, Path):
             refuse_address(path, f"is an address, and {name.rstrip('_')} takes a path")

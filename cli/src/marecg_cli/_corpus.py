@@ -160,7 +160,7 @@ def prepare(
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import statistics
     from marecg.recipes.overrides import with_settings
-    from marecg.storage.copies import here
+    from marecg.storage.copies import ensure_local
 
     config = with_settings(set_ or [])
     layout = array_layout(fs, array)
@@ -180,7 +180,7 @@ def prepare(
             codes=table,
             ontology=ontology,
         )
-    compared = reconcile(statistics(here(out))) if select is Selection.paper else ()
+    compared = reconcile(statistics(ensure_local(out))) if select is Selection.paper else ()
     if format_ is Format.json:
         rows = [each.model_dump() for each in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))

@@ -15,7 +15,7 @@ from marecg_cli._progress import progress
 
 
 def _names() -> list[str]:
-    from marecg.read.published import catalogue
+    from marecg.read.catalogue import catalogue
 
     return list(catalogue())
 
@@ -28,7 +28,7 @@ def list_(
 
     Example: marecg data list --root /data
     """
-    from marecg.read.published import catalogue, records_on_disk
+    from marecg.read.catalogue import catalogue, records_on_disk
 
     found = records_on_disk(root) if root else {}
     if format_ is Format.json:
@@ -65,8 +65,8 @@ def get(
 
     Example: marecg data get georgia --out /data
     """
+    from marecg.read.catalogue import dataset
     from marecg.read.download import get
-    from marecg.read.published import dataset
 
     with progress("files") as tell:
         folder = get(

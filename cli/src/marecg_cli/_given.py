@@ -65,6 +65,6 @@ Folds = Annotated[  # of probe and ablate
 def named_files(options: list[str]) -> dict[str, Path]:
     """`NAME=FILE`, or `FILE`, which is named after itself; of an address, what lies there."""
     pairs = [option.rpartition("=") for option in options]
-    from marecg.storage.copies import here
+    from marecg.storage.copies import ensure_local
 
-    return {name or Path(file).stem: here(file) for name, _, file in pairs}
+    return {name or Path(file).stem: ensure_local(file) for name, _, file in pairs}

@@ -14,8 +14,8 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import prepare_block, windowed
 from marecg.ecg.rpeaks import detect, detect_best
 from marecg.ecg.signal import resample
-from marecg.read.any_leads import read_one
 from marecg.read.discovery import find
+from marecg.read.inputs import read_one
 
 
 def test_what_lies_behind_the_window_condemns_no_record(tmp_path: Path, write_record: Write) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError, UsageError
-from marecg.read.any_leads import find_inputs, read_one
 from marecg.read.array_layout import Layout
+from marecg.read.inputs import find_inputs, read_one
 from marecg.synth import write_corpus
 
 TWO = Layout(250, ("II", "V1"))

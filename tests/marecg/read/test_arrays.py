@@ -16,10 +16,10 @@ from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read import arrays
-from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
 from marecg.read.discovery import find
+from marecg.read.inputs import find_inputs
 from marecg.report.quarantine import gallery
 
 Ecg = Callable[..., np.ndarray]

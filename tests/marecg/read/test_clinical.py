@@ -18,9 +18,9 @@ from ecg_ontology import read_code_table
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
 from marecg.corpus.prepare import prepare
-from marecg.read.any_leads import read_one
 from marecg.read.clinical import scp
 from marecg.read.clinical.waveform import pseudonym
+from marecg.read.inputs import read_one
 from marecg.read.record import Record
 
 pydicom = pytest.importorskip("pydicom")

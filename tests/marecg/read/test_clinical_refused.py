@@ -11,7 +11,7 @@ from tests.marecg.clinical_files.dicom_file import element, picture
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
 from marecg.corpus.prepare import prepare
-from marecg.read.any_leads import read_one
+from marecg.read.inputs import read_one
 
 pytest.importorskip("pydicom")
 

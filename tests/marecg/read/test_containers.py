@@ -15,9 +15,9 @@ from tests.marecg.made_records import WRITERS, compressed, hdf5, parquet
 from marecg.base.config import LEADS
 from marecg.base.errors import InputError, RecordError, UsageError
 from marecg.read import arrays
+from marecg.read.array_files import arrays_in
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import ArrayFile
-from marecg.read.containers import arrays_in
 from marecg.read.stretch import Stretch
 
 X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32)

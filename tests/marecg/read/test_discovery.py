@@ -10,7 +10,7 @@ import pytest
 
 from marecg.base.errors import RecordError, UsageError
 from marecg.corpus.prepare import prepare
-from marecg.read import readers
+from marecg.read import registry
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
 from marecg.read.record import Candidate, LabelOverride, Reader, Record
@@ -164,7 +164,7 @@ def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
 ) -> None:
     write_record(tmp_path / "in", "wfdb")
     np.savetxt(tmp_path / "in" / "mine.sketch", ecg().T)
-    monkeypatch.setattr(readers, "_installed", lambda: (Sketch(),))
+    monkeypatch.setattr(registry, "_installed", lambda: (Sketch(),))
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert {name: each.kept for name, each in report.sources.items()} == {"in": 1, "sketch": 1}
 
@@ -196,10 +196,10 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
             raise ImportError("no module named nowhere")
 
     monkeypatch.setattr("marecg.base.plugins.entry_points", lambda group: [Broken()])
-    readers._installed.cache_clear()
+    registry._installed.cache_clear()
     with pytest.raises(UsageError, match=r"'broken' of marecg\.readers can't be loaded"):
-        readers.readers()
-    readers._installed.cache_clear()
+        registry.readers()
+    registry._installed.cache_clear()
 
 
 def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(

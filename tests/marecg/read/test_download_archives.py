@@ -11,8 +11,8 @@ import pytest
 from tests.marecg.read.publishing import Publisher, content
 
 from marecg.base.errors import InputError
+from marecg.read.catalogue import Dataset, dataset
 from marecg.read.download import get
-from marecg.read.published import Dataset, dataset
 
 
 @pytest.fixture

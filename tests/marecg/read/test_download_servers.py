@@ -8,8 +8,8 @@ from tests.marecg.read.publishing import GEORGIA, Publisher
 
 from marecg.base.errors import InputError
 from marecg.read import download
+from marecg.read.catalogue import dataset
 from marecg.read.download import get
-from marecg.read.published import dataset
 
 
 def test_without_a_network_the_error_says_so(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from marecg.corpus.prepare import prepare
 from marecg.ecg.intervals import Measurements, measure
 from marecg.evaluate.scores.results import Cell, Difference, Report
 from marecg.model.card import Score
-from marecg.read.any_leads import read_one
 from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
+from marecg.read.inputs import read_one
 from marecg.report import texts as module
 from marecg.report.record_page import write_record
 from marecg.report.texts import number, texts

@@ -10,7 +10,7 @@ from tests.marecg.conftest import MICRO
 import ecg_ontology
 from ecg_ontology import UsageError, replacing
 from marecg.corpus.export import export
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 from marecg.synth import write_corpus
 from marecg.train.run import train
 
@@ -101,4 +101,4 @@ def test_a_file_at_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_an_address_of_this_machine_is_a_path(tmp_path: Path) -> None:
-    assert here(f"file://{tmp_path}") == tmp_path
+    assert ensure_local(f"file://{tmp_path}") == tmp_path

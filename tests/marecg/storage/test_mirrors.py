@@ -10,7 +10,7 @@ import fsspec
 import pytest
 from filelock import FileLock
 
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 
 
 def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> None:
@@ -18,16 +18,16 @@ def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> N
     for text, when in ((b"old", 1_000_000_000), (b"new", 1_000_000_001)):
         store.pipe_file(root, text)
         store.store[root].created = datetime.fromtimestamp(when, UTC)
-        assert here(f"{memory}/a.csv").read_bytes() == text
+        assert ensure_local(f"{memory}/a.csv").read_bytes() == text
 
 
 def test_one_process_copies_and_another_waits(memory: str) -> None:
     store, root = fsspec.url_to_fs(f"{memory}/a.csv")
     store.pipe_file(root, b"1")
-    copy = here(f"{memory}/a.csv")
+    copy = ensure_local(f"{memory}/a.csv")
     store.pipe_file(root, b"22")
     home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
-    other = threading.Thread(target=here, args=(f"{memory}/a.csv",))
+    other = threading.Thread(target=ensure_local, args=(f"{memory}/a.csv",))
     with FileLock(home / "lock"):
         other.start()
         other.join(0.3)
@@ -43,7 +43,7 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(
     store, root = fsspec.url_to_fs(f"{memory}/a")
     for name in ("../../../../evil.csv", "good.csv", 255 * "x", 128 * "é"):  # é: two bytes
         store.store[f"{root}/{name}"] = store.store.get("", None) or _file(store, f"{root}/{name}")
-    copy = here(f"{memory}/a")
+    copy = ensure_local(f"{memory}/a")
     assert sorted(path.name for path in copy.iterdir()) == ["good.csv", 255 * "x"]
     assert not list(tmp_path.rglob("evil*"))
     assert caplog.text.count("is passed over") == 2

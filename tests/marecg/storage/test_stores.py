@@ -23,9 +23,9 @@ from marecg.base.errors import InputError, OutputError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import read_one
+from marecg.read.inputs import read_one
 from marecg.recipes import Config
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 from marecg.storage.mirrors import cache
 from marecg.use.embed_records import embed_records
 
@@ -143,12 +143,12 @@ def test_what_changes_in_a_store_changes_here(bucket: str, tmp_path: Path) -> No
     for name in ("kept.csv", "gone.csv", "new.csv"):
         (tmp_path / "a" / name).write_text("old")
     store = put(tmp_path / "a", f"{bucket}/a")
-    copy = here(f"{bucket}/a")
+    copy = ensure_local(f"{bucket}/a")
     before = (copy / "kept.csv").stat()
     root = fsspec.url_to_fs(f"{bucket}/a")[1]
     store.rm_file(f"{root}/gone.csv")
     store.pipe_file(f"{root}/new.csv", b"newer")
-    assert here(f"{bucket}/a") == copy
+    assert ensure_local(f"{bucket}/a") == copy
     assert {path.name: path.read_text() for path in copy.iterdir()} == {"kept.csv": "old", "new.csv": "newer"}
     assert (copy / "kept.csv").stat().st_ino == before.st_ino, "it is not copied again"
 
@@ -178,10 +178,10 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
     assert not store.exists(f"{root}/corpus.json")
     prepare([source], f"{memory}/corpus", jobs=1)
     assert len(Corpus.open(f"{memory}/corpus")) == 10
-    (here(f"{memory}/corpus") / "kept-by-training.bin").write_bytes(b"1")
+    (ensure_local(f"{memory}/corpus") / "kept-by-training.bin").write_bytes(b"1")
     prepare([source], f"{memory}/corpus", jobs=1)
     assert not store.exists(f"{root}/kept-by-training.bin")
-    assert (here(f"{memory}/corpus") / "kept-by-training.bin").exists()
+    assert (ensure_local(f"{memory}/corpus") / "kept-by-training.bin").exists()
     with pytest.raises(InputError, match="holds a corpus of other settings"):
         prepare(
             [source],

@@ -25,7 +25,7 @@ from marecg.read.datasets import cpsc2018, ptbxl
 from marecg.read.datasets.cinc2021 import COLLECTIONS
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
-from marecg.read.stores import ahead, on_disk
+from marecg.read.remote_records import ahead, on_disk
 
 T = TypeVar("T")
 ALIKE = 0.98

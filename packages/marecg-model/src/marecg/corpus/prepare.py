@@ -31,8 +31,8 @@ from marecg.corpus.workers import workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
-from marecg.read.stores import on_disk
-from marecg.storage.copies import sending
+from marecg.read.remote_records import on_disk
+from marecg.storage.copies import upload
 from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def prepare(
         sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
             or array files; or addresses of such, as fsspec takes them (`read.stores`).
         out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
-            complete (`copies.sending`).
+            complete (`copies.upload`).
         config: how records are prepared.
         profile: the routing profile of the labels.
         only: the collections wanted, such as `georgia`; all of them by default.
@@ -103,7 +103,7 @@ def prepare(
         beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table isn't an array
         candidates, account = with_codes(beside, codes, graph)
     about = codes.about if codes else None
-    with sending(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
+    with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, about)
         with locked(plan.out):
             if plan.begin():

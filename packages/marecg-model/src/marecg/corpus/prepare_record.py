@@ -17,7 +17,7 @@ from marecg.ecg.quality import measure, notes, verdict
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.read.record import Candidate, Record
-from marecg.read.stores import ahead
+from marecg.read.remote_records import ahead
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from marecg.corpus import index
 from marecg.corpus.columns import Beats, Texts
 from marecg.corpus.index import ONTOLOGY
 from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 
 if TYPE_CHECKING:
     from marecg.corpus.datasets import RecordDataset
@@ -75,13 +75,13 @@ class Corpus:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Corpus":
-        """Open a prepared corpus; one in a store is copied first, once (`copies.here`).
+        """Open a prepared corpus; one in a store is copied first, once (`copies.ensure_local`).
 
         Raises:
             CorpusError: it is not a corpus, unfinished or damaged, was written in another format, or follows
                 an ontology that it does not carry and that is not the installed one.
         """
-        folder = here(folder)
+        folder = ensure_local(folder)
         about = read_about(folder)
         ontology = labelling_ontology(folder, about)
         try:

@@ -21,7 +21,7 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.model import installed
 from marecg.model.card import Provenance, Score, model_card
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 from marecg.storage.places import Place, is_remote
 
 OWN_FILES = tuple(name for name in FILES if name != "ontology.json")
@@ -200,8 +200,8 @@ def _local(given: str | Path) -> Path | None:
 
 
 def _copied(where: str) -> Path:
-    """A model of a store, or a run's, as a folder here. Raises as `copies.here`."""
-    return here(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
+    """A model of a store, or a run's, as a folder here. Raises as `copies.ensure_local`."""
+    return ensure_local(f"{where.rstrip('/')}/model" if "model" in Place(where).names() else where)
 
 
 def weights_sha256(model: Pretrained) -> str:

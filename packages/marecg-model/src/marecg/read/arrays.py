@@ -21,8 +21,8 @@ from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
+from marecg.read.array_files import Lazy, arrays_in, openers
 from marecg.read.array_layout import Layout
-from marecg.read.containers import Lazy, arrays_in, openers
 from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
 from marecg.read.stretch import WHOLE, Stretch

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg.read.packed import ForwardRows
+from marecg.read.lazy_array import ForwardRows
 
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16

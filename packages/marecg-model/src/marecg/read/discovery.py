@@ -12,14 +12,14 @@ from pathlib import Path
 
 from marecg.base.errors import CorpusError, UsageError
 from marecg.read import delimited
+from marecg.read.array_files import openers
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
-from marecg.read.containers import openers
 from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
-from marecg.read.readers import HEADERS, format_of, readers
 from marecg.read.record import Candidate, Reader, as_text, is_regular
-from marecg.read.stores import brought
+from marecg.read.registry import HEADERS, format_of, readers
+from marecg.read.remote_records import brought
 from marecg.read.wfdb_header import MOST_BYTES
 from marecg.storage.copies import address, is_linked
 from marecg.storage.places import EMBEDDINGS

@@ -22,7 +22,7 @@ from urllib3.util import Retry
 
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, OutputError
-from marecg.read.published import Dataset
+from marecg.read.catalogue import Dataset
 from marecg.read.record import inside
 
 CONNECTIONS = 4

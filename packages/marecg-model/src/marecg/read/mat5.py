@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.read.packed import Packed, Slices
+from marecg.read.lazy_array import Packed, Slices
 
 HEADER = 128
 TAG = 8

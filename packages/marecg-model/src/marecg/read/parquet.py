@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg.read.packed import ForwardRows
+from marecg.read.lazy_array import ForwardRows
 
 BATCH = 16
 """Rows decoded at a time."""

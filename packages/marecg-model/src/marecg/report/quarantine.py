@@ -18,10 +18,10 @@ from marecg.corpus.prepared import read_about
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
-from marecg.read.stores import on_disk
+from marecg.read.remote_records import on_disk
 from marecg.report.page import Figure, Section, page
 from marecg.report.tracing import rows
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 
 EXAMPLES = 3
 """Pictures per reason."""
@@ -39,7 +39,7 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
         CorpusError: no corpus, or no records in the sources.
         OutputError: the page can't be written.
     """
-    corpus = here(folder)
+    corpus = ensure_local(folder)
     about, report = read_about(corpus), read_report(corpus)
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None

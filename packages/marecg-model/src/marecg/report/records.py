@@ -20,8 +20,8 @@ from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.trained_on import TrainedOn
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import read_one
 from marecg.read.datasets import ptbxl
+from marecg.read.inputs import read_one
 from marecg.read.record import Record
 from marecg.report import captions
 from marecg.report.attention import attention

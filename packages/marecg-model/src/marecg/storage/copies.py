@@ -15,12 +15,12 @@ from marecg.storage.mirrors import Later, origin_of, store_of
 from marecg.storage.places import Place, is_remote, reasoned
 
 
-def here(where: str | Path, later: Later = lambda path, listed: False) -> Path:
+def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -> Path:
     """A path as it is; of an address what lies there, copied now as far as it is new or has changed.
 
     Args:
         where: a file or a folder, or the address of one.
-        later: which files are brought only when they are read, by `bring`.
+        later: which files are brought only when they are read, by `fetch`.
 
     Raises:
         UsageError: fsspec knows no such protocol, or lacks the library for it.
@@ -60,7 +60,7 @@ def address(path: Path) -> str | None:
     return None if found is None else found[0].prefix + found[1]
 
 
-def bring(path: Path, to: Path) -> None:
+def fetch(path: Path, to: Path) -> None:
     """Put the content of a copy, or of what is only a link so far, at another path of this machine.
 
     Raises:
@@ -78,7 +78,7 @@ def bring(path: Path, to: Path) -> None:
 
 
 @contextmanager
-def sending(where: str, last: str) -> Iterator[Path]:
+def upload(where: str, last: str) -> Iterator[Path]:
     """A folder of this machine whose files lie at an address too when the block succeeds.
 
     Begun again after an interruption it is as it was; what is there already is copied first.
@@ -104,7 +104,7 @@ def sending(where: str, last: str) -> Iterator[Path]:
         raise UsageError(f"there is no {bucket}", where=where, remedy="Make it, or check its name")
     folder, names = store.local(root), Place(where).names()
     if last in names:
-        here(where)
+        ensure_local(where)
     elif others := [name for name in names if not (folder / name).exists()]:
         problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address for --out")

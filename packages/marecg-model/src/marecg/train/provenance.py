@@ -11,7 +11,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
 from marecg.corpus.trained_on import signals_sha256
 from marecg.model.card import BeganFrom, Provenance
-from marecg.read.published import catalogue
+from marecg.read.catalogue import catalogue
 from marecg.recipes import Config
 
 

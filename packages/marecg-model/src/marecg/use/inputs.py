@@ -15,11 +15,11 @@ import pyarrow as pa
 from marecg.base.errors import CorpusError, InputError, Reason, RecordError, UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.read.any_leads import find_inputs
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256
+from marecg.read.inputs import find_inputs
 from marecg.read.record import Candidate, Record, name_of
-from marecg.read.stores import ahead, on_disk
+from marecg.read.remote_records import ahead, on_disk
 
 COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]

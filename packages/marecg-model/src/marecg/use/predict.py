@@ -17,8 +17,8 @@ from marecg.base.config import LEADS
 from marecg.base.device import best_device
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.any_leads import find_one
 from marecg.read.array_layout import Layout
+from marecg.read.inputs import find_one
 from marecg.use.classifier import EcgClassifier
 from marecg.use.embed import BATCH, embed, encode, loaded
 from marecg.use.recordings import prepared

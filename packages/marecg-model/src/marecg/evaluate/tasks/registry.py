@@ -11,7 +11,7 @@ from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.labels import labels_task
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
-from marecg.storage.copies import here
+from marecg.storage.copies import ensure_local
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
 """The tasks of published data sets."""
@@ -50,12 +50,12 @@ def roots(names: Sequence[str], folders: Sequence[str | Path]) -> dict[str, Path
     for folder in folders:
         data, separator, path = str(folder).partition("=")
         if separator and data in known:
-            given[data] = here(path)
+            given[data] = ensure_local(path)
         else:
             first = next((task for task in tasks.values() if not {task.name, task.data} & given.keys()), None)
             if first is None:
                 raise UsageError(f"no task reads {folder}", remedy="Leave it out, or write DATA=PATH")
-            given[first.data] = here(folder)
+            given[first.data] = ensure_local(folder)
     found: dict[str, Path] = {}
     for name, task in tasks.items():
         if task.name not in given and task.data not in given:

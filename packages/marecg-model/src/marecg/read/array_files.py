@@ -20,7 +20,7 @@ from scipy.io.matlab import matfile_version
 from marecg.base.errors import InputError
 from marecg.base.plugins import installed
 from marecg.read import delimited, mat5
-from marecg.read.packed import Packed, Slices
+from marecg.read.lazy_array import Packed, Slices
 from marecg.read.parquet import columns_in
 
 _numpy: Any = np.lib.format  # it has no types

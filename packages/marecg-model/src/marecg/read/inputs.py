@@ -13,9 +13,9 @@ from marecg.read.array_layout import Layout
 from marecg.read.arrays import is_array
 from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import find, names_apart, with_root_names
-from marecg.read.readers import HEADERS, format_of
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
-from marecg.read.stores import brought, on_disk
+from marecg.read.registry import HEADERS, format_of
+from marecg.read.remote_records import brought, on_disk
 from marecg.storage.copies import address, is_linked
 
 

@@ -14,7 +14,7 @@ from marecg.base.errors import RecordError
 from marecg.read.record import Candidate, Reader, Record
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import read_header
-from marecg.storage.copies import address, bring, here
+from marecg.storage.copies import address, ensure_local, fetch
 
 Key = TypeVar("Key")
 AHEAD = 32
@@ -28,9 +28,9 @@ def on_disk(where: str | Path) -> Path:
     """A source as a path: headers, tables and arrays of a store are copied now, signals when they are read.
 
     Raises:
-        UsageError, InputError: as `copies.here`.
+        UsageError, InputError: as `copies.ensure_local`.
     """
-    return here(where, _is_later)
+    return ensure_local(where, _is_later)
 
 
 def _is_later(path: str, listed: Collection[str]) -> bool:
@@ -106,10 +106,10 @@ def fetched(candidate: Candidate) -> "TemporaryDirectory[str]":
         root = Path(folder.name, candidate.root.name)
         file = root / candidate.file.relative_to(candidate.root)
         file.parent.mkdir(parents=True)
-        bring(candidate.file, file)
+        fetch(candidate.file, file)
         for name in _signals(file, root) if file.name.endswith(_HEADERS) else ():
             if os.path.lexists(candidate.file.with_name(name)):  # else the reader says that it is missing
-                bring(candidate.file.with_name(name), file.with_name(name))
+                fetch(candidate.file.with_name(name), file.with_name(name))
     except BaseException:
         folder.cleanup()
         raise
