@@ -106,7 +106,6 @@ def test_what_no_row_may_say_is_found_and_routed_by_no_ontology(write, fault):
         {**ROW, "object_label": "asthma"},
         {**ROW, "object_label": "Wheezing disease"},
         {**ROW, "subject_label": "Wheezing"},
-        {**ROW, "predicate_id": "skos:closeMatch", "subject_label": "Chronic obstruction"},
     ],
 )
 def test_a_row_that_names_its_node_by_any_of_its_names_is_fine(write, row):

@@ -1,6 +1,7 @@
 """Commands that bring a clinician's decisions into the routing tables."""
 
 import datetime
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -132,5 +133,14 @@ def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
     files, decisions = apply_decisions(sources, decided)
     for path in files:
         result(str(path))
-    build = " ".join(filter(None, ("ecgonto build", str(sources), place_to_name(sources), "--new-version X")))
+    build = " ".join(
+        filter(None, ("ecgonto build", str(sources), place_to_name(sources), _next_version(sources)))
+    )
     message(f"{decision_counts(decisions)}; now run: {build}")
+
+
+def _next_version(sources: Path) -> str:
+    """The option that replaces the lock; "" where there is none yet."""
+    lock = sources / "enumeration.lock"
+    stated = re.search(r"(?m)^version\t(\d+)\.(\d+)", lock.read_text("utf-8")) if lock.is_file() else None
+    return f"--new-version {stated[1]}.{int(stated[2]) + 1}.0" if stated else ""

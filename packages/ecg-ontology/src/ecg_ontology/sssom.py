@@ -226,11 +226,10 @@ def sssom_text(
         labels: label of each node by IRI.
     """
     rows = list(rows)
-    signed = (AUTHOR, DATE) if any(row.author or row.date for row in rows) else ()
     out = io.StringIO()
     out.write(metadata_text(metadata, prefixes))
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-    writer.writerow((*COLUMNS, *signed))
+    writer.writerow((*COLUMNS, AUTHOR, DATE))
     for row in rows:
         writer.writerow(
             (
@@ -243,7 +242,8 @@ def sssom_text(
                 row.source,
                 _REGIME + row.regime,
                 row.reason,
-                *((row.author, row.date) if signed else ()),
+                row.author,
+                row.date,
             )
         )
     return out.getvalue()

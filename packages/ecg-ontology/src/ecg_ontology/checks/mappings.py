@@ -148,8 +148,8 @@ def foreign_name(draft: Draft) -> Iterator[Breach]:
         if exact or (tiers.get(row.node) is Tier.leaf and not broad):
             names = ", ".join(sorted(map(draft.abbreviation, named)))
             here = draft.abbreviation(row.node)
-            relation_name = row.predicate.removeprefix("skos:")
-            message = f"{row.code} ({row.label}) is a {relation_name} of {here} and names {names}"
+            relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
+            message = f"{row.code} ({row.label}) is {relation_name} of {here} and names {names}"
             yield Breach(row.code, message, row.where)
 
 

@@ -13,6 +13,9 @@ VARIANTS_PER_CONCEPT = 3
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
+_IN_CELL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""A cell of a table may hold a line break."""
+
 TEXTS: Chapter[Draft] = Chapter("Text variants")
 
 
@@ -80,14 +83,16 @@ def shared_name(draft: Draft) -> Iterator[Breach]:
 )
 def control_character(draft: Draft) -> Iterator[Breach]:
     """A name, a text, a cell of a routing table or an erratum holds a control character."""
-    stated = [(draft.abbreviation(c.iri), c.place, [*_texts(c), *c.variants]) for c in draft.concepts]
+    stated = [
+        (draft.abbreviation(c.iri), c.place, [*_texts(c), *c.variants], _CONTROL) for c in draft.concepts
+    ]
     for row in draft.mappings:
         cells = [row.code, row.label, row.node_label, row.reason, row.source, row.author, row.date]
-        stated.append((row.code, row.where, cells))
-    stated += [(each.id, "errata.ttl", list(each.model_dump().values())) for each in draft.errata]
-    for name, place, texts in stated:
+        stated.append((row.code, row.where, cells, _IN_CELL))
+    stated += [(e.id, "errata.ttl", list(e.model_dump().values()), _IN_CELL) for e in draft.errata]
+    for name, place, texts, refused in stated:
         for text in texts:
-            if found := _CONTROL.search(text):
+            if found := refused.search(text):
                 message = f"{name!r} has the character U+{ord(found[0]):04X} in {text[:200]!r}"
                 yield Breach(name, message, place)
 
