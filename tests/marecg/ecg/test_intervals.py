@@ -109,7 +109,7 @@ def ludb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_intervals_are_near_those_that_cardiologists_marked(ludb: Path) -> None:
-    """Half of those that no constant was chosen on; docs/evaluation/delineation.md has them all."""
+    """A quarter of the records at hand; docs/evaluation/delineation.md has them all."""
     errors: dict[str, list[float]] = {"pr": [], "qrs": [], "qt": []}
     for header in ludb.glob("*.hea"):
         record = wfdb.rdrecord(str(header.with_suffix("")))

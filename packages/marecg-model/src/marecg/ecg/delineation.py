@@ -3,8 +3,7 @@
 The boundaries are read off the spatial velocity, the length of the slope over all leads (van Bemmel, Kors &
 van Herpen 1990, Methods Inf Med 29:346): a wave begins and ends where its velocity falls below a share of its
 largest, so that the earliest onset and the latest offset over leads count, as an electrocardiograph has it.
-The constants were chosen on half of the odd-numbered records of LUDB; docs/evaluation/delineation.md has what
-comes out on the others.
+Constants were chosen on LUDB's odd records and PTB-XL's statements: docs/evaluation/delineation.md.
 
 Shapes: K leads, B samples of a beat at 500 Hz, N beats.
 """
