@@ -163,7 +163,7 @@ def attack(folder: Path, count: int, seed: int) -> dict[str, Counter[str]]:
     rng = random.Random(seed)  # noqa: S311 (no secret)
     records, corpus, model = folder / "records", folder / "corpus", folder / "train-whole"
     for argv in (
-        ["synth", str(records), "--records", "12", "--seed", "3"],
+        ["synth", "--out", str(records), "--records", "12", "--seed", "3"],
         ["prepare", str(records), "--out", str(corpus), "--jobs", "1"],
     ):
         assert os.waitstatus_to_exitcode(os.waitpid(start(argv), 0)[1]) == 0
