@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
+import ecg_ontology
 from marecg_cli import ecgonto
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +77,8 @@ def test_the_target_of_anterior_mi_has_primary_25(call):
     assert answer["primary"] == 25
     assert len(answer["target"]) == 40
     assert sum(answer["target"]) == pytest.approx(1.0)
+    about = {name: answer[name] for name in ("names", "primary_name", "rule", "sigma")}
+    assert about == {"names": ["AMI", "AntMI"], "primary_name": "AntMI", "rule": "max-index", "sigma": 1.0}
 
 
 def test_sigma_and_rule_reach_the_target(call):
@@ -101,6 +105,14 @@ def test_a_distance_comes_with_its_path(call):
     assert call("distance", "AF", "LBBB")[1] == "3  AF – Rhythm – Conduction – LBBB\n"
 
 
+def test_a_distance_over_no_path_says_that_it_is_a_convention(call, tmp_path):
+    graph = nx.DiGraph([("COPD", "Airway"), ("Angina", "Heart")])
+    ecg_ontology.Ontology.from_networkx(graph, "https://example.org/two").save(tmp_path / "two.json")
+    code, out, _ = call("distance", "COPD", "Angina", "--ontology", tmp_path / "two.json")
+    assert code == 0
+    assert out.endswith("  by convention: no path joins them\n")
+
+
 def test_one_concept_or_all_are_shown(call):
     assert len(call("show")[1].splitlines()) == 40
     assert len(json.loads(call("show", "--format", "json")[1])) == 40
@@ -120,6 +132,10 @@ def test_a_neighbour_is_named_by_what_it_is_to_the_concept_that_is_shown(call):
     [
         ("distance", "AF", "Heart"),
         ("show", "99"),
+        ("show", "9" * 5000),
+        ("distance", "AF", "9" * 5000),
+        ("show", "--ontology", ""),
+        ("validate", ""),
         ("route", "164889003", "--profile", "printed"),
         ("target", "164889003", "--rule", "deepest"),
         ("target", "164889003", "--sigma", "0"),
@@ -133,7 +149,23 @@ def test_wrong_usage_exits_2_with_a_message_and_no_result(call, arguments):
     code, out, err = call(*arguments)
     assert code == 2
     assert out == ""
-    assert err
+    assert 0 < len(err) < 1000
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_terminal_obeys_nothing_that_a_table_says(call, tmp_path, form):
+    sources = shutil.copytree(ROOT / "ontology", tmp_path / "ontology")
+    table = sources / "routing.sssom.tsv"
+    text = table.read_text(encoding="utf-8")
+    assert "the axis is no" in text
+    table.write_text(text.replace("the axis is no", "\x1b[2J\x9b2Jthe axis is no"), encoding="utf-8")
+    code, out, err = call("route", "39732003", "--ontology", sources, "--format", form)
+    assert (code, err) == (0, "")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", out)
+    assert "[2J" in out
+    if form == "json":
+        assert "\x1b[2J\x9b2Jthe axis is no" in json.loads(out)[0]["notes"][0]
 
 
 def test_an_unreadable_source_exits_3_with_one_line(call, tmp_path):

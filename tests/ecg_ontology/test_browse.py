@@ -220,6 +220,19 @@ def test_the_page_is_used_by_keyboard_alone(dom_of, text, tmp_path):
     assert focus[3].startswith("c-")
 
 
+def test_a_link_that_is_no_address_breaks_nothing(dom_of, text, tmp_path):
+    script = """
+      const raised = [];
+      addEventListener("error", (event) => raised.push(event.message));
+      addEventListener("hashchange", () => setTimeout(() => {
+        words.value = "flutter"; words.dispatchEvent(new Event("input"));
+        out.after = location.hash + " " + told.textContent + " " + raised.join();
+      }));
+      location.hash = "#%E0%A4%A";"""
+    (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
+    assert re.fullmatch(r"#%E0%A4%A \d+ places? found ", data(dom_of(tmp_path / "driven.html"), "after"))
+
+
 @pytest.mark.parametrize("width", [1280, 400, 320])
 def test_nothing_is_wider_than_the_window_of_a_desk_or_a_phone(dom_of, text, tmp_path, width):
     measure = "parent.postMessage([document.documentElement.scrollWidth - innerWidth, tree.open], '*')"

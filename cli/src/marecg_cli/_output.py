@@ -65,7 +65,8 @@ def result(text: str) -> None:
 def result_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
     plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False))
+    text = json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False)
+    typer.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # json leaves \x7f to \x9f
 
 
 def message(text: str) -> None:
