@@ -149,10 +149,3 @@ def test_a_run_of_an_objective_that_is_not_installed_can_still_be_read(mine: Pat
     with pytest.raises(ValueError, match="no objective named 'length'"):
         Config.model_validate(told)
     assert Config.model_validate(told, context={"elsewhere": True}).model_dump(mode="json") == told
-
-
-def test_a_recipe_kept_before_masking_was_a_group_of_its_own_can_still_be_read() -> None:
-    told = c1().model_dump(mode="json")
-    del told["masking"]
-    told["ar"]["mask_ratio"] = 0.75
-    assert Config.model_validate(told, context={"elsewhere": True}).masking.ratio == 0.75

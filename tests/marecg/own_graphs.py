@@ -43,7 +43,7 @@ _LUNG_CONCEPTS = (
 )
 _HEADER = (
     "subject_id subject_label predicate_id object_id object_label mapping_justification mapping_source "
-    "other comment"
+    "other comment author_label mapping_date"
 )
 
 
