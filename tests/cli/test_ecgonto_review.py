@@ -65,7 +65,7 @@ def test_coverage_of_the_official_map_counts_110_codes_and_misses_two_leaves(cal
 def test_coverage_of_real_headers_tells_of_their_records(call, realdata):
     out = call("coverage", realdata / "cinc2021")[1]
     assert "records: 236" in out
-    assert "invalid" in out
+    assert "invalid" not in out  # text labels of early headers are translated as `prepare` translates them
 
 
 def test_coverage_of_nothing_exits_3_and_of_a_missing_column_2(call, tmp_path):
@@ -140,6 +140,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("export", "--out", tmp_path / "graph.owl"),
         ("perturb", "--flat", "--out", tmp_path / "flat.json"),
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
+        ("init", tmp_path / "sources"),
     ]
     named = (command.name or command.callback.__name__ for command in ecgonto.app.registered_commands)
     names = {name.replace("_", "-") for name in named}
