@@ -22,6 +22,7 @@ class Target(StrEnum):
 
     onnx = "onnx"
     torch = "torch"
+    hub = "hub"
 
 
 SHOWN = 5
@@ -163,16 +164,28 @@ def _tell_calls(calls: list[Any], format_: Format) -> None:
 
 def export(
     run: Run,
-    out: Annotated[Path, typer.Option(help="What to write: .onnx, or .pt2 for --to torch.")],
-    to: Annotated[Target, typer.Option(help="ONNX, or a program of torch.export.")] = Target.onnx,
+    out: Annotated[
+        Path, typer.Option(help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub.")
+    ],
+    to: Annotated[
+        Target,
+        typer.Option(help="ONNX, a program of torch.export, or the Hugging Face hub, which needs HF_TOKEN."),
+    ] = Target.onnx,
     format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
 ) -> None:
-    """Write an encoder, or a classifier, as one file that needs no marecg.
+    """Write an encoder, or a classifier, as one file that needs no marecg, or upload a model with its card.
 
-    One that differs from the model isn't written. A classifier's file has its head and calibration inside.
+    A file that differs from the model isn't written. A classifier's has its head and calibration inside.
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
+
+    Example: marecg export marecg-small --to hub --out owner/marecg-small
     """
+    if to is Target.hub:
+        from marecg.use.upload import upload
+
+        result(upload(run, str(out)))
+        return
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 

@@ -19,7 +19,19 @@ def run(*arguments: str) -> int:
 
 def test_the_command_writes_what_it_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
-        run(str(tmp_path / "c"), "--records", "3", "--seed", "1", "--quirk", "crlf", "--format", "json") == 0
+        run(
+            "--out",
+            str(tmp_path / "c"),
+            "--records",
+            "3",
+            "--seed",
+            "1",
+            "--quirk",
+            "crlf",
+            "--format",
+            "json",
+        )
+        == 0
     )
     report = json.loads(capsys.readouterr().out)
     assert report["records"] == 4
@@ -27,14 +39,14 @@ def test_the_command_writes_what_it_reports(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_all_quirks_can_be_asked_for_at_once(tmp_path: Path) -> None:
-    assert run(str(tmp_path / "c"), "--records", "0", "--quirk", "all") == 0
+    assert run("--out", str(tmp_path / "c"), "--records", "0", "--quirk", "all") == 0
     assert len(list((tmp_path / "c").glob("Q_*.hea"))) > 30
 
 
 def test_an_unknown_finding_ends_with_2_and_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(str(tmp_path / "c"), "--diagnosis", "flu") == 2
+    assert run("--out", str(tmp_path / "c"), "--diagnosis", "flu") == 2
     error = capsys.readouterr().err
     assert error.startswith("error: no such diagnosis: flu. Choose from NSR")
     assert error.count("\n") == 1
@@ -42,7 +54,7 @@ def test_an_unknown_finding_ends_with_2_and_one_line(
 
 def test_an_unwritable_place_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert run(str(tmp_path / "file" / "c"), "--records", "1") == 3
+    assert run("--out", str(tmp_path / "file" / "c"), "--records", "1") == 3
 
 
 def test_the_documentation_has_a_row_for_every_finding_and_quirk() -> None:

@@ -86,7 +86,9 @@ QUIRKS: Mapping[str, Quirk] = {
     "unknown-code": Quirk(
         "a code is outside the Challenge's map", header=_replace(r"^(#Dx: .*)$", r"\1,251238007")
     ),
-    "malformed-code": Quirk("a malformed code", header=_replace(r"^#Dx: .*$", "#Dx: 42678x006,426783006")),
+    "malformed-code": Quirk(
+        "a code isn't a number", header=_replace(r"^#Dx: .*$", "#Dx: 42678x006,426783006")
+    ),
     "text-labels": Quirk("labels stand where codes belong", header=_replace(r"^#Dx: .*$", "#Dx: STE,RBBB")),
     "nan-age": Quirk("the age is NaN", header=_replace(r"^#Age: .*$", "#Age: NaN")),
     "letter-sex": Quirk("the sex is a letter", header=_replace(r"^#Sex: .*$", "#Sex: F")),
