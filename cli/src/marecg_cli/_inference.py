@@ -189,7 +189,7 @@ def export(
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 
-    done = export_run(run, to.value, out)
+    done = export_run(run, "torch" if to is Target.torch else "onnx", out)
     if format_ is Format.json:
         result_json({**asdict(done), "path": str(done.path)})
         return

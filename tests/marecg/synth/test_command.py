@@ -18,21 +18,8 @@ def run(*arguments: str) -> int:
 
 
 def test_the_command_writes_what_it_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run(
-            "--out",
-            str(tmp_path / "c"),
-            "--records",
-            "3",
-            "--seed",
-            "1",
-            "--quirk",
-            "crlf",
-            "--format",
-            "json",
-        )
-        == 0
-    )
+    folder = str(tmp_path / "c")
+    assert run("--out", folder, "--records", "3", "--seed", "1", "--quirk", "crlf", "--format", "json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["records"] == 4
     assert len(list((tmp_path / "c").glob("*.hea"))) == 4
