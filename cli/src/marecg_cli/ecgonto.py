@@ -1,5 +1,7 @@
 """`ecgonto`: what a code means, how far two concepts lie apart, and whether an ontology is sound."""
 
+import gc
+
 from marecg_cli import (
     _ecgonto_build,
     _ecgonto_check,
@@ -38,4 +40,5 @@ for module in (
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `ecgonto` command line."""
+    gc.set_threshold(100_000, 20, 20)  # rows and concepts stay: looking for cycles would take half the time
     run(app, argv)
