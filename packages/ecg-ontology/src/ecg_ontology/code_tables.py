@@ -72,6 +72,9 @@ def read_code_table(
             or a `.sssom.tsv`.
         concepts: OMOP's CONCEPT table, for concept ids.
 
+    Returns:
+        The codes of each record, and its patient where the table says one.
+
     Raises:
         InputError: a file can't be read, a row names no record, or a record has two patients.
         UsageError: there is no such column or vocabulary.

@@ -53,6 +53,9 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
         sources: columns of the ``.csv`` to add up; by default those of the paper's corpus where the table
             has them (Ningbo, Georgia, PTB), else ``count`` or ``total``.
 
+    Returns:
+        How often each code occurs, and the codes of each record where the source has them.
+
     Raises:
         InputError: the path is not there, can't be read, or holds no codes.
         UsageError: the table has no such column.

@@ -70,6 +70,9 @@ def coverage_of(onto: Ontology, corpus: Corpus, rule: Rule = "max-index") -> Cov
         corpus: from `ecg_ontology.read_corpus`.
         rule: how c* is chosen.
 
+    Returns:
+        Counts of codes, statuses, concepts and records.
+
     Example:
         >>> import ecg_ontology
         >>> corpus = Corpus(name="two records", counts={"164889003": 2, "426783006": 1},

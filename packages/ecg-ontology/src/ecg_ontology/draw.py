@@ -42,6 +42,9 @@ Positions = dict[int, tuple[float, float]]
 def family_colours(onto: Ontology) -> tuple[str, ...]:
     """Return the colour of each concept's family, as in every picture of the graph.
 
+    Args:
+        onto: the ontology.
+
     Example:
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()
@@ -59,6 +62,9 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
         onto: the ontology.
         out: where the picture goes: .svg, .png or .pdf.
         why: from `ecg_ontology.explain_codes`.
+
+    Returns:
+        The path of the picture.
 
     Raises:
         UsageError: the ending is no picture's, or matplotlib is not installed.

@@ -47,7 +47,10 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    r"""The lines of a header, stripped, without blank ones; nothing but a line feed or a return ends one.
+    r"""Return the lines of a header, stripped, without blank ones; only a line feed or a return ends one.
+
+    Args:
+        text: of a WFDB header.
 
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
@@ -57,7 +60,10 @@ def header_lines(text: str) -> list[str]:
 
 
 def header_comments(text: str) -> dict[str, str]:
-    r"""The comments ``# key: value`` of a header by lower-case key; of several, the first.
+    r"""Return the comments ``# key: value`` of a header by lower-case key; of several, the first.
+
+    Args:
+        text: of a WFDB header.
 
     Example:
         >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
@@ -75,6 +81,12 @@ def diagnoses(text: str) -> Diagnoses:
     """Parse the value of a ``#Dx`` comment.
 
     Codes that no map knows are kept: whether a code can be routed is the ontology's answer, not the reader's.
+
+    Args:
+        text: what stands after ``#Dx:``.
+
+    Returns:
+        The codes in their order, and notes on what was read otherwise than written.
 
     Example:
         >>> diagnoses("427084000,,STE").codes

@@ -55,6 +55,15 @@ def explain_codes(
 ) -> Explanation:
     """Explain the supervision of a record with these codes.
 
+    Args:
+        onto: the ontology.
+        codes: those of one record.
+        sigma: temperature in edges, > 0.
+        rule: how c* is chosen.
+
+    Returns:
+        The route of each code, the leaf that each rule chooses, and the soft target.
+
     Raises:
         UsageError: `sigma` is not positive, or there is no such rule.
 

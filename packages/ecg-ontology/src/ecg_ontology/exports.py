@@ -33,6 +33,10 @@ def export(onto: Ontology, out: str | Path) -> Path:
 
     What an earlier export wrote is replaced; nothing else is.
 
+    Args:
+        onto: the ontology, in the profile to be written.
+        out: a path whose ending is in the table.
+
     Returns:
         The path that was written.
 

@@ -25,6 +25,9 @@ def replacing(target: str | Path) -> Iterator[Path]:
     When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the
     old one or the new one: what was written is on the disk before it gets its name.
 
+    Args:
+        target: the file or folder to be written.
+
     Raises:
         OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
         UsageError: it is an address.

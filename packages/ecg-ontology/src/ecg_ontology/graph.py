@@ -72,6 +72,10 @@ class ConceptGraph:
         """Return the concepts on one shortest path, both ends included; [] when there is none.
 
         Among several shortest paths the one with the smallest indices is returned.
+
+        Args:
+            source: index of the concept where it begins.
+            target: index of the one where it ends.
         """
         if not nx.has_path(self.networkx, source, target):
             return []

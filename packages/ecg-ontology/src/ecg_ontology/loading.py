@@ -21,6 +21,9 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
         profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
             holds the curators' decisions on doubted codes.
 
+    Returns:
+        The ontology, in that profile.
+
     Raises:
         SourceError: the source can't be read or does not describe a concept graph.
         UsageError: there is no such profile.
@@ -41,6 +44,9 @@ def validate(source: str | Path | None = None, profile: Profile = "paper") -> tu
     Args:
         source: as for `load`.
         profile: as for `load`; under ``curated`` the paper's deviating rows are no finding.
+
+    Returns:
+        The findings; () where there is none.
 
     Raises:
         SourceError: the source can't be read at all.

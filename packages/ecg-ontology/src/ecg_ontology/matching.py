@@ -70,6 +70,11 @@ def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[Candidate, ...]
 
     Retired concepts are not proposed. A label that names two findings has the best of each first.
 
+    Args:
+        onto: the ontology.
+        label: a finding in words, as a report or a table writes it.
+        n: how many candidates at most.
+
     Example:
         >>> import ecg_ontology
         >>> found = ecg_ontology.match_label(ecg_ontology.load(), "left fascicular block")

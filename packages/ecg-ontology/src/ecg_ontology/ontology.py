@@ -73,7 +73,7 @@ class Ontology(Vocabulary):
 
     @classmethod
     def from_networkx(cls, graph: "nx.Graph[Any]", iri: str, **about: str) -> "Ontology":
-        """Build an ontology of any domain from a graph of networkx, without files.
+        """Return an ontology of any domain from a graph of networkx, made without files.
 
         Args:
             graph: as for `ecg_ontology.domains.draft_from_networkx`: in a directed graph edges point upwards.
@@ -115,6 +115,9 @@ class Ontology(Vocabulary):
         """Write everything, both profiles included, as a JSON file that `ecg_ontology.load` reads.
 
         A run folder keeps it as ``ontology.json``, so a refused checkpoint can show the difference.
+
+        Args:
+            path: the file, replaced if it is a bundle.
 
         Raises:
             OutputError: the file can't be written.
@@ -182,6 +185,9 @@ class Ontology(Vocabulary):
     def route(self, code: str | int) -> Route:
         """Return π of one code. Unknown and malformed codes get an answer, not an exception.
 
+        Args:
+            code: a SNOMED CT code, or one of another vocabulary with its prefix (``scp:NORM``).
+
         Raises:
             UsageError: `code` is neither text nor a whole number.
 
@@ -196,6 +202,9 @@ class Ontology(Vocabulary):
     def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
         """Return π of each code.
 
+        Args:
+            codes: as for `route`.
+
         Example:
             >>> import ecg_ontology
             >>> [route.leaves for route in ecg_ontology.load().routes(["164889003", "6374002"])]
@@ -204,7 +213,10 @@ class Ontology(Vocabulary):
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
-        """Count what became of `codes`, by status.
+        """Return how many of `codes` have each status.
+
+        Args:
+            codes: as for `route`; each counts as often as it is there.
 
         Example:
             >>> import ecg_ontology
@@ -221,6 +233,9 @@ class Ontology(Vocabulary):
         """Return y, uint8[B, N], for records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
+
+        Args:
+            records: the codes of each of B records.
 
         Raises:
             UsageError: a record isn't a list of codes.

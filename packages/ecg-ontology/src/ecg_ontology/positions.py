@@ -12,6 +12,9 @@ def node_positions(onto: Ontology) -> dict[int, tuple[float, float]]:
 
     Roots stand on an inner ellipse in ring order, each family's leaves fanned out beyond its root.
 
+    Args:
+        onto: the ontology.
+
     Example:
         >>> import ecg_ontology
         >>> x, y = ecg_ontology.node_positions(ecg_ontology.load())[5]

@@ -146,6 +146,10 @@ def _fit(wanted: str, text: str) -> _Fit:
 def find_concept(onto: Ontology, name: int | str) -> Concept:
     """Return the one concept that `name` means: index, abbreviation, label, synonym, text variant or code.
 
+    Args:
+        onto: the ontology, with the profile that routes the codes.
+        name: what is looked for.
+
     Raises:
         UnknownConceptError: it means none, or several; the message lists what was perhaps meant.
 

@@ -71,6 +71,9 @@ class Vocabulary:
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
         """Return what `other` changes in this enumeration; () when both have the same sha256.
 
+        Args:
+            other: the enumeration to compare with.
+
         Example:
             >>> import ecg_ontology
             >>> onto = ecg_ontology.load()
@@ -177,6 +180,9 @@ class Vocabulary:
     def node(self, name: int | str) -> Concept:
         """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
 
+        Args:
+            name: index or abbreviation.
+
         Raises:
             UnknownConceptError: there is none.
 
@@ -207,6 +213,9 @@ class Vocabulary:
 
         A concept that is joined to it in two ways is there twice.
 
+        Args:
+            name: index or abbreviation.
+
         Raises:
             UnknownConceptError: there is no such concept.
 
@@ -230,6 +239,9 @@ class Vocabulary:
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
         """Return what a concept is a kind of, over subtypes and families, the nearest first.
 
+        Args:
+            name: index or abbreviation.
+
         Raises:
             UnknownConceptError: there is no such concept.
 
@@ -244,6 +256,9 @@ class Vocabulary:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
 
         Manifestations are no kinds: ST elevation shows ischaemia, and is no descendant of it.
+
+        Args:
+            name: index or abbreviation.
 
         Raises:
             UnknownConceptError: there is no such concept.

@@ -77,6 +77,12 @@ class Corpus:
     def open(cls, folder: str | Path) -> "Corpus":
         """Open a prepared corpus; one in a store is copied first, once (`copies.ensure_local`).
 
+        Args:
+            folder: where `prepare` wrote it, or its address in a store.
+
+        Returns:
+            The corpus; signals are read when they are fetched.
+
         Raises:
             CorpusError: it is not a corpus, unfinished or damaged, was written in another format, or follows
                 an ontology that it does not carry and that is not the installed one.
@@ -137,11 +143,11 @@ class Corpus:
         )
 
     def ontology(self) -> Ontology:
-        """The ontology that the corpus carries, in the profile of its labels."""
+        """Return the ontology that the corpus carries, in the profile of its labels."""
         return self._ontology
 
     def torch(self, labels: str | None = "leaves") -> "RecordDataset":
-        """The records as a map-style dataset for a `DataLoader`: (float32 [12, L] in mV, label).
+        """Return a map-style dataset of the records for a `DataLoader`: (float32 [12, L] in mV, label).
 
         Args:
             labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
@@ -159,7 +165,7 @@ class Corpus:
         return RecordDataset(self, labels)
 
     def hf(self) -> Any:
-        """The records as a `datasets.Dataset`: what the index says, and `signal`, float32 [12, L] in mV.
+        """Return a `datasets.Dataset`: what the index says, and `signal`, float32 [12, L] in mV.
 
         Signals are read from the corpus as rows are; `leaves` are numbers of `ontology().nodes`.
 
@@ -175,11 +181,18 @@ class Corpus:
         return Corpus.open, (self.folder,)
 
     def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Fetch a batch in mV: B record numbers → float32 [B, 12, window]."""
+        """Return a batch in mV, float32 [B, 12, window].
+
+        Args:
+            rows: B record numbers.
+        """
         return self.stored(rows) * MILLIVOLTS_PER_UNIT
 
     def stored(self, rows: ArrayLike) -> NDArray[np.int16]:
-        """Fetch a batch as it lies on disk, in µV: B record numbers → int16 [B, 12, window], copied once.
+        """Return a batch as it lies on disk, in µV, int16 [B, 12, window], copied once.
+
+        Args:
+            rows: B record numbers.
 
         Raises:
             CorpusError: a file of it was cut short since it was opened.

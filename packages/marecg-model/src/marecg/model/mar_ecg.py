@@ -58,9 +58,15 @@ class MarEcg(Pretrained):
         self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Features:
-        """Encode records in mV, nothing masked but padding and the leads that `absent_BC` (bool) names.
+        """Encode records in mV, nothing masked but padding and absent leads.
 
-        L may be anything from one patch up to `config.positions` patches.
+        Args:
+            x_BCL: mV; L from one patch up to `config.positions` patches.
+            n_valid_B: samples of each record before its padding.
+            absent_BC: bool, the leads to hide; None hides none.
+
+        Returns:
+            h_rhythm, H̄ and the wide readout.
         """
         h_BTCD, real_BT, scale = self._encode(x_BCL, n_valid_B, absent_BC)
         rhythm_BD = self.pool(h_BTCD, real_BT)
@@ -70,7 +76,13 @@ class MarEcg(Pretrained):
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:
-        """How much h_rhythm's pool reads of each token, the mean over its queries, [B, T, C]; 1 in all."""
+        """Return how much h_rhythm's pool reads of each token, mean over its queries, [B, T, C]; 1 in all.
+
+        Args:
+            x_BCL: as for `forward`.
+            n_valid_B: as for `forward`.
+            absent_BC: as for `forward`.
+        """
         h_BTCD, real_BT, _ = self._encode(x_BCL, n_valid_B, absent_BC)
         return self.pool.weights(h_BTCD, real_BT).mean(-1)
 
@@ -93,7 +105,10 @@ class MarEcg(Pretrained):
         return modulation_spectrum(given_BCL, n_valid_B, self.config.fs)
 
     def concept_logits(self, rhythm_BD: Tensor) -> Tensor:
-        """The logits of q over the N concepts (eq. gscl-pred), [B, N].
+        """Return the logits of q over the N concepts (eq. gscl-pred), [B, N].
+
+        Args:
+            rhythm_BD: h_rhythm of B records.
 
         Raises:
             UsageError: the model was trained without GSCL, so its prototypes say nothing.

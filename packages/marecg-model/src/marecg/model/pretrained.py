@@ -98,7 +98,12 @@ class Pretrained(nn.Module, ModelHubMixin):
         tensors.chmod(config.stat().st_mode)  # safetensors lets nobody but its owner read it
 
     def generate_model_card(self, *args: Any, **kwargs: Any) -> ModelCard:
-        """The card that `save_pretrained` writes as README.md."""
+        """Return the card that `save_pretrained` writes as README.md.
+
+        Args:
+            *args: none; the hub's interface has them.
+            **kwargs: none either.
+        """
         gscl = bool(self.prototypes.any())
         return model_card(self.config, self.ontology, self.provenance, self.scores, gscl=gscl)
 
@@ -127,6 +132,9 @@ class Pretrained(nn.Module, ModelHubMixin):
             local_files_only: use what was fetched before, without network.
             revision: a branch, tag or commit on the hub.
             model_kwargs: none; the hub's interface has them.
+
+        Returns:
+            The model.
 
         Raises:
             CheckpointError: a file is missing or damaged, a tensor missing, extra, of another shape or type

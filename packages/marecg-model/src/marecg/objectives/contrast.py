@@ -15,8 +15,9 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
     """Each view finds its record's other view among all other views of the batch.
 
     Args:
-        first_BK, second_BK: projections of h_rhythm, in the same record order; over all ranks, if there
-            are several, so that every record's negatives are the whole batch.
+        first_BK: projections of h_rhythm; over all ranks, if there are several, so that every record's
+            negatives are the whole batch.
+        second_BK: those of the other views, in the same record order.
         tau: the temperature.
     """
     views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
@@ -31,7 +32,8 @@ def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
     """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4).
 
     Args:
-        query_BK, key_BK: in the same record order; only their directions count.
+        query_BK: only their directions count.
+        key_BK: in the same record order; only their directions count.
         tau: the temperature.
     """
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau

@@ -104,7 +104,9 @@ def beat_concept_loss(
 
     Args:
         beats_BKD: features pooled around R-peaks; `real_BK` is False where a record has fewer beats.
-        text_VD, active_BV, tau: as for L_ICA.
+        text_VD: as for L_ICA.
+        active_BV: as for L_ICA.
+        tau: as for L_ICA.
     """
     both_B = active_BV.any(1) & real_BK.any(1)
     attended_BV, attended_BK = _some(active_BV), _some(real_BK)

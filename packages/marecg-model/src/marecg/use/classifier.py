@@ -94,7 +94,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train.
+        """Return the classifier, trained.
 
         Args:
             X: mV, [B, leads, L].
@@ -124,7 +124,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         several: bool = True,
     ) -> Self:
-        """Train on records that are fetched as they are needed.
+        """Return the classifier, trained on records that are fetched as they are needed.
 
         Args:
             vectors: of the frozen encoder; they fetch the records too.
@@ -143,7 +143,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def tuning(self) -> Tuning:
-        """How it is trained. Raises `UsageError` where a value can't be."""
+        """Return how it is trained. Raises `UsageError` where a value can't be."""
         check_rule(self.threshold)
         names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
         return Tuning(**{name: getattr(self, name) for name in names})
@@ -158,27 +158,48 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.thresholds_ = np.array(cuts)
 
     def logits(self, vectors: Vectors, rows: Sequence[int]) -> Floats:
-        """Logits [B, K] of records by their numbers; where the encoder stayed frozen, from its vectors."""
+        """Return logits [B, K]; where the encoder stayed frozen, from its vectors.
+
+        Args:
+            vectors: of the encoder; they fetch the records too.
+            rows: B record numbers.
+        """
         return self._tuned.logits(vectors, rows)
 
     def probabilities(self, logits_BK: Floats) -> Floats:
-        """Calibrated probabilities [B, K] of logits."""
+        """Return calibrated probabilities [B, K].
+
+        Args:
+            logits_BK: as `logits` gives them.
+        """
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
         return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
 
     def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
-        """Probabilities [B, K] of recordings of any leads (`ecg.windows.recording`)."""
+        """Return probabilities [B, K].
+
+        Args:
+            recordings: B recordings of any leads (`ecg.windows.recording`).
+        """
         check_is_fitted(self, "classes_")
         rows = range(len(recordings))
         return self.probabilities(logits(self._tuned.net, recordings.__getitem__, rows, self.batch_size))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table."""
+        """Return probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table.
+
+        Args:
+            X: mV, [B, leads, L].
+        """
         check_is_fitted(self, "classes_")
         return self.predict_recordings(self._recordings(X, self.encoder))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likeliest label of each record [B]; or the table [B, K] of what reaches its threshold."""
+        """Return the likeliest label of each record [B]; or the table [B, K] of what reaches its threshold.
+
+        Args:
+            X: mV, [B, leads, L].
+        """
         p_BK = self.predict_proba(X)
         if self.several_:
             return (p_BK >= self.thresholds_).astype(np.int64)
@@ -198,6 +219,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | Path) -> None:
         """Keep the classifier: the fine-tuned model under `model/`, the head, and what the labels are.
 
+        Args:
+            folder: new, or one that holds a classifier.
+
         Raises:
             UsageError: the folder holds other files, or the labels are neither words nor whole numbers.
             OutputError: it can't be written.
@@ -207,7 +231,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.write(temporary)
 
     def write(self, folder: Path) -> None:
-        """Write the files of `save` into a folder that is being made."""
+        """Write the files of `save` into a folder that is being made.
+
+        Args:
+            folder: the temporary one.
+        """
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
         if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
@@ -227,7 +255,10 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """A classifier that `save` kept.
+        """Return a classifier that `save` kept.
+
+        Args:
+            folder: where it is.
 
         Raises:
             CheckpointError: it is missing or damaged.

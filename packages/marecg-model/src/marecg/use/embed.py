@@ -129,6 +129,9 @@ def embed(
         batch_size: windows per forward pass.
         readout: `wide` gives the wide readout too, which a linear probe reads more from.
 
+    Returns:
+        float32 vectors of each record; with `wide` the wide readout too.
+
     Raises:
         UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
             or named twice, the rate can't be, a value is masked, not finite or too large to compute with, or

@@ -64,6 +64,9 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             X: mV, [B, K, L] or flattened to [B, K·L], lead after lead.
             y: passed over.
 
+        Returns:
+            The embedder itself.
+
         Raises:
             UsageError: the leads don't fit the array, or there is no such readout.
             CheckpointError: the encoder can't be loaded.
@@ -75,7 +78,11 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The readout, [B, D] or [B, W], of records in the shape that `fit` saw. Raises as `embed` does."""
+        """Return the readout, [B, D] or [B, W]. Raises as `embed` does.
+
+        Args:
+            X: mV, in the shape that `fit` saw.
+        """
         check_is_fitted(self, "n_features_in_")
         x_BKL = self._records(X, reset=False)
         found = embed(
