@@ -26,6 +26,8 @@ def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(cited["version"]) == version
     names = [author["family-names"] for author in cited["preferred-citation"]["authors"]]
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    assert site["copyright"].startswith(f"MAR-ECG {version} ")
     archived = json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
     assert [creator["name"].partition(",")[0] for creator in archived["creators"]] == names
 
