@@ -1,8 +1,9 @@
 """What an RDF file states of each subject, taken value by value; what nobody takes is kept as it is."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import Self
 
 import rdflib
 from rdflib.namespace import DCTERMS, SKOS
@@ -26,6 +27,25 @@ from ecg_ontology.turtle import SCHEMA
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
+class Triples(rdflib.Graph):
+    """Triples as they are read, each once; rdflib's stores index them three times."""
+
+    def __init__(self) -> None:
+        super().__init__(store="SimpleMemory")  # of the prefixes alone
+        self._triples: dict[Triple, None] = {}
+
+    def add(self, triple: Triple) -> Self:
+        """Take one."""
+        self._triples[triple] = None
+        return self
+
+    def __iter__(self) -> Generator[Triple, None, None]:
+        yield from self._triples
+
+    def __contains__(self, triple: object) -> bool:
+        return triple in self._triples
+
+
 class Statements:
     """The statements of a file, while a draft is made of them.
 
@@ -39,7 +59,7 @@ class Statements:
         misstatements: what means nothing, or two things.
     """
 
-    def __init__(self, graph: rdflib.Graph, path: Path) -> None:
+    def __init__(self, graph: Triples, path: Path) -> None:
         self.graph = graph
         self.lines = SourceLines(path)
         self.kept: list[Triple] = []
