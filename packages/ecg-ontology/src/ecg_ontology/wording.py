@@ -22,12 +22,17 @@ def fold(text: str) -> str:
         >>> fold("Ischämie – ISCHAEMIA, ST-T (LAE)")
         'ischamie ischemia st t lae'
     """
-    one_form = unicodedata.normalize("NFKD", text)  # first: a letter of a formula has no small one of its own
-    letters = unicodedata.normalize("NFKD", one_form.casefold().translate(_LIGATURES))
-    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    plain = text.casefold() if text.isascii() else _plain(text)
     return " ".join(
         _DIGRAPH.sub("e", word) if len(word) >= _LONG else word for word in _NO_WORD.sub(" ", plain).split()
     )
+
+
+def _plain(text: str) -> str:
+    """Small letters without accents."""
+    one_form = unicodedata.normalize("NFKD", text)  # first: a letter of a formula has no small one of its own
+    letters = unicodedata.normalize("NFKD", one_form.casefold().translate(_LIGATURES))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:

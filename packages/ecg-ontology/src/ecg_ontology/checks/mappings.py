@@ -178,13 +178,16 @@ def narrower_leaf(draft: Draft) -> Iterator[Breach]:
 )
 def wordless_exact_match(draft: Draft) -> Iterator[Breach]:
     """An exactMatch carries no word of its node."""
+    rows = list(_exact_matches(draft))
+    ends = {row.node for row in rows}
     words = {
         concept.iri: {
             word for text in (*_names(concept), *map(fold, concept.variants)) for word in text.split()
         }
         for concept in draft.concepts
+        if concept.iri in ends
     }
-    for row in _exact_matches(draft):
+    for row in rows:
         here = words.get(row.node or "")
         if here is not None and not here & set(fold(row.label).split()):
             name = draft.abbreviation(row.node or "")
