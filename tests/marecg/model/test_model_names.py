@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.marecg.hub import fake_hub
 
 from marecg.base.errors import CheckpointError
 from marecg.model import installed, pretrained
@@ -70,21 +71,7 @@ def test_a_path_that_is_not_there_asks_no_server(
 
 def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uploaded: dict[str, Any] = {}
-
-    class Repository:
-        repo_id = "someone/mar-ecg"
-
-    class Hub:
-        def __init__(self, **_: Any) -> None: ...
-
-        def create_repo(self, **_: Any) -> Repository:
-            return Repository()
-
-        def upload_folder(self, folder_path: Path, **how: Any) -> str:
-            uploaded.update(how, files={path.name for path in folder_path.iterdir()})
-            return "https://example.org/commit"
-
-    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", fake_hub(uploaded))
     model = MarEcg.from_pretrained(saved)
     assert (
         model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")

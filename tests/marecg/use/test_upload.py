@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub.errors import HTTPError
+from tests.marecg.hub import fake_hub
 
 from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
@@ -26,21 +27,7 @@ def test_without_a_token_nothing_is_sent(folder: Path, monkeypatch: pytest.Monke
 
 def test_a_model_and_its_card_are_sent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: dict[str, Any] = {}
-
-    class Repository:
-        repo_id = "someone/mar-ecg"
-
-    class Hub:
-        def __init__(self, **_: Any) -> None: ...
-
-        def create_repo(self, **_: Any) -> Repository:
-            return Repository()
-
-        def upload_folder(self, folder_path: Path, **how: Any) -> str:
-            sent.update(how, files={path.name for path in folder_path.iterdir()})
-            return "https://example.org/commit"
-
-    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", fake_hub(sent))
     monkeypatch.setattr(uploading, "get_token", lambda: "hf_secret")
     assert uploading.upload(folder, "someone/mar-ecg") == "https://example.org/commit"
     assert {"README.md", "config.json", "model.safetensors", "ontology.json"} == sent["files"]

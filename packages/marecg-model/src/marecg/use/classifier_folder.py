@@ -72,7 +72,7 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
     if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
         problem = "head.safetensors, classifier.json and the model don't fit each other"
         raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
-    net.load_state_dict(head, strict=False)
+    net.load_state_dict({**net.state_dict(), **head})
     return said, net
 
 
