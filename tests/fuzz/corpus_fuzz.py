@@ -68,6 +68,10 @@ def main() -> None:
     sys.exit(bool(broken))
 
 
+OF_THE_INSTALLATION = (".py", ".pyc", ".so", ".dist-info/entry_points.txt")
+"""What the first import of a module, and the first look for installed readers, open."""
+
+
 def fuzz(kind: str, cases: int, seed: int, results: Any, reached: Any) -> None:
     """Damage a kind of source again and again; the first broken promise ends the process."""
     faulthandler.dump_traceback_later(HANGS, exit=True)  # of the first, undamaged source too
@@ -95,7 +99,7 @@ def fuzz(kind: str, cases: int, seed: int, results: Any, reached: Any) -> None:
             require(slowest < SLOWEST, f"took {slowest:.1f} s")
             require(peak() - before < LARGEST, "grew by more than 1 GB")
             outside = [path for path in opened if not Path(path).is_relative_to(folder)]
-            outside = [path for path in outside if not path.endswith((".py", ".pyc", ".so"))]  # first imports
+            outside = [path for path in outside if not path.endswith(OF_THE_INSTALLATION)]
             require(not outside, f"read {outside}")
         faulthandler.cancel_dump_traceback_later()
     results.put((slowest, peak() - before, fates))
