@@ -41,3 +41,9 @@ def test_a_hub_that_cannot_be_reached_is_one_line(folder: Path, monkeypatch: pyt
     monkeypatch.setattr(uploading, "get_token", lambda: "hf_secret")
     with pytest.raises(OutputError, match=r"someone/mar-ecg: can't be uploaded \(no route\)"):
         uploading.upload(folder, "someone/mar-ecg")
+
+
+def test_a_classifier_is_refused_before_its_head_is_lost(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "classifier.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="is a classifier"):
+        uploading.upload(tmp_path, "someone/mar-ecg")

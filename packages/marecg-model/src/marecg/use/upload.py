@@ -7,6 +7,7 @@ from huggingface_hub.errors import HFValidationError, HTTPError  # type: ignore[
 
 from marecg.base.errors import OutputError, UsageError
 from marecg.model.mar_ecg import MarEcg
+from marecg.use.classifier_folder import is_classifier
 
 
 def upload(model: str | Path, name: str) -> str:
@@ -20,10 +21,13 @@ def upload(model: str | Path, name: str) -> str:
         The address of the upload.
 
     Raises:
-        UsageError: there is no token, or the name isn't `owner/name`.
+        UsageError: there is no token, the name isn't `owner/name`, or the model is a classifier's folder.
         OutputError: the hub refuses, or can't be reached.
         CheckpointError: the model can't be loaded.
     """
+    if is_classifier(model):
+        remedy = f"Name its encoder, {Path(model) / 'model'}, or export the classifier as ONNX"
+        raise UsageError("is a classifier, whose head the hub would not get", where=model, remedy=remedy)
     if get_token() is None:
         remedy = "Set HF_TOKEN to a token that may write, or run `hf auth login`"
         raise UsageError("an upload needs a token of the hub", where=name, remedy=remedy)
