@@ -34,12 +34,6 @@ def write_sources(folder: Path) -> Path:
     Raises:
         UsageError: something is there.
         OutputError: it can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> folder = write_sources(Path(tempfile.mkdtemp()) / "mine")
-        >>> ecg_ontology.load(folder).bundle_sha256 == ecg_ontology.load().bundle_sha256
-        True
     """
     refuse_others(folder, lambda _: False)
     with replacing(folder) as temporary:
@@ -59,14 +53,6 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
         UsageError: `bundle` is something else than an older bundle of the same ontology, a lock would be
             replaced without a new version, or the new version isn't higher.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = built_files(Path("nowhere"), Path("ccg.json"))
-        ... except SourceError as error:
-        ...     print(error.problem)
-        isn't a folder of sources
     """
     if not sources.is_dir():
         raise SourceError(
@@ -123,13 +109,7 @@ def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, s
 
 
 def stale_files(files: Mapping[Path, str]) -> list[Path]:
-    """Return those of `files` whose text on disk is another one, or that are missing.
-
-    Example:
-        >>> import ecg_ontology
-        >>> stale_files({Path("nowhere.json"): "{}"})
-        [PosixPath('nowhere.json')]
-    """
+    """Return those of `files` whose text on disk is another one, or that are missing."""
     return [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
 
 
@@ -138,13 +118,6 @@ def write_files(files: Mapping[Path, str]) -> None:
 
     Raises:
         OutputError: one can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "ccg.json"
-        >>> write_files({file: "{}"})
-        >>> stale_files({file: "{}"})
-        []
     """
     for path, text in files.items():
         with replacing(path) as temporary:

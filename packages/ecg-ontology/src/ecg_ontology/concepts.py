@@ -23,26 +23,14 @@ Rule = Literal["max-index", "most-specific"]
 
 
 class Tier(StrEnum):
-    """The two tiers of the vocabulary.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [str(tier) for tier in Tier]
-        ['Root', 'Leaf']
-    """
+    """The two tiers of the vocabulary."""
 
     root = "Root"
     leaf = "Leaf"
 
 
 class Kind(StrEnum):
-    """Why two concepts are joined. All kinds count as one undirected edge of length 1.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [str(kind) for kind in ecg_ontology.Kind if kind.symmetric]
-        ['sibling', 'ring']
-    """
+    """Why two concepts are joined. All kinds count as one undirected edge of length 1."""
 
     family = "family"
     """leaf → its root"""
@@ -62,13 +50,7 @@ class Kind(StrEnum):
 
     @property
     def readings(self) -> tuple[str, str]:
-        """What the far end is to the near one, read from the edge's source and from its target.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.Kind.subtype_of.readings
-            ('subtype of', 'subtype')
-        """
+        """What the far end is to the near one, read from the edge's source and from its target."""
         return _READINGS[self]
 
 
@@ -87,11 +69,6 @@ class Name(Frozen):
     Attributes:
         text: the text.
         language: its language as in BCP 47, such as ``de``; "" where none is stated.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().node("AF").translations[0]
-        Name(text='Vorhofflimmern', language='de')
     """
 
     text: str
@@ -115,11 +92,6 @@ class Concept(Frozen):
         definition: what it means, in English.
         sources: the published documents that it is defined by, as IRIs.
         deprecated: retired: it keeps its index, and no new code goes to it.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().nodes[5]
-        Concept(index=5, abbr='AF', label='Atrial fibrillation', ...)
     """
 
     index: int
@@ -137,13 +109,7 @@ class Concept(Frozen):
 
 
 class Relation(Frozen):
-    """One edge, by the indices of its ends. Symmetric kinds have ``source < target``.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().relations[0]
-        Relation(kind=<Kind.family: 'family'>, source=5, target=1)
-    """
+    """One edge, by the indices of its ends. Symmetric kinds have ``source < target``."""
 
     kind: Kind
     source: int
@@ -151,13 +117,7 @@ class Relation(Frozen):
 
 
 class Status(StrEnum):
-    """What became of a code.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().route("39732003").status is ecg_ontology.Status.unrouted
-        True
-    """
+    """What became of a code."""
 
     routed = "routed"
     """it reaches at least one node"""
@@ -170,14 +130,7 @@ class Status(StrEnum):
 
 
 class Regime(StrEnum):
-    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside.
-
-    Example:
-        >>> import ecg_ontology
-        >>> rows = ecg_ontology.load().draft.mappings
-        >>> next(row.regime for row in rows if row.code == "54329005") is Regime.localised
-        True
-    """
+    """The three regimes of π in the appendix, "Code routing", and the codes that stay outside."""
 
     single = "single morphology"
     localised = "localised lesion"
@@ -197,11 +150,6 @@ class Route(Frozen):
         leaves: those of them that are leaves.
         label: the code's official label, or "".
         notes: what a reader of the answer should know.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().route("54329005").nodes
-        (25, 19, 3)
     """
 
     code: str
@@ -224,13 +172,7 @@ class Route(Frozen):
 
 
 class Severity(StrEnum):
-    """How much a finding matters.
-
-    Example:
-        >>> import ecg_ontology
-        >>> {finding.severity for finding in ecg_ontology.validate()} == {ecg_ontology.Severity.warn}
-        True
-    """
+    """How much a finding matters."""
 
     error = "ERROR"
     """the ontology is wrong: it can't be built, or would supervise wrongly"""
@@ -250,11 +192,6 @@ class Finding(Frozen):
         where: file and line, as far as they are known.
         message: what is wrong.
         fix: what to do.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [finding.subject for finding in ecg_ontology.validate()]
-        ['164931005', '233917008', '413444003', '698252002']
     """
 
     id: str

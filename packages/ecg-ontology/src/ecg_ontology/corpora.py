@@ -30,11 +30,6 @@ class Corpus(Frozen):
         counts: number of records by code.
         records: the code list of each record; `None` where only counts are known.
         sources: the columns that a table of counts was summed over.
-
-    Example:
-        >>> import ecg_ontology
-        >>> Corpus(name="one record", counts={"164889003": 1}, records=(("164889003",),)).counts
-        {'164889003': 1}
     """
 
     name: str
@@ -84,14 +79,7 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
 
 
 def corpus_of(table: CodeTable) -> Corpus:
-    """The codes of a user's table, as a corpus. Raises `InputError` where it names none.
-
-    Example:
-        >>> import ecg_ontology
-        >>> table = ecg_ontology.CodeTable(Path("t.csv"), {"a": ("164889003",), "b": ()}, {}, {})
-        >>> corpus_of(table).counts
-        {'164889003': 1}
-    """
+    """The codes of a user's table, as a corpus. Raises `InputError` where it names none."""
     return _from_records(table.path, tuple(table.codes.values()))
 
 

@@ -45,12 +45,6 @@ class Coverage(Frozen):
         leaves: number of records that carry a code of each leaf; for a table of counts, the sum of its codes.
         unsupported: leaves that no occurring code reaches.
         records: what only whole records show; `None` for a table of counts.
-
-    Example:
-        >>> import ecg_ontology
-        >>> one = Corpus(name="", counts={"164889003": 1})
-        >>> ecg_ontology.coverage_of(ecg_ontology.load(), one).codes[0].leaves
-        ('AF',)
     """
 
     corpus: str

@@ -64,12 +64,6 @@ class Difference(Frozen):
         yields: concepts that yield under ``most-specific`` in one of the two alone.
         texts: concepts of both whose label, text variants, translations, synonyms or definition changed.
         records: the same for a corpus, where one was given.
-
-    Example:
-        >>> import ecg_ontology
-        >>> onto = ecg_ontology.load()
-        >>> ecg_ontology.compare(onto, onto).empty
-        True
     """
 
     enumeration: tuple[str, ...]

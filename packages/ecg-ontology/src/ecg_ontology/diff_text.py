@@ -19,12 +19,6 @@ def difference_text(found: Difference, threshold: float = THRESHOLD) -> str:
         found: from `ecg_ontology.compare`.
         threshold: a code that keeps its leaves and its c*, and whose target moves by less in total variation,
             is counted and not listed. 0 lists everything.
-
-    Example:
-        >>> import ecg_ontology
-        >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
-        >>> print(difference_text(ecg_ontology.compare(paper, curated)).splitlines()[0])
-        14 codes are routed otherwise; 11 with other leaves or another c*; 11 with another target
     """
     return "\n".join(_lines(found, threshold))
 

@@ -40,13 +40,6 @@ def draft_from_networkx(
 
     Raises:
         UsageError: a node or an edge carries what can't be read.
-
-    Example:
-        >>> import ecg_ontology, networkx
-        >>> lung = networkx.DiGraph([("COPD", "Airway"), ("Asthma", "Airway"), ("Pneumonia", "Tissue")])
-        >>> draft = draft_from_networkx(lung, "https://example.org/lung")
-        >>> [(concept.abbr, concept.tier.value) for concept in draft.concepts][:2]
-        [('Airway', 'Root'), ('Tissue', 'Root')]
     """
     if not re.match(r"[A-Za-z][\w+.-]*:\S+$", iri):
         raise UsageError(f"{iri!r} isn't an IRI", remedy="Name the ontology, as https://example.org/lung")

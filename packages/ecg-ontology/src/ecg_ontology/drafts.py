@@ -27,11 +27,6 @@ class Header(Frozen):
         creators: who made it.
         provenance: where its content comes from.
         unreviewed: languages whose labels no clinician has reviewed.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().header.version
-        '1.0.0'
     """
 
     iri: str
@@ -44,13 +39,7 @@ class Header(Frozen):
 
 
 class DraftConcept(Frozen):
-    """A concept as stated; `None` and "" mean that the source does not say.
-
-    Example:
-        >>> import ecg_ontology
-        >>> DraftConcept(iri="https://example.org/lung#COPD", abbr="COPD").index is None
-        True
-    """
+    """A concept as stated; `None` and "" mean that the source does not say."""
 
     iri: str
     index: int | None = None
@@ -84,13 +73,7 @@ class Misstatement(Frozen):
 
 
 class DraftRelation(Frozen):
-    """One statement ``subject kind object``; symmetric kinds are stated from both ends.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().draft.relations[0].kind
-        <Kind.family: 'family'>
-    """
+    """One statement ``subject kind object``; symmetric kinds are stated from both ends."""
 
     kind: Kind
     subject: str
@@ -116,11 +99,6 @@ class RoutingRow(Frozen):
         date: when, ``YYYY-MM-DD``.
         table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load().draft.mappings[0].predicate
-        'skos:closeMatch'
     """
 
     code: str
@@ -193,11 +171,6 @@ class Erratum(Frozen):
         found: what contradicts it.
         decision: what is done here.
         test: the test that holds the decision, as ``file::function``.
-
-    Example:
-        >>> import ecg_ontology
-        >>> print(ecg_ontology.errata()[0].printed)
-        Nine within-family sibling edges.
     """
 
     id: str
@@ -225,13 +198,6 @@ class Draft(Frozen):
         misstatements: what it states and can't mean.
         shapes: the folder's SHACL shapes, as Turtle.
         unread: files of the folder that look like routing tables and aren't read.
-
-    Example:
-        >>> import ecg_ontology
-        >>> draft = ecg_ontology.load().draft
-        >>> renamed = draft.model_copy(update={"header": draft.header.model_copy(update={"title": "Heart"})})
-        >>> ecg_ontology.Ontology(renamed)
-        <Ontology Heart 1.0.0: 40 concepts, ...>
     """
 
     header: Header

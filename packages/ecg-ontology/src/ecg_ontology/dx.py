@@ -35,10 +35,6 @@ class Diagnoses:
         codes: in the order given, each once.
         notes: on what was translated or passed over.
         words: what stands there between the commas, each once, codes or not.
-
-    Example:
-        >>> Diagnoses(codes=("164889003",), notes=()).words
-        ()
     """
 
     codes: tuple[str, ...]

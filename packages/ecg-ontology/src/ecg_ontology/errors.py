@@ -28,65 +28,20 @@ class EcgError(ValueError):
 
 
 class UsageError(EcgError):
-    """The request itself is wrong: an unknown name, key or option value.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = ecg_ontology.load(profile="printed")
-        ... except ecg_ontology.UsageError as error:
-        ...     print(error.problem)
-        no routing profile is called 'printed'
-    """
+    """The request itself is wrong: an unknown name, key or option value."""
 
 
 class InputError(EcgError):
-    """Something that should be read can't be.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = ecg_ontology.read_corpus("nowhere")
-        ... except ecg_ontology.InputError as error:
-        ...     print(error.problem)
-        is not there
-    """
+    """Something that should be read can't be."""
 
 
 class OutputError(EcgError):
-    """Something that should be written can't be.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = ecg_ontology.export(ecg_ontology.load(), "/dev/null/graph.ttl")
-        ... except ecg_ontology.OutputError as error:
-        ...     print(error.where)
-        /dev/null/graph.ttl
-    """
+    """Something that should be written can't be."""
 
 
 class SourceError(InputError):
-    """An ontology source is unreadable or does not describe a concept graph.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = ecg_ontology.load("nowhere.ttl")
-        ... except ecg_ontology.SourceError as error:
-        ...     print(error.problem)
-        is not there
-    """
+    """An ontology source is unreadable or does not describe a concept graph."""
 
 
 class UnknownConceptError(UsageError):
-    """No concept carries this index or abbreviation.
-
-    Example:
-        >>> import ecg_ontology
-        >>> try:
-        ...     _ = ecg_ontology.load().node("Heart")
-        ... except ecg_ontology.UnknownConceptError as error:
-        ...     print(error.problem)
-        no concept has the index or abbreviation 'Heart'
-    """
+    """No concept carries this index or abbreviation."""

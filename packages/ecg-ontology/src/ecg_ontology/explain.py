@@ -30,11 +30,6 @@ class Explanation(Frozen):
         rule: the rule of the target below.
         sigma: its temperature.
         target: all nodes by falling mass; () for a record without a leaf.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.explain_codes(ecg_ontology.load(), ["54329005"]).target[0].abbr
-        'AMI'
     """
 
     routes: tuple[Route, ...]
@@ -102,15 +97,7 @@ def _abbr(onto: Ontology, index: int) -> str:
 
 
 def explanation_text(onto: Ontology, why: Explanation) -> str:
-    """Return the explanation as plain text, nodes of equal mass on one line.
-
-    Example:
-        >>> import ecg_ontology
-        >>> onto = ecg_ontology.load()
-        >>> text = explanation_text(onto, ecg_ontology.explain_codes(onto, ["164889003"]))
-        >>> text.splitlines()[0]
-        '164889003  atrial fibrillation  →  AF, Rhythm'
-    """
+    """Return the explanation as plain text, nodes of equal mass on one line."""
     lines = []
     for route in why.routes:
         reached = ", ".join(onto.nodes[index].abbr for index in route.nodes) or route.status.value

@@ -45,14 +45,7 @@ def languages_of(onto: Ontology) -> dict[str, int]:
 
 
 def language_notes(onto: Ontology, concepts: Sequence[Concept], language: str) -> tuple[str, ...]:
-    """Say what a reader of `concepts` in `language` must know: labels that are missing, or were not reviewed.
-
-    Example:
-        >>> import ecg_ontology
-        >>> onto = ecg_ontology.load()
-        >>> language_notes(onto, onto.nodes, "fr")
-        ("no label in 'fr' for 40 of 40 concepts: English is shown (there are en, de, es, zh)",)
-    """
+    """Say what a reader of `concepts` in `language` must know: labels are missing, or were not reviewed."""
     used = [label_in(concept, language).language for concept in concepts]
     asked = language.casefold()
     notes = []

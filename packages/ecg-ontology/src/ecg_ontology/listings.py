@@ -18,13 +18,7 @@ _COMMANDS = {Severity.error: "error", Severity.warn: "warning", Severity.info: "
 
 
 def tsv(findings: Sequence[Finding]) -> str:
-    """Return the findings as a table with a header; a field with a tab or a line break is quoted.
-
-    Example:
-        >>> import ecg_ontology
-        >>> tsv(ecg_ontology.validate()).splitlines()[1].split()[:2]
-        ['CCG-W310', 'WARN']
-    """
+    """Return the findings as a table with a header; a field with a tab or a line break is quoted."""
     out = io.StringIO()
     writer = csv.DictWriter(out, _COLUMNS, dialect="excel-tab", lineterminator="\n")
     writer.writeheader()
@@ -38,11 +32,6 @@ def github(findings: Sequence[Finding], source: str | Path | None = None) -> str
     Args:
         findings: what was found.
         source: the folder or file that was checked; it leads to the files from the working directory.
-
-    Example:
-        >>> import ecg_ontology
-        >>> print(github(ecg_ontology.validate()).splitlines()[0][:46])
-        ::warning file=routing.paper.sssom.tsv,title=C
     """
     return "\n".join(_command(finding, source) for finding in findings)
 

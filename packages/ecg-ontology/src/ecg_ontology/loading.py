@@ -54,6 +54,8 @@ def validate(source: str | Path | None = None, profile: Profile = "paper") -> tu
 
     Example:
         >>> import ecg_ontology
+        >>> ecg_ontology.validate()[0]
+        Finding(id='CCG-W310', severity=<Severity.warn: 'WARN'>, subject='164931005', ...)
         >>> ecg_ontology.validate(profile="curated")
         ()
     """

@@ -21,12 +21,7 @@ EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
 class NewCode(Frozen):
-    """A code that has no row yet, and its label.
-
-    Example:
-        >>> NewCode(code="icd10:I48.1", label="persistent atrial fibrillation").code
-        'icd10:I48.1'
-    """
+    """A code that has no row yet, and its label."""
 
     code: str
     label: str
@@ -42,12 +37,6 @@ class Candidate(Frozen):
         matched: that text.
         predicate: how the code relates to the concept, as far as words tell.
         note: what a reviewer must see: the label denies the finding, names two, or no concept carries it.
-
-    Example:
-        >>> import ecg_ontology
-        >>> best = ecg_ontology.match_label(ecg_ontology.load(), "no atrial fibrillation")[0]
-        >>> best.concept.abbr, best.note
-        ('AF', 'denied: the label says that it is absent')
     """
 
     concept: Concept | None
@@ -152,17 +141,10 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 
 
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
-    r"""Read a table of codes and labels, and return those that have no row in `onto` yet.
+    """Read a table of codes and labels, and return those that have no row in `onto` yet.
 
     Raises:
         InputError: it can't be read or lacks a column, or a code is malformed or has two labels.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "codes.csv"
-        >>> _ = path.write_text("code,label\n164889003,AF\nicd10:I48.1,persistent AF\n", encoding="utf-8")
-        >>> [new.code for new in read_new_codes(path, ecg_ontology.load())]
-        ['icd10:I48.1']
     """
     routed = {row.code for row in onto.draft.mappings}
     new: dict[str, NewCode] = {}
@@ -185,13 +167,6 @@ def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int 
 
     A code without a candidate has one row without a node: decide ``add`` there, with a comment, to say that
     no node can carry it.
-
-    Example:
-        >>> import ecg_ontology
-        >>> new = NewCode(code="icd10:I48.1", label="persistent atrial fibrillation")
-        >>> rows = candidate_rows(ecg_ontology.load(), [new], "base")
-        >>> rows[0]["node"], rows[0]["decision"]
-        ('AF', '')
     """
     rows = []
     for new in codes:

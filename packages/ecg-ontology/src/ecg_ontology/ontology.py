@@ -50,9 +50,30 @@ class Ontology(Vocabulary):
         UsageError: there is no such profile.
 
     Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.load()
+        >>> import ecg_ontology, tempfile
+        >>> onto = ecg_ontology.load()
+        >>> onto
         <Ontology Cardiac concept graph 1.0.0: 40 concepts, ...>
+        >>> onto.route("164889003")
+        Route(code='164889003', status=<Status.routed: 'routed'>, nodes=(5, 1), leaves=(5,), ...)
+        >>> [route.leaves for route in onto.routes(["164889003", "6374002"])]
+        [(5,), ()]
+        >>> onto.status_counts(["164889003", "STE"])[ecg_ontology.Status.invalid]
+        1
+        >>> len(onto.official), "scp:NORM" in onto.codes
+        (133, True)
+        >>> [row.predicate for row in onto.rows if row.code == "426177001"]
+        ['skos:exactMatch', 'skos:broadMatch']
+        >>> y = onto.leaf_multi_hot([["54329005"], ["6374002"]])
+        >>> y[0].nonzero()[0].tolist(), onto.primary(y).tolist()
+        ([19, 25], [25, -1])
+        >>> t = onto.soft_targets(y)
+        >>> bool(t[0, 25] == t[0, 19] > t[0, 24])
+        True
+        >>> path = Path(tempfile.mkdtemp()) / "ontology.json"
+        >>> onto.save(path)
+        >>> ecg_ontology.load(path, profile="curated").bundle_sha256 == onto.bundle_sha256
+        True
     """
 
     def __init__(
@@ -122,13 +143,6 @@ class Ontology(Vocabulary):
         Raises:
             OutputError: the file can't be written.
             UsageError: something else than a bundle is there.
-
-        Example:
-            >>> import ecg_ontology, tempfile
-            >>> path = Path(tempfile.mkdtemp()) / "ontology.json"
-            >>> ecg_ontology.load().save(path)
-            >>> ecg_ontology.load(path).sha256 == ecg_ontology.load().sha256
-            True
         """
         refuse_unmarked(Path(path), BUNDLE_MARK)
         write_bundle(self.draft, Path(path))
@@ -138,12 +152,6 @@ class Ontology(Vocabulary):
         """SHA-256 of everything that `save` writes: labels, texts, flags and routing of all profiles as well.
 
         Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
-
-        Example:
-            >>> import ecg_ontology
-            >>> paper, curated = ecg_ontology.load(), ecg_ontology.load(profile="curated")
-            >>> paper.bundle_sha256 == curated.bundle_sha256
-            True
         """
         return bundle_sha256(self.draft)
 
@@ -151,35 +159,17 @@ class Ontology(Vocabulary):
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Every code of the routing tables, routed or not.
-
-        Example:
-            >>> import ecg_ontology
-            >>> "scp:NORM" in ecg_ontology.load().codes
-            True
-        """
+        """Every code of the routing tables, routed or not."""
         return self._routing.codes
 
     @property
     def rows(self) -> tuple[RoutingRow, ...]:
-        """The rows of the routing tables that hold in this profile, code by code.
-
-        Example:
-            >>> import ecg_ontology
-            >>> [row.predicate for row in ecg_ontology.load().rows if row.code == "426177001"]
-            ['skos:exactMatch', 'skos:broadMatch']
-        """
+        """The rows of the routing tables that hold in this profile, code by code."""
         return self._routing.rows
 
     @property
     def official(self) -> dict[str, str]:
-        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology).
-
-        Example:
-            >>> import ecg_ontology
-            >>> len(ecg_ontology.load().official)
-            133
-        """
+        """Label of every code of the official map (the 133 of the Challenges in the packaged ontology)."""
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
@@ -190,12 +180,6 @@ class Ontology(Vocabulary):
 
         Raises:
             UsageError: `code` is neither text nor a whole number.
-
-        Example:
-            >>> import ecg_ontology
-            >>> route = ecg_ontology.load().route("164889003")
-            >>> route.status, route.nodes, route.leaves
-            (<Status.routed: 'routed'>, (5, 1), (5,))
         """
         return self._routing.route(code)
 
@@ -204,11 +188,6 @@ class Ontology(Vocabulary):
 
         Args:
             codes: as for `route`.
-
-        Example:
-            >>> import ecg_ontology
-            >>> [route.leaves for route in ecg_ontology.load().routes(["164889003", "6374002"])]
-            [(5,), ()]
         """
         return tuple(self.route(code) for code in codes)
 
@@ -217,12 +196,6 @@ class Ontology(Vocabulary):
 
         Args:
             codes: as for `route`; each counts as often as it is there.
-
-        Example:
-            >>> import ecg_ontology
-            >>> counts = ecg_ontology.load().status_counts(["164889003", "STE"])
-            >>> counts[Status.invalid]
-            1
         """
         statuses = [self.route(code).status for code in codes]
         return {status: statuses.count(status) for status in Status}
@@ -239,11 +212,6 @@ class Ontology(Vocabulary):
 
         Raises:
             UsageError: a record isn't a list of codes.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().leaf_multi_hot([["54329005"], []]).nonzero()[1].tolist()
-            [19, 25]
         """
         from ecg_ontology import targets
         from ecg_ontology.coded import CodedRecords
@@ -260,12 +228,6 @@ class Ontology(Vocabulary):
 
         Raises:
             UsageError: no such rule, or `y` is not [B, N], holds more than 0 and 1, or has a root active.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> onto.primary(onto.leaf_multi_hot([["54329005"], ["6374002"]])).tolist()
-            [25, -1]
         """
         from ecg_ontology import targets
 
@@ -284,13 +246,6 @@ class Ontology(Vocabulary):
 
         Raises:
             UsageError: `sigma` is not positive, no such rule, or `y` is none for `primary`.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> t = onto.soft_targets(onto.leaf_multi_hot([["54329005"]]))
-            >>> bool(t[0, 25] == t[0, 19] > t[0, 24])
-            True
         """
         from ecg_ontology import targets
 

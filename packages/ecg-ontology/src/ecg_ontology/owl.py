@@ -29,13 +29,6 @@ def world(onto: Ontology) -> Any:
 
     Raises:
         UsageError: owlready2 is not installed.
-
-    Example:
-        >>> import ecg_ontology
-        >>> from ecg_ontology.owl import individual, world
-        >>> heart = world(ecg_ontology.load())
-        >>> [str(leaf) for leaf in individual(heart, ecg_ontology.load(), "AF").sibling]
-        ['cardiac.AFL']
     """
     owlready2 = _owlready2()
     fresh = owlready2.World()

@@ -34,15 +34,6 @@ def shuffled(onto: Ontology, seed: int) -> Ontology:
 
     Raises:
         UsageError: this seed leaves the graph as it is, as it must where there is one leaf.
-
-    Example:
-        >>> import ecg_ontology
-        >>> real = ecg_ontology.load()
-        >>> wrong = shuffled(real, 0)
-        >>> bool((wrong.distances == real.distances).all()), wrong.sha256 == real.sha256
-        (False, False)
-        >>> sorted(wrong.distances.ravel()) == sorted(real.distances.ravel())
-        True
     """
     draft = onto.draft
     leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
@@ -68,11 +59,6 @@ def flat(onto: Ontology) -> Ontology:
 
     Raises:
         UsageError: the graph is flat already.
-
-    Example:
-        >>> import ecg_ontology
-        >>> {int(d) for d in flat(ecg_ontology.load()).distances[25]}
-        {0, 1, 2, 3}
     """
     return without(onto, [kind for kind in Kind if kind is not Kind.family], name="flat")
 
@@ -87,12 +73,6 @@ def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontol
 
     Raises:
         UsageError: the graph has no such edge, or a kind is `family`.
-
-    Example:
-        >>> import ecg_ontology
-        >>> real, robbed = ecg_ontology.load(), without(ecg_ontology.load(), [Kind.sibling])
-        >>> len(real.relations) - len(robbed.relations)
-        10
     """
     draft = onto.draft
     told = " and ".join(kind.value for kind in kinds)

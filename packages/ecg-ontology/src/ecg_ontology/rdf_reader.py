@@ -9,13 +9,7 @@ import rdflib
 from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
 from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import (
-    Draft,
-    DraftConcept,
-    DraftRelation,
-    Erratum,
-    Header,
-)
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, Header
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import refuse_pipe
 from ecg_ontology.rdf_nodes import (

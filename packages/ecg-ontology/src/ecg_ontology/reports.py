@@ -1,10 +1,4 @@
-"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems.
-
-Example:
-    >>> import ecg_ontology
-    >>> ecg_ontology.reports.fails(ecg_ontology.validate())
-    False
-"""
+"""Findings in the forms that other tools read: SARIF for code hosts, JUnit XML for CI systems."""
 
 import json
 from collections.abc import Sequence

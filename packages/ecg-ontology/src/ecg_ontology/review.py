@@ -39,12 +39,6 @@ def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, 
     Args:
         onto: the ontology; rows of every profile are listed, with the table that they stand in.
         corpus: where given, ``records`` says how many of its records carry the code.
-
-    Example:
-        >>> import ecg_ontology
-        >>> row = review_rows(ecg_ontology.load())[2]
-        >>> row["code"], row["predicate"], row["node"], row["decision"]
-        ('426177001', 'skos:exactMatch', 'SBrad', '')
     """
     return sheet_rows(onto.draft, corpus)
 
@@ -81,12 +75,6 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     Raises:
         UsageError: the file is there already, its ending is none of a table, or openpyxl is not installed.
         OutputError: the file can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> out = Path(tempfile.mkdtemp()) / "review.tsv"
-        >>> write_review(out, review_rows(ecg_ontology.load())).name
-        'review.tsv'
     """
     if Path(out).exists():
         raise UsageError(

@@ -37,16 +37,6 @@ def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tupl
 
     Raises:
         InputError: the sheet can't be read, a decision is unknown or unsigned, or a row was edited without.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> from ecg_ontology.review import review_rows, write_review
-        >>> sheet = Path(tempfile.mkdtemp()) / "review.tsv"
-        >>> rows = review_rows(ecg_ontology.load())
-        >>> rows[0] |= {"decision": "keep", "reviewer": "A. Reviewer", "date": "2026-01-31"}
-        >>> _ = write_review(sheet, rows)
-        >>> [decision.decision for decision in read_decisions(sheet)]
-        ['keep']
     """
     return _decisions(Path(sheet), read_draft(sources))
 
@@ -170,11 +160,6 @@ def revised_files(
     Raises:
         InputError: a decision is about a mapping that is not there, or is there already.
         SourceError: the decisions break a rule; the message names the first breach.
-
-    Example:
-        >>> import ecg_ontology
-        >>> revised_files("ontology", [])
-        {}
     """
     sources = Path(sources)
     _refuse_other_than_folder(sources)

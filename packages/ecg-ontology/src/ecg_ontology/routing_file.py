@@ -27,15 +27,7 @@ from ecg_ontology.sssom import (
 )
 from ecg_ontology.turtle import concept_namespace
 
-_WRITTEN = (
-    "subject_label",
-    "object_label",
-    "mapping_justification",
-    "other",
-    "comment",
-    AUTHOR,
-    DATE,
-)
+_WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "comment", AUTHOR, DATE)
 """Columns that a decision fills; a table that lacks one gets it."""
 
 
@@ -53,12 +45,6 @@ class Decision(Frozen):
         reviewer: who decided.
         date: when, ``YYYY-MM-DD``.
         place: where it was read.
-
-    Example:
-        >>> import ecg_ontology
-        >>> Decision(decision="add", table="base", code="icd10:I48.0", label="paroxysmal AF",
-        ...                       node="AF", reviewer="A. Reviewer", date="2026-01-31").node
-        'AF'
     """
 
     decision: str

@@ -10,13 +10,7 @@ from ecg_ontology.wording import fold, nearest
 
 
 class Field(StrEnum):
-    """Where words were found.
-
-    Example:
-        >>> import ecg_ontology
-        >>> Field.code_label.value
-        'label of code'
-    """
+    """Where words were found."""
 
     abbreviation = "abbreviation"
     label = "label"
@@ -43,11 +37,6 @@ class Match(Frozen):
         text: the text as it stands.
         code: the code concerned, for codes and their labels.
         language: the text's language, where it has one.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.search_concepts(ecg_ontology.load(), "vorhoffli")[0].matches[0]
-        Match(field=<Field.label: 'label'>, text='Vorhofflimmern', code='', language='de')
     """
 
     field: Field
@@ -62,11 +51,6 @@ class Hit(Frozen):
     Attributes:
         concept: the concept; `None` for a code that is unrouted.
         matches: what was found of it, the best first.
-
-    Example:
-        >>> import ecg_ontology
-        >>> ecg_ontology.search_concepts(ecg_ontology.load(), "39732003")[0].concept is None
-        True
     """
 
     concept: Concept | None

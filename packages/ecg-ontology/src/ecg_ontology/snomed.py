@@ -138,7 +138,7 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    r"""Check the routing of `onto` against the release at `path`.
+    """Check the routing of `onto` against the release at `path`.
 
     Args:
         onto: the ontology, with the profile whose routes are to be checked.
@@ -146,14 +146,6 @@ def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
 
     Raises:
         InputError: the path is not there or isn't a release.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> release = Path(tempfile.mkdtemp()) / "gps.txt"
-        >>> _ = release.write_text("Concept ID\tFSN\tStatus\n164889003\tAtrial fibrillation\t1\n")
-        >>> missing = review_release(ecg_ontology.load(), release)
-        >>> {finding.id for finding in missing}
-        {'CCG-E401'}
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))

@@ -8,13 +8,7 @@ from ecg_ontology.vocabulary import Vocabulary
 
 
 class Branch(NamedTuple):
-    """One line of a tree: how deep it stands, its concept, and whether what is below was listed before.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [line.concept.abbr for line in branches(ecg_ontology.load(), 19) if line.depth]
-        ['AntMI', 'InfMI']
-    """
+    """One line of a tree: how deep it stands, its concept, and whether what is below was listed before."""
 
     depth: int
     concept: Concept

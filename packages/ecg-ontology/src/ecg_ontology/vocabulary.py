@@ -30,6 +30,26 @@ class Vocabulary:
     Attributes:
         nodes: the N concepts in index order.
         relations: the edges, each once.
+
+    Example:
+        >>> import ecg_ontology
+        >>> onto = ecg_ontology.load()
+        >>> onto.node("AntMI") is onto.node(25) is onto.nodes[25]
+        True
+        >>> onto.nodes[5], onto.relations[0]
+        (Concept(index=5, abbr='AF', ...), Relation(kind=<Kind.family: 'family'>, source=5, target=1))
+        >>> onto.roots, len(onto.leaves), onto.families[4:8], onto.by_family[:5]
+        ((0, 1, 2, 3, 4), 35, (4, 1, 1, 1), (0, 34, 35, 36, 1))
+        >>> [concept.abbr for concept in onto.ancestors("AntMI") + onto.descendants("AMI")]
+        ['Ischemic', 'AMI', 'OMI', 'AntMI', 'InfMI']
+        >>> [(concept.abbr, relation) for concept, relation in onto.neighbours("LAFB")]
+        [('Conduction', 'family')]
+        >>> int(onto.distances[25, 24]), onto.graph.path(25, 20), int(onto.adjacency.sum()) // 2
+        (2, [25, 20], 57)
+        >>> print(f"{onto.a_hat.trace():.4f}", onto.enumeration[5].split()[:4], len(onto.sha256))
+        13.6417 ['node', '5', 'Leaf', 'AF'] 64
+        >>> onto.difference(ecg_ontology.load(profile="curated"))
+        ()
     """
 
     def __init__(self, nodes: tuple[Concept, ...], relations: tuple[Relation, ...]) -> None:
@@ -44,13 +64,7 @@ class Vocabulary:
 
     @cached_property
     def enumeration(self) -> tuple[str, ...]:
-        r"""What a checkpoint depends on, as lines: index, tier, abbreviation and IRI of each node; each edge.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().enumeration[5].split("\t")[:4]
-            ['node', '5', 'Leaf', 'AF']
-        """
+        """What a checkpoint depends on, a line each: nodes by index, tier, abbreviation and IRI; edges."""
         return enumeration.enumeration_lines(self.nodes, self.relations)
 
     @cached_property
@@ -60,11 +74,6 @@ class Vocabulary:
         It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
         covers neither labels nor text variants nor routing nor the version number, so correcting those
         leaves checkpoints valid. Both profiles have the same one.
-
-        Example:
-            >>> import ecg_ontology
-            >>> len(ecg_ontology.load().sha256)
-            64
         """
         return enumeration.sha256_of(self.enumeration)
 
@@ -73,12 +82,6 @@ class Vocabulary:
 
         Args:
             other: the enumeration to compare with.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> onto.difference(ecg_ontology.load(profile="curated"))
-            ()
         """
         return enumeration.enumeration_difference(self.enumeration, other.enumeration)
 
@@ -86,94 +89,45 @@ class Vocabulary:
 
     @cached_property
     def graph(self) -> "ConceptGraph":
-        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().graph.path(25, 20)
-            [25, 20]
-        """
+        """The graph without its kinds of edge: matrices, shortest paths, and a `networkx.Graph`."""
         from ecg_ontology.graph import ConceptGraph
 
         return ConceptGraph(len(self), self.relations)
 
     @property
     def distances(self) -> "NDArray[np.signedinteger]":
-        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path.
-
-        Example:
-            >>> import ecg_ontology
-            >>> onto = ecg_ontology.load()
-            >>> int(onto.distances[25, 19]), int(onto.distances[25, 24])
-            (1, 2)
-        """
+        """D_tree, int8[N, N] (int16 where a distance exceeds 127): edges on a shortest path."""
         return self.graph.distances
 
     @property
     def adjacency(self) -> "NDArray[np.uint8]":
-        """A, uint8[N, N]: symmetric, 0/1, no self-loops.
-
-        Example:
-            >>> import ecg_ontology
-            >>> int(ecg_ontology.load().adjacency.sum()) // 2
-            57
-        """
+        """A, uint8[N, N]: symmetric, 0/1, no self-loops."""
         return self.graph.adjacency
 
     @property
     def a_hat(self) -> "NDArray[np.float64]":
-        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N].
-
-        Example:
-            >>> import ecg_ontology
-            >>> print(f"{ecg_ontology.load().a_hat.trace():.4f}")
-            13.6417
-        """
+        """Â = D^-1/2 (A + I) D^-1/2, float64[N, N]."""
         return self.graph.a_hat
 
     @property
     def roots(self) -> tuple[int, ...]:
-        """Indices of the roots.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().roots
-            (0, 1, 2, 3, 4)
-        """
+        """Indices of the roots."""
         return tuple(node.index for node in self.nodes if node.root)
 
     @property
     def leaves(self) -> tuple[int, ...]:
-        """Indices of the leaves.
-
-        Example:
-            >>> import ecg_ontology
-            >>> len(ecg_ontology.load().leaves)
-            35
-        """
+        """Indices of the leaves."""
         return tuple(node.index for node in self.nodes if not node.root)
 
     @cached_property
     def families(self) -> tuple[int, ...]:
-        """Index of the root of each concept; a root is its own.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().families[4:8]
-            (4, 1, 1, 1)
-        """
+        """Index of the root of each concept; a root is its own."""
         family = {edge.source: edge.target for edge in self.relations if edge.kind is Kind.family}
         return tuple(family.get(index, index) for index in range(len(self)))
 
     @property
     def by_family(self) -> tuple[int, ...]:
-        """Indices of the concepts family by family, each root before its leaves.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().by_family[:5]
-            (0, 34, 35, 36, 1)
-        """
+        """Indices of the concepts family by family, each root before its leaves."""
         order = sorted((self.families[node.index], not node.root, node.index) for node in self.nodes)
         return tuple(index for *_, index in order)
 
@@ -185,19 +139,13 @@ class Vocabulary:
 
         Raises:
             UnknownConceptError: there is none.
-
-        Example:
-            >>> import ecg_ontology
-            >>> ecg_ontology.load().node("AntMI").index
-            25
         """
         if isinstance(name, str) and name in self._by_abbr:
             return self._by_abbr[name]
         if str(name).isdecimal() and len(str(name)) < _LONGEST and int(name) < len(self):
             return self.nodes[int(name)]
         raise UnknownConceptError(
-            f"no concept has the index or abbreviation {str(name)[:60]!r}",
-            remedy=self._advice(str(name)),
+            f"no concept has the index or abbreviation {str(name)[:60]!r}", remedy=self._advice(str(name))
         )
 
     def _advice(self, name: str) -> str:
@@ -218,11 +166,6 @@ class Vocabulary:
 
         Raises:
             UnknownConceptError: there is no such concept.
-
-        Example:
-            >>> import ecg_ontology
-            >>> [(other.abbr, relation) for other, relation in ecg_ontology.load().neighbours("LAFB")]
-            [('Conduction', 'family')]
         """
         return self._beside.get(self.node(name).index, ())
 
@@ -244,11 +187,6 @@ class Vocabulary:
 
         Raises:
             UnknownConceptError: there is no such concept.
-
-        Example:
-            >>> import ecg_ontology
-            >>> [concept.abbr for concept in ecg_ontology.load().ancestors("AntMI")]
-            ['Ischemic', 'AMI', 'OMI']
         """
         return tuple(self.nodes[index] for index in above(self.relations, self.node(name).index))
 
@@ -262,10 +200,5 @@ class Vocabulary:
 
         Raises:
             UnknownConceptError: there is no such concept.
-
-        Example:
-            >>> import ecg_ontology
-            >>> [concept.abbr for concept in ecg_ontology.load().descendants("AMI")]
-            ['AntMI', 'InfMI']
         """
         return tuple(self.nodes[index] for index in below(self.relations, self.node(name).index))

@@ -69,9 +69,7 @@ class Chapter(Generic[Subject]):
     ) -> Callable[[Callable[[Subject], Iterator[Breach]]], Callable[[Subject], Iterator[Breach]]]:
         """Enter the decorated function into the chapter as the finder of a rule."""
 
-        def enter(
-            find: Callable[[Subject], Iterator[Breach]],
-        ) -> Callable[[Subject], Iterator[Breach]]:
+        def enter(find: Callable[[Subject], Iterator[Breach]]) -> Callable[[Subject], Iterator[Breach]]:
             self.rules.append(Rule(rule_id, title, why, fix, find))
             return find
 

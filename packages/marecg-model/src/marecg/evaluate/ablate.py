@@ -151,13 +151,7 @@ def ablate(
         # One place for features: those that aren't run's own are computed for the first run alone.
         def probed(task: str) -> Report:
             return _answered(folder, rotations[task], request) or evaluate(
-                folder,
-                task,
-                tasks[task],
-                request,
-                features_in=out / "features",
-                watch=labelled,
-                cache=cache,
+                folder, task, tasks[task], request, features_in=out / "features", watch=labelled, cache=cache
             )
 
         return [ProbedRun(arm.name, folder, probed(task)) for task in tasks]
