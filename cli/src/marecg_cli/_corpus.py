@@ -153,9 +153,11 @@ def prepare(
 
     Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --array where they differ from it. With
     --codes, a row per record and code, any source has labels: the table's take the place of the files' own.
+    --mapping alone gives codes to the statements that electrocardiographs wrote into the files.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
+    from ecg_ontology import CodeMapping
     from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import statistics
@@ -164,7 +166,8 @@ def prepare(
 
     config = with_settings(set_ or [])
     layout = array_layout(fs, array)
-    table = code_table(codes, id_column, code_column, patient_column, vocabulary, mapping, concepts)
+    of_table = mapping if codes else None
+    table = code_table(codes, id_column, code_column, patient_column, vocabulary, of_table, concepts)
     only = COLLECTIONS if select is Selection.paper else ()
     with progress("records") as tell:
         account = prepare(
@@ -177,7 +180,7 @@ def prepare(
             cluster=cluster,
             watch=lambda found, kept, bad: tell(kept + bad, found, f"{kept} kept, {bad} quarantined"),
             layout=layout,
-            codes=table,
+            codes=CodeMapping.read(mapping) if mapping and table is None else table,
             ontology=ontology,
         )
     compared = reconcile(statistics(ensure_local(out))) if select is Selection.paper else ()

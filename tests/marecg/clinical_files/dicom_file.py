@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from tests.marecg.clinical_files.recording import (
     ACQUIRED,
     BORN,
+    CONFIRMED,
     HIGH,
     LEAD_NUMBERS,
     LOW,
     NAME,
     NUMBER,
+    SAID,
+    STATED,
     STEP_UV,
     steps,
 )
@@ -36,6 +39,33 @@ def element(path: str, value: object) -> Callable[[object], None]:
             setattr(target, name, value)
 
     return spoil
+
+
+_MEANINGS = (
+    "Ventricular Heart Rate",
+    "PR Interval",
+    "QRS Duration",
+    "QT Interval",
+    "QTc Interval",
+    "QRS Axis",
+)
+
+
+def _text(text: str) -> object:
+    from pydicom.dataset import Dataset
+
+    note = Dataset()
+    note.UnformattedTextValue = text
+    return note
+
+
+def _number(meaning: str, value: float) -> object:
+    from pydicom.dataset import Dataset
+
+    note, concept = Dataset(), Dataset()
+    concept.CodeValue, concept.CodingSchemeDesignator, concept.CodeMeaning = "0", "SCPECG", meaning
+    note.ConceptNameCodeSequence, note.NumericValue = [concept], value
+    return note
 
 
 def picture(data: object) -> None:
@@ -77,5 +107,7 @@ def dicom(
         channel.FilterLowFrequency, channel.FilterHighFrequency = LOW, HIGH
         group.ChannelDefinitionSequence.append(channel)
     data.WaveformSequence = [group]
+    data.WaveformAnnotationSequence = [_text(text) for text in (*STATED, CONFIRMED)]
+    data.WaveformAnnotationSequence += [_number(*each) for each in zip(_MEANINGS, SAID.values(), strict=True)]
     spoil(data)
     data.save_as(path, enforce_file_format=True)

@@ -12,6 +12,10 @@ LOW, HIGH = 0.05, 150
 """The filters that every file tells of, Hz; MUSE only of the second in Hz."""
 NAME, NUMBER = "Nightingale", "MRN-0042"
 BORN, ACQUIRED = "19710123", "20130125105919"
+SAID = {"rate": 66.0, "pr": 160.0, "qrs": 96.0, "qt": 400.0, "qtc": 420.0, "axis": -30.0}
+STATED = ("SINUS RHYTHM", "INFERIOR INFARCT, OLD")
+"""What the electrocardiograph measured and stated; a confirmation is left out."""
+CONFIRMED = f"Confirmed by {NAME}"
 LEAD_NUMBERS = dict(zip(("I", "II", "V1", "V2", "V3", "V4", "V5", "V6"), range(1, 9), strict=True)) | dict(
     zip(("III", "aVR", "aVL", "aVF"), range(61, 65), strict=True)
 )

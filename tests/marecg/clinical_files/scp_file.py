@@ -10,7 +10,19 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.marecg.clinical_files.recording import BORN, HIGH, LEAD_NUMBERS, LOW, NAME, NUMBER, STEP_UV, steps
+from tests.marecg.clinical_files.recording import (
+    BORN,
+    CONFIRMED,
+    HIGH,
+    LEAD_NUMBERS,
+    LOW,
+    NAME,
+    NUMBER,
+    SAID,
+    STATED,
+    STEP_UV,
+    steps,
+)
 
 from marecg.base.config import LEADS
 
@@ -62,6 +74,8 @@ def scp(
         1: about,
         3: bytes([len(leads), flags | 4]) + described,
         6: struct.pack("<HHBB", nanovolts, round(1e6 / fs), differences, bimodal) + sizes + b"".join(streams),
+        7: bytes([1, 0]) + struct.pack("<7H3h", *_measured()),
+        8: bytes(8) + bytes([len(_TEXTS)]) + b"".join(_statement(*each) for each in enumerate(_TEXTS, 1)),
     } | ({} if tables is None else {2: struct.pack("<H", tables)})
     place, pointers, content = 6 + 16 + 120, b"", b""
     for number in range(12):
@@ -74,6 +88,20 @@ def scp(
     whole = struct.pack("<HHIBB6s", 0, 0, 136, 20, 20, b"SCPECG") + pointers + content
     whole = struct.pack("<I", 6 + len(whole)) + whole
     path.write_bytes(struct.pack("<H", binascii.crc_hqx(whole, 0xFFFF) ^ checksum) + whole)
+
+
+_TEXTS = (*STATED, CONFIRMED)
+
+
+def _measured() -> tuple[int, ...]:
+    """RR, PP, of the reference beat ends in ms and axes; 29999 and 999 stand for what isn't known."""
+    on = 300
+    ends = [on, 29999, on + SAID["pr"], on + SAID["pr"] + SAID["qrs"], on + SAID["pr"] + SAID["qt"]]
+    return (*(round(each) for each in (60_000 / SAID["rate"], 29999, *ends)), 999, round(SAID["axis"]), 999)
+
+
+def _statement(number: int, text: str) -> bytes:
+    return struct.pack("<BH", number, len(text) + 1) + text.encode() + b"\0"
 
 
 def _huffman(values: Sequence[int]) -> bytes:

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from tests.marecg.clinical_files.recording import (
     ACQUIRED,
     BORN,
+    CONFIRMED,
     HIGH,
     LOW,
     NAME,
     NUMBER,
+    SAID,
+    STATED,
     STEP_UV,
     steps,
 )
@@ -48,14 +51,34 @@ def aecg(
         f'<administrativeGenderCode code="F"/><birthTime value="{BORN}"/></subjectDemographicPerson>'
         "</trialSubject></componentOf>"
     )
+    codes = dict(zip(SAID, _AECG, strict=True))
+    said = "".join(
+        f'<component><annotation><code code="MDC_ECG_{codes[name]}"/><value value="{value}"/>'
+        "</annotation></component>"
+        for name, value in SAID.items()
+    ) + "".join(
+        f'<component><annotation><code code="MDC_ECG_INTERPRETATION_STATEMENT"/><value>{text}, </value>'
+        "</annotation></component>"
+        for text in (*STATED, CONFIRMED)
+    )
     path.write_text(
         '<?xml version="1.0" encoding="UTF-8"?><AnnotatedECG xmlns="urn:hl7-org:v3" '
         f'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">{person}<component><series>'
         f'<effectiveTime><low value="{ACQUIRED}.000"/></effectiveTime>{_cutoff("HIGH", LOW)}'
         f"{_cutoff('LOW', HIGH)}<component><sequenceSet>"
-        f"{time}{more}{''.join(rows)}</sequenceSet></component></series></component></AnnotatedECG>",
+        f"{time}{more}{''.join(rows)}</sequenceSet></component><subjectOf><annotationSet>{said}"
+        "</annotationSet></subjectOf></series></component></AnnotatedECG>",
         encoding="utf-8",
     )
+
+
+_AECG = ("HEART_RATE", "TIME_PD_PR", "TIME_PD_QRS", "TIME_PD_QT", "TIME_PD_QTcB", "ANGLE_QRS_FRONT")
+_MUSE = ("VentricularRate", "PRInterval", "QRSDuration", "QTInterval", "QTCorrected", "RAxis")
+_PHILIPS = ("heartrate", "print", "qrsdur", "qtint", "qtcb", "qrsfrontaxis")
+
+
+def _said(tags: Sequence[str]) -> str:
+    return "".join(f"<{tag}>{value:g}</{tag}>" for tag, value in zip(tags, SAID.values(), strict=True))
 
 
 def _cutoff(what: str, hertz: float) -> str:
@@ -92,9 +115,24 @@ def muse(
         "<PatientAge>42</PatientAge><AgeUnits>YEARS</AgeUnits><Gender>FEMALE</Gender></PatientDemographics>"
         "<TestDemographics><AcquisitionDate>01-25-2013</AcquisitionDate>"
         "<AcquisitionTime>10:59:19</AcquisitionTime></TestDemographics>"
+        f"<RestingECGMeasurements>{_said(_MUSE)}</RestingECGMeasurements><Diagnosis>{_muse_lines()}</Diagnosis>"
         f"<Waveform><WaveformType>Rhythm</WaveformType><LowPassFilter>{HIGH}</LowPassFilter><SampleBase>{fs:g}</SampleBase>"
         f"<SampleExponent>0</SampleExponent>{''.join(rows)}</Waveform></RestingECG>",
         encoding="latin-1",
+    )
+
+
+def _muse_lines() -> str:
+    """Lines in parts, what a person added, and what compares with an older ECG."""
+    infarct, old = STATED[1].split(",")
+    parts = (
+        *((STATED[0], "ENDSLINE"), (infarct, ""), (f",{old}", "ENDSLINE"), (CONFIRMED, "USERINSERT")),
+        *(("", "ENDSLINE"), ("When compared with ECG of", ""), ("Atrial fibrillation", "ENDSLINE")),
+    )
+    return "".join(
+        f"<DiagnosisStatement>{f'<StmtFlag>{flag}</StmtFlag>' * bool(flag)}<StmtText>{text}</StmtText>"
+        "</DiagnosisStatement>"
+        for text, flag in parts
     )
 
 
@@ -132,7 +170,12 @@ def philips(
         f"<hipass>{LOW}</hipass><lowpass>{HIGH}</lowpass></signalcharacteristics>"
         f"</dataacquisition><patient><generalpatientdata><patientid>{NUMBER}</patientid><name><lastname>"
         f"{NAME}</lastname></name><age><dateofbirth>1971-01-23</dateofbirth></age><sex>Female</sex>"
-        "</generalpatientdata></patient><waveforms>"
+        "</generalpatientdata></patient><interpretations><interpretation><globalmeasurements>"
+        f"<pdur>Failed</pdur>{_said(_PHILIPS)}</globalmeasurements>"
+        + "".join(
+            f"<statement><leftstatement>{text}</leftstatement></statement>" for text in (*STATED, CONFIRMED)
+        )
+        + "</interpretation></interpretations><waveforms>"
         f'<parsedwaveforms dataencoding="Base64" compression="{method}" '
         f'numberofleads="{len(leads)}" leadlabels="{" ".join(leads)}" '
         f'durationperchannel="{milliseconds}">{base64.encodebytes(content).decode()}</parsedwaveforms>'

@@ -59,6 +59,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, write_record, ecg) -> Corpu
         ("not (age > 60 and NSR)", "abc"),
         ("id = d", "d"),
         ("source != clinic", ""),
+        (f"codes = {AF}", "bc"),
+        (f"codes != {AF}", "ad"),
         ("fs = 500 and seconds <= 10", "abcd"),
         ("date > 2019", ""),
     ],
@@ -114,6 +116,7 @@ def test_a_date_is_a_year_a_month_a_day_or_an_hour(
         ("AF AMI", "position 4: 'AMI' follows without and, or"),
         ("(AF or AMI", "position 11: a parenthesis isn't closed"),
         ("AF and )", "position 8: a concept or a field is missing before"),
+        ("codes > 3", "position 9: a list is no less and no more"),
         ("age > old", "position 7: 'old' isn't a number"),
         ("AF and weight > 3", "position 8: the corpus knows no weight"),
         ("AF and Paket", "position 8: .*Paket"),
@@ -131,10 +134,11 @@ def test_a_cohort_says_where_its_records_are(corpus: Corpus) -> None:
     table = cohort(corpus, "AF")
     lines = as_csv(table).splitlines()
     assert lines[0] == (
-        "row,name,identity,id,source,patient,age,sex,acquired,device,codes,root,path,fs,length,leaves"
+        "row,name,identity,id,source,patient,age,sex,acquired,device,codes,root,path,fs,length,"
+        "statements,machine_rate,machine_p,machine_pr,machine_qrs,machine_qt,machine_qtc,machine_axis,leaves"
     )
     cells = lines[1].split(",")
-    expected = f"1,clinic/b,,b,clinic,,45.0,M,,,{AMI} {AF},clinic,b.hea,500.0,5000"
+    expected = f"1,clinic/b,,b,clinic,,45.0,M,,,{AMI} {AF},clinic,b.hea,500.0,5000,,,,,,,,"
     assert cells[:-1] == expected.split(",")
     leaves = {node.abbr: node.index for node in corpus.ontology().nodes}
     for row, names in zip(table["row"].to_pylist(), table["leaves"].to_pylist(), strict=True):
@@ -171,4 +175,7 @@ def test_real_records_are_found_by_date_device_and_sex(realdata: Path, tmp_path:
     ]
     assert table["id"].to_pylist() == expected
     assert expected
+    assert set(cohort(corpus, "statement = norm")["id"].to_pylist()) == {
+        record for record in corpus.ids if "NORM" in database[int(record)].scp
+    }
     assert table["identity"].to_pylist() == [f"ptbxl/{record}" for record in expected]

@@ -14,13 +14,16 @@ from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element
 from tests.marecg.made_records import make_record
 
-from ecg_ontology import read_code_table
+from ecg_ontology import CodeMapping, read_code_table
 from marecg.base.config import LEADS
-from marecg.base.errors import UsageError
+from marecg.base.errors import CorpusError, UsageError
+from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
+from marecg.corpus.prepared import Corpus
 from marecg.read.clinical import scp
 from marecg.read.clinical.waveform import pseudonym
 from marecg.read.inputs import read_one
+from marecg.read.machine import MachineReport
 from marecg.read.record import Record
 
 pydicom = pytest.importorskip("pydicom")
@@ -39,6 +42,14 @@ def archive(tmp_path: Path, x_CL: NDArray[np.float64]) -> Path:
     return folder
 
 
+def said(name: str) -> MachineReport:
+    """What a file tells of the machine: EDF nothing, SCP-ECG no QTc and the rate by a whole number of ms."""
+    if name == "e.edf":
+        return MachineReport()
+    values = files.SAID | ({"qtc": None, "rate": 60_000 / 909} if name == "s.scp" else {})
+    return MachineReport(**values, statements=files.STATED)
+
+
 def test_one_recording_gives_the_same_millivolts_in_every_format(
     archive: Path, x_CL: NDArray[np.float64]
 ) -> None:
@@ -48,6 +59,7 @@ def test_one_recording_gives_the_same_millivolts_in_every_format(
         assert (record.fs, record.length, record.leads) == (500, 5000, LEADS), name
         assert (record.sex, record.age, record.acquired) == ("F", 42, "2013-01-25T10:59:19"), name
         assert record.patient == pseudonym(files.NUMBER), name
+        assert record.machine == said(name), name
         assert f"filtered {'' if name == 'm.xml' else 'from 0.05 '}to 150 Hz" in record.notes, name
     assert read_one(archive / "2024" / "m.xml").notes[0] == "III, aVR, aVL, aVF computed from I and II"
     assert read_one(archive / "2024" / "p.xml").notes[0] == "the calibration mark at the end is left out"
@@ -68,12 +80,30 @@ def test_a_folder_mixes_formats_and_no_name_is_kept(
     rows = {row["path"]: row for row in pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()}
     assert rows["2024/d.dcm"]["codes"] == rows["2024/e.edf"]["codes"] == ["164889003"]
     assert rows["2024/a.xml"]["acquired"] == "2013-01-25T10:59:19"
+    assert rows["2024/m.xml"]["statements"] == list(files.STATED)
+    assert [rows["2024/m.xml"][f"machine_{name}"] for name in ("qrs", "p")] == [96, None]
     assert {rows[f"2024/{name}"]["source"] for name in files.FILES} == {"2024"}
     everything = b"".join(each.read_bytes() for each in (tmp_path / "out").rglob("*") if each.is_file())
     words = repr(rows) + repr(report) + caplog.text
     for secret in (files.NAME, files.NUMBER):
         assert secret.encode() not in everything
         assert secret not in words
+
+
+def test_a_mapping_gives_codes_to_what_machines_state(archive: Path, tmp_path: Path) -> None:
+    (tmp_path / "mapping.csv").write_text("code,snomed\nsinus rhythm,426783006\nPaced,10370003\n")
+    report = prepare([archive], tmp_path / "out", jobs=1, codes=CodeMapping.read(tmp_path / "mapping.csv"))
+    corpus = Corpus.open(tmp_path / "out")
+    stated = matching(corpus, 'statement = "Sinus Rhythm"').tolist()
+    assert stated == matching(corpus, "NSR and machine_qrs > 90 and not machine_qrs > 96").tolist()
+    assert len(stated) == len(files.FILES)  # a copy of the DICOM file is there in place of EDF
+    assert report.codes is not None
+    assert [each.model_dump() for each in report.codes.reaching_nothing] == [
+        {"code": files.STATED[1], "status": "unmapped", "records": len(stated)}
+    ]
+    assert report.codes.records_with_codes == len(stated) + 1  # the WFDB record brings its own
+    with pytest.raises(CorpusError, match="code table"):
+        prepare([archive], tmp_path / "out", jobs=1)
 
 
 def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
@@ -83,6 +113,13 @@ def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
     assert np.abs(record.x_CL - bare.waveform_array(0).T / 1000).max() < 1e-5
     assert (record.fs, record.length, record.age, record.sex) == (1000, 10_000, 42, "F")
     assert record.acquired == "2013-01-25T10:59:19"
+    assert (record.machine.pr, record.machine.qrs, record.machine.qt, record.machine.axis) == (
+        161,
+        75,
+        368,
+        52,
+    )
+    assert record.machine.statements == ("RITMO SINUSALE", "ECG NORMALE")
     limb = record.x_CL
     assert np.abs(limb[0] + limb[2] - limb[1]).max() < 0.01, "I + III = II"
 

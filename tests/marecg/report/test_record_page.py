@@ -244,6 +244,7 @@ def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run: Path, tmp_path: 
     assert f"age{entry.age:g}" in page.text
     assert "sexfemale" in page.text or "sexmale" in page.text
     assert (entry.acquired or "-").replace("T", " ") in page.text
+    assert "statements" + "; ".join([" ".join(entry.report.split()), *entry.scp]) in page.text
 
 
 def test_with_a_classifier_the_page_has_what_reaches_its_threshold(

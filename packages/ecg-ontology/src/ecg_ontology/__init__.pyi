@@ -1,6 +1,10 @@
 # ruff: noqa: I001 - a line for each module; what the package shows, and where it is
 
-from .code_tables import CodeTable as CodeTable, read_code_table as read_code_table
+from .code_tables import (
+    CodeMapping as CodeMapping,
+    CodeTable as CodeTable,
+    read_code_table as read_code_table,
+)
 from .coded import CodedRecords as CodedRecords
 from .concepts import (
     Concept as Concept,

@@ -7,6 +7,7 @@ SSSOM or as a plain table, or OMOP's CONCEPT table.
 import csv
 import hashlib
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,6 +50,41 @@ class CodeTable:
     codes: dict[str, tuple[str, ...]]
     patients: dict[str, str]
     about: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CodeMapping:
+    """From codes or texts to SNOMED CT.
+
+    Attributes:
+        path: the file.
+        targets: the identifiers of each code or text, under its own spelling and under its barest.
+
+    Example:
+        >>> CodeMapping(Path("m.csv"), {"I480": ("164889003",)}).of("icd10:I48.0")
+        ('164889003',)
+    """
+
+    path: Path
+    targets: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def read(cls, path: str | Path) -> "CodeMapping":
+        """Read a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`. Raises `InputError`."""
+        targets: dict[str, tuple[str, ...]] = {}
+        for subject, target in _pairs(Path(path)):
+            for key in {subject, _bare(subject)}:
+                targets[key] = (*targets.get(key, ()), target)
+        return cls(Path(path), targets)
+
+    def of(self, code: str) -> tuple[str, ...]:
+        """What a code or text means; it may differ in case and in points."""
+        return self.targets.get(code) or self.targets.get(_bare(code), ())
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What makes it this mapping."""
+        return {"sha256": {"mapping": _sha256(self.path)}}
 
 
 def read_code_table(
@@ -132,25 +168,18 @@ def _text(cell: object) -> str:
     return "" if cell is None else unicodedata.normalize("NFC", str(cell).strip())
 
 
-# --- what a code of another vocabulary means
-
-
 def _translation(
     vocabulary: str, mapping: str | Path | None, concepts: str | Path | None
 ) -> Callable[[str], tuple[str, ...]]:
     """A function from a code of the table to codes that an ontology can be asked for."""
     names = _concepts(Path(concepts)) if concepts is not None else {}
     known = frozenset(names.values())
-    pairs: dict[str, tuple[str, ...]] = {}
-    for subject, target in _pairs(Path(mapping)) if mapping is not None else ():
-        for key in {subject, _bare(subject)}:
-            pairs[key] = (*pairs.get(key, ()), target)
+    mapped = CodeMapping.read(mapping) if mapping is not None else None
 
     def translate(code: str) -> tuple[str, ...]:
         code = names.get(code, code)
-        mapped = pairs.get(code) or pairs.get(_bare(code))  # texts may differ in no more than a point
-        if mapped is not None:
-            return mapped
+        if mapped is not None and (targets := mapped.of(code)):
+            return targets
         whole = vocabulary == "snomed" or ":" in code or code in known
         return (code if whole else f"{vocabulary}:{code}",)
 
@@ -176,7 +205,7 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
 
 def _bare(code: str) -> str:
     """A code without its vocabulary's name and without dots: hospitals write I48.0 and I480."""
-    return code.rpartition(":")[2].replace(".", "").upper()
+    return re.sub(r"^[\w.-]+:(?=\S)", "", code).replace(".", "").upper()
 
 
 def _concepts(path: Path) -> dict[str, str]:

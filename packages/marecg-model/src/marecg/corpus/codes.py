@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from ecg_ontology import CodeTable, Ontology
+import pyarrow as pa
+
+from ecg_ontology import CodeMapping, CodeTable, Ontology
 from marecg.base.errors import CorpusError
 from marecg.corpus.account import CodeAccount, Unreached
 from marecg.read.record import Candidate, LabelOverride, without_ending
@@ -58,6 +60,35 @@ def with_codes(
         ),
     )
     return stated, account
+
+
+def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> CodeAccount:
+    """How a mapping met the statements of the records that were kept, as `index.parquet` has them."""
+    stated = rows["statements"].to_pylist()
+    counts = Counter(text for texts in stated for text in texts)
+    meaning = {text: mapping.of(text) for text in sorted(counts)}
+    routes = {code: ontology.route(code) for codes in meaning.values() for code in codes}
+    unreached = [
+        Unreached(
+            code=text, status=str(routes[codes[0]].status) if codes else "unmapped", records=counts[text]
+        )
+        for text, codes in meaning.items()
+        if not any(routes[code].nodes for code in codes)
+    ]
+    names = (
+        f"{root}/{path}"
+        for root, path in zip(*(rows[name].to_pylist() for name in ("root", "path")), strict=True)
+    )
+    return CodeAccount(
+        records_with_codes=sum(map(bool, rows["codes"].to_pylist())),
+        records_without_row=tuple(
+            name
+            for name, texts in zip(names, stated, strict=True)
+            if not any(meaning[text] for text in texts)
+        ),
+        ids_without_record=(),
+        reaching_nothing=tuple(unreached),
+    )
 
 
 def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]:

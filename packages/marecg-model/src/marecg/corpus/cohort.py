@@ -19,11 +19,13 @@ from marecg.corpus import index
 from marecg.corpus.audit import published_as
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
+from marecg.read.machine import MEASURED
 from marecg.read.record import name_of
 
 COLUMNS = (
     *("id", "source", "patient", "age", "sex", "acquired", "device"),
-    *("codes", "root", "path", "fs", "length"),
+    *("codes", "root", "path", "fs", "length", "statements"),
+    *(f"machine_{name}" for name in MEASURED),
 )
 """What the index tells of each record of a cohort, as far as it has them."""
 
@@ -74,11 +76,13 @@ def write(table: pa.Table, path: Path, how: str) -> None:
 
 
 def as_csv(table: pa.Table) -> str:
-    """One line per record; several codes or leaves in one cell, with spaces between them."""
+    """One line per record; several codes or leaves in one cell have spaces between them, statements `;`."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
     for row in table.to_pylist():
+        if row.get("statements"):
+            row["statements"] = "; ".join(row["statements"])
         writer.writerow(" ".join(cell) if isinstance(cell, list) else cell for cell in row.values())
     return text.getvalue()
 

@@ -22,8 +22,10 @@ from marecg.corpus import index
 from marecg.corpus.intervals import COLUMNS, intervals
 from marecg.corpus.prepared import Corpus
 
-ALIASES = {"date": "acquired", "seconds": "length"}
+ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements"}
 """Names of fields that read better than the index's; `seconds` is its length over its rate."""
+LISTS = ("codes", "statements", "notes")
+"""Of these one has to be as it is said."""
 EXAMPLE = "'AF and (LVH or LBBB) and age > 60 and sex = F'"
 _TOKEN = re.compile(r'\s*(?:([()])|(<=|>=|!=|=|<|>)|"([^"]*)"|([^\s()<>=!"]+))')
 COMPARE: dict[str, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
@@ -69,7 +71,11 @@ class _Parser:
         self.next = 0
         self.beyond = len(text) + 1
         fields = index.schema(corpus.folder / "index.parquet")
-        self.fields = {field.name: field.type for field in fields if not pa.types.is_list(field.type)}
+        self.fields = {
+            field.name: field.type
+            for field in fields
+            if field.name in LISTS or not pa.types.is_list(field.type)
+        }
         self.fields |= dict.fromkeys(COLUMNS, pa.float64())
 
     def expression(self) -> pa.Array:
@@ -118,6 +124,8 @@ class _Parser:
                 remedy=f"It knows {listed}; what is newer, a corpus that is prepared again knows",
             )
         column = self.column(name)
+        if pa.types.is_list(column.type):
+            return self.any_of(column, operator, value)
         if pa.types.is_string(column.type):
             text = value.text[:1].upper() if name == "sex" else value.text
             if name == "acquired":  # ISO 8601 sorts as text: 2019, 2019-07 and 2019-07-31 are days too
@@ -131,6 +139,15 @@ class _Parser:
         if field.text.lower() == "seconds":
             column = pc.divide(column.cast(pa.float64()), self.column("fs"))
         return COMPARE[operator](column.cast(pa.float64()), pa.scalar(number))
+
+    def any_of(self, column: pa.ListArray, operator: str, value: Token) -> pa.Array:
+        """Where one of a list is the value, in whatever case."""
+        if operator not in ("=", "!="):
+            raise UsageError(f"position {value.place}: a list is no less and no more", remedy="Use = or !=")
+        alike = pc.equal(pc.utf8_lower(pc.list_flatten(column)), value.text.lower())
+        rows = pc.filter(pc.list_parent_indices(column), pc.fill_null(alike, False))
+        has = np.isin(np.arange(len(column)), rows.to_numpy(zero_copy_only=False))
+        return pa.array(has if operator == "=" else ~has)
 
     def column(self, name: str) -> pa.Array:
         if name in COLUMNS:

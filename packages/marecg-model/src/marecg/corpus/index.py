@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from ecg_ontology import refuse_pipe
 from marecg.base.errors import CorpusError
+from marecg.read.machine import MEASURED
 
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""
@@ -38,6 +39,8 @@ SCHEMA = pa.schema(
         ("patient", pa.string()),
         ("acquired", pa.string()),  # ISO 8601, local time, where the file or the dataset's table says it
         ("device", pa.string()),  # the electrocardiograph, likewise
+        ("statements", pa.list_(pa.string())),  # what that one says, or the dataset's report
+        *((f"machine_{name}", pa.float64()) for name in MEASURED),  # and what it measured
         ("amplitude_mv", pa.float32()),  # the measures of quality.py, worst lead
         ("zero_fraction", pa.float32()),
         ("clipped_fraction", pa.float32()),

@@ -11,6 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +20,18 @@ import pyarrow as pa
 from joblib import Parallel, delayed
 
 import ecg_ontology
-from ecg_ontology import CodeTable, Ontology, Profile, replacing
+from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
 from marecg.base.config import CorpusConfig
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
-from marecg.corpus.codes import with_codes
+from marecg.corpus.codes import of_statements, with_codes
 from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
-from marecg.read.record import Candidate
+from marecg.read.record import Candidate, StatementCodes
 from marecg.read.remote_records import on_disk
 from marecg.storage.copies import upload
 from marecg.storage.places import is_remote
@@ -55,7 +56,7 @@ def prepare(
     cluster: str | None = None,
     watch: RecordProgress | None = None,
     layout: Layout | None = None,
-    codes: CodeTable | None = None,
+    codes: CodeTable | CodeMapping | None = None,
     ontology: str | Path | None = None,
 ) -> Report:
     """Prepare a corpus; called again after an interruption, go on.
@@ -73,7 +74,8 @@ def prepare(
             under the same paths.
         watch: called whenever some more records are done.
         layout: what arrays among the sources are; without it, those in folders are passed over.
-        codes: a table that gives records their codes, whatever their files say (`codes.with_codes`).
+        codes: a table that gives records their codes, whatever their files say (`codes.with_codes`); or a
+            mapping of the statements that their files hold, for codes beside their own.
         ontology: whose graph and routing label the records, as `ecg_ontology.load` takes it: a folder of
             sources, a bundle, a graph's file. The packaged one if None.
 
@@ -99,7 +101,9 @@ def prepare(
     roots = [on_disk(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
-    if codes is not None:
+    if isinstance(codes, CodeMapping):
+        candidates = [replace(each, stated=StatementCodes(codes)) for each in candidates]
+    elif codes is not None:
         beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table isn't an array
         candidates, account = with_codes(beside, codes, graph)
     about = codes.about if codes else None
@@ -114,7 +118,7 @@ def prepare(
                         _write_shards(plan, watch, in_place=cluster is None)
                 finally:
                     plan.tidy()
-                _complete(plan, account)
+                _complete(plan, codes if isinstance(codes, CodeMapping) else account)
             shutil.rmtree(plan.building, ignore_errors=True)
             return read_report(plan.out)
 
@@ -191,12 +195,12 @@ def _labelled(
     ]
 
 
-def _complete(plan: Plan, codes: CodeAccount | None) -> None:
+def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
     """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
 
     Args:
         plan: whose shards are all written.
-        codes: how a code table met the records, for the report.
+        codes: how a code table met the records, for the report; or what their statements mean.
     """
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
@@ -214,7 +218,7 @@ def _complete(plan: Plan, codes: CodeAccount | None) -> None:
         kept=rows["source"].to_pylist(),
         quarantined=quarantined,
         hashes=dict(zip(names, rows["signal_hash"].to_pylist(), strict=True)),
-        codes=codes,
+        codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
     )
     with replacing(plan.out / "index.parquet") as temporary:
         index.write(rows, temporary)

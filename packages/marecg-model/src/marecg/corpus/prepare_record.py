@@ -16,6 +16,7 @@ from marecg.base.errors import RecordError
 from marecg.ecg.quality import measure, notes, verdict
 from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
+from marecg.read.machine import MEASURED
 from marecg.read.record import Candidate, Record
 from marecg.read.remote_records import ahead
 
@@ -79,6 +80,8 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "patient": record.patient,
         "acquired": record.acquired,
         "device": record.device,
+        "statements": list(record.machine.statements),
+        **{f"machine_{name}": getattr(record.machine, name) for name in MEASURED},
         "signal_hash": signal_hash(d_CL),
         "notes": [*record.notes, *notes(measures, config)],
     }

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology import NO_DIAGNOSIS
+from ecg_ontology import NO_DIAGNOSIS, CodeMapping
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
 from marecg.ecg.signal import order_leads
+from marecg.read.machine import MachineReport
 from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
 
@@ -41,6 +42,7 @@ class Record:
         leads: names out of `config.LEADS`.
         acquired: when it was recorded, as its file says: ISO 8601, local time.
         device: by what electrocardiograph, as its file says.
+        machine: what that one measured and stated; of PTB-XL the report and the statements in its table.
     """
 
     id: str
@@ -57,6 +59,7 @@ class Record:
     leads: tuple[str, ...] = LEADS
     acquired: str | None = None
     device: str | None = None
+    machine: MachineReport = field(default_factory=MachineReport)
 
     @property
     def x_CL(self) -> NDArray[np.float32]:
@@ -67,6 +70,11 @@ class Record:
             return order_leads(self.x_KL, self.leads)
         except RecordError as error:
             raise RecordError(error.reason, error.problem, where=self.path) from error
+
+    def coded(self, codes: tuple[str, ...]) -> "Record":
+        """The record with other codes."""
+        notes = tuple(note for note in self.notes if note != NO_DIAGNOSIS)
+        return replace(self, codes=codes, notes=notes if codes else (*notes, NO_DIAGNOSIS))
 
 
 class LabelOverride(NamedTuple):
@@ -82,9 +90,18 @@ class LabelOverride(NamedTuple):
 
     def on(self, record: Record) -> Record:
         """The record with these codes."""
-        notes = tuple(note for note in record.notes if note != NO_DIAGNOSIS)
-        notes = notes if self.codes else (*notes, NO_DIAGNOSIS)
-        return replace(record, codes=self.codes, patient=self.patient or record.patient, notes=notes)
+        return replace(record.coded(self.codes), patient=self.patient or record.patient)
+
+
+class StatementCodes(NamedTuple):
+    """What the statements of a record mean by a mapping of the user's, beside the codes that it has."""
+
+    mapping: CodeMapping
+
+    def on(self, record: Record) -> Record:
+        """The record with these codes, too."""
+        meant = [code for text in record.machine.statements for code in self.mapping.of(text)]
+        return record.coded(tuple(dict.fromkeys([*record.codes, *meant])))
 
 
 class Unusable(NamedTuple):
@@ -108,7 +125,7 @@ class Candidate:
         row: its row in a file of many; −1: the file is one record.
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.
-        stated: the codes and the patient that a table of the user's gives it.
+        stated: the codes that a table or a mapping of the user's gives it.
     """
 
     root: Path
@@ -120,7 +137,7 @@ class Candidate:
     row: int = -1
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
-    stated: LabelOverride | None = None
+    stated: LabelOverride | StatementCodes | None = None
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
         """Read the record, or so many seconds from `start` on. Raises `RecordError` when it can't be used."""

@@ -5,6 +5,7 @@ Shapes: K leads, L samples.
 
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
+from marecg.read.machine import MachineReport
 from marecg.report.records import Shown
 from marecg.report.texts import Say, number
 
@@ -40,6 +41,17 @@ def measured(found: Measurements, say: Say, language: str) -> dict[str, str]:
         unit = {"rate": say("bpm"), "axis": "°"}.get(name, "ms")
         cells[say(name)] = number(value, 0, language) + (f" {unit}" if value is not None else "")
     return cells
+
+
+def theirs(machine: MachineReport, say: Say, language: str) -> dict[str, str]:
+    """What the electrocardiograph measured and stated; nothing where the file doesn't say."""
+    units = {"rate": say("bpm"), "axis": "°"}
+    cells = {
+        say(name): f"{number(value, 0, language)} {units.get(name, 'ms')}"
+        for name in ("rate", "pr", "qrs", "qt", "qtc", "axis")
+        if (value := getattr(machine, name)) is not None
+    }
+    return cells | ({say("statements"): "; ".join(machine.statements)} if machine.statements else {})
 
 
 def _values(measured: Measurements) -> dict[str, float | None]:

@@ -122,6 +122,7 @@ def _ecg(
     found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
     electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
     doubt = [say("leak_unknown")] if found.leak_unknown else []
+    theirs = record_facts.theirs(shown.machine, say, language)
     parts: list[Figure | Markup] = [
         paragraph(" ".join([say(f"trust_{found.verdict}", **found._asdict()), *doubt]), "warning"),
         facts(record_facts.about(shown, say)),
@@ -133,6 +134,7 @@ def _ecg(
         paragraph(record_facts.quality(electrodes, say), "warning" if any(electrodes) else ""),
         paragraph(f"{codes} {say('seen')}" if _seen(run, shown) else codes),
         paragraph(f"{say('measured')} {record_facts.reasons(measured, say)}"),
+        *([paragraph(say("theirs")), facts(theirs)] if theirs else []),
     ]
     return Section(say("ecg"), parts)
 

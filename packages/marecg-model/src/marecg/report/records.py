@@ -22,6 +22,7 @@ from marecg.corpus.trained_on import TrainedOn
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
+from marecg.read.machine import MachineReport
 from marecg.read.record import Record
 from marecg.report import captions
 from marecg.report.attention import attention
@@ -34,7 +35,7 @@ from marecg.use.predict import predict
 FROM_CORPUS = 3
 """Records of the corpus that are shown, each of another family."""
 _DATE = re.compile(r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)")
-TABLED = ("codes", "age", "sex", "patient", "acquired", "device")
+TABLED = ("codes", "age", "sex", "patient", "acquired", "device", "machine")
 """What a dataset's table knows of a record."""
 TOP = 10
 """Concepts in the list beside the graph."""
@@ -43,7 +44,7 @@ TOP = 10
 class Shown(NamedTuple):
     """A record to show: x_KL in mV, at most 10 s; the leaves that its codes name; if it was trained on.
 
-    Age in years, sex as F or M, date and device as the file or the dataset's table has them.
+    Age in years, sex as F or M, date, device and what that says, as the file or the dataset's table has it.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Shown(NamedTuple):
     sex: str | None = None
     date: str = ""
     device: str = ""
+    machine: MachineReport = MachineReport()
 
 
 def from_file(path: str | Path, ontology: Ontology) -> Shown:
@@ -78,6 +80,7 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
         sex=record.sex,
         date=(record.acquired or "").replace("T", " ") or _date(record.path),
         device=record.device or "",
+        machine=record.machine,
     )
 
 

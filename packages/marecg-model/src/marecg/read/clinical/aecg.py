@@ -13,9 +13,21 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, moment, per_mv, stacked
+from marecg.read.machine import MachineReport, number
 from marecg.read.record import sex_letter
 
 ROOT = "AnnotatedECG"
+_MEASURED = {
+    "rate": "MDC_ECG_HEART_RATE",
+    "rr": "MDC_ECG_TIME_PD_RR",
+    "p": "MDC_ECG_TIME_PD_P",
+    "pr": "MDC_ECG_TIME_PD_PR",
+    "qrs": "MDC_ECG_TIME_PD_QRS",
+    "qt": "MDC_ECG_TIME_PD_QT",
+    "qtc": "MDC_ECG_TIME_PD_QTcB",
+    "axis": "MDC_ECG_ANGLE_QRS_FRONT",
+}
+_STATEMENT = "MDC_ECG_INTERPRETATION_STATEMENT"
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
@@ -54,7 +66,23 @@ def waveform(root: Element) -> Waveform:
         acquired=moment(_said(start, "value")),
         sex=sex_letter(_said(gender, "code")),
         notes=(*several, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
+        machine=_machine(root),
     )
+
+
+def _machine(root: Element) -> MachineReport:
+    """Of what is annotated for each beat, the median; a length without a unit is in milliseconds."""
+    values: dict[str, list[float]] = {}
+    stated: list[str | None] = []
+    for each in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
+        code, value = _said(each.find("{*}code"), "code") or "", each.find("{*}value")
+        if code == _STATEMENT and value is not None:
+            stated.append(value.text)
+        elif code in _MEASURED.values() and value is not None:
+            scale = 1e3 * _SECONDS.get(value.get("unit") or "ms", 1e-3)
+            values.setdefault(code, []).append(scale * number(value.get("value")))
+    measured = {name: np.median(values[code]) for name, code in _MEASURED.items() if code in values}
+    return MachineReport.of(measured, stated)
 
 
 def _cutoff(root: Element, what: str) -> str | None:

@@ -27,11 +27,22 @@ from marecg.read.clinical.waveform import (
     per_mv,
     stacked,
 )
+from marecg.read.machine import MachineReport
 from marecg.read.record import age_in_years, sex_letter
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
 PREAMBLE = 128
 _DEFLATED = "1.2.840.10008.1.2.1.99"
+_MEASURED = {
+    "rate": ("2:16016", "heart rate", "ventricular rate", "ventricular heart rate"),
+    "p": ("2:16184", "p duration", "p duration, global"),
+    "pr": ("2:15872", "pr interval", "pr interval, global", "pr time period, global"),
+    "qrs": ("2:16156", "qrs duration", "qrs duration, global"),
+    "qt": ("2:16160", "qt interval", "qt interval, global", "qt duration, global"),
+    "qtc": ("2:15876", "qtc interval", "qtc interval, global", "qtc global using bazett formula"),
+    "axis": ("2:16132", "qrs axis"),
+}
+"""What a measurement's concept is called: its number in ISO/IEEE 11073-10102, or its meaning."""
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -83,7 +94,26 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         sex=sex_letter(str(data.get("PatientSex") or "")),
         notes=(*notes, *filtered(*cut)),
         device=str(data.get("ManufacturerModelName") or ""),
+        machine=_machine(data),
     )
+
+
+def _machine(data: Any) -> MachineReport:
+    """What annotations of the waveform say: texts, and numbers with a concept."""
+    values: dict[str, Any] = {}
+    stated = []
+    for each in data.get("WaveformAnnotationSequence") or ():
+        if each.get("UnformattedTextValue"):
+            stated.append(str(each.UnformattedTextValue))
+        [concept] = list(each.get("ConceptNameCodeSequence") or [{}])[:1]
+        for what in ("CodeMeaning", "CodeValue"):
+            values.setdefault(str(concept.get(what, "")).lower(), each.get("NumericValue"))
+    names = {
+        name: next((called for called in several if values.get(called) is not None), "")
+        for name, several in _MEASURED.items()
+    }
+    measured = {name: values.get(called) for name, called in names.items()}
+    return MachineReport.of(measured | {"rr": values.get("rr interval")}, stated)
 
 
 def _acquired(data: Any) -> str:

@@ -7,6 +7,7 @@ Shapes: K leads as found, L samples.
 
 import base64
 import datetime
+from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -14,10 +15,19 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, is_lead, per_mv, stacked
+from marecg.read.machine import MachineReport
 from marecg.read.record import age_in_years, sex_letter
 
 ROOT = "RestingECG"
 SAMPLE_BYTES = "2"
+_MEASURED = {
+    "rate": "VentricularRate",
+    "pr": "PRInterval",
+    "qrs": "QRSDuration",
+    "qt": "QTInterval",
+    "qtc": "QTCorrected",
+    "axis": "RAxis",
+}
 _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
 
 
@@ -45,7 +55,29 @@ def waveform(root: Element) -> Waveform:
         sex=sex_letter(_text(root, "PatientDemographics/Gender")),
         notes=filtered(high=_text(best, "LowPassFilter"), notch=_text(best, "ACFilter")),
         device=_text(root, "TestDemographics/AcquisitionDevice"),
+        machine=_machine(root),
     )
+
+
+def _machine(root: Element) -> MachineReport:
+    """Measurements and statements as confirmed, without what somebody wrote in words of their own."""
+    measured = {name: _text(root, f"RestingECGMeasurements/{tag}") for name, tag in _MEASURED.items()}
+    parts = root.findall("Diagnosis/DiagnosisStatement")
+    return MachineReport.of(measured, _lines(parts or root.findall("OriginalDiagnosis/DiagnosisStatement")))
+
+
+def _lines(parts: Sequence[Element]) -> list[str]:
+    """Whole lines, for `Cannot rule out` is a part of its own; without what compares two ECGs."""
+    lines = [""]
+    for each in parts:
+        text, flags = _text(each, "StmtText"), [flag.text for flag in each.findall("StmtFlag")]
+        if text.lower().startswith("when compared with"):
+            break
+        if "USERINSERT" not in flags:
+            lines[-1] += text if text.startswith(",") else f" {text}"
+        if "ENDSLINE" in flags:
+            lines.append("")
+    return lines
 
 
 def _text(element: Element, path: str) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
+from marecg.read.machine import MachineReport
 from marecg.read.record import age_in_years, sex_letter
 
 ROOT = "restingecgdata"
@@ -25,6 +26,17 @@ VERSIONS = ("1.03", "1.04", "1.04.01", "1.04.02")
 _BITS, _ROOM = 10, (1 << 10) - 1
 """The length of a code, and how many there can be; the last one means the end."""
 _BIAS = 64
+_MEASURED = {
+    "rate": ("heartrate",),
+    "p": ("pdur",),
+    "pr": ("print", "meanprint"),
+    "qrs": ("qrsdur", "meanqrsdur"),
+    "qt": ("qtint", "meanqtint"),
+    "qtc": ("qtcb", "meanqtc"),
+    "axis": ("qrsfrontaxis",),
+}
+"""What version 1.04 calls a measurement, and 1.03."""
+_GROUPS = ("{*}globalmeasurements/*", "{*}interpretationmeasurements/*")
 
 
 def waveform(root: Element) -> Waveform:
@@ -61,7 +73,21 @@ def waveform(root: Element) -> Waveform:
         age=age_in_years(age) if age else None,
         sex=None if person is None else sex_letter(_text(person, "sex")),
         notes=(*notes, *filtered(*_band(about))),
+        machine=_machine(root),
     )
+
+
+def _machine(root: Element) -> MachineReport:
+    """Measurements and statements of the first interpretation, without what somebody edited."""
+    found = root.find(".//{*}interpretation")
+    if found is None:
+        return MachineReport()
+    values = {each.tag.rpartition("}")[2]: each.text for group in _GROUPS for each in found.iterfind(group)}
+    measured = {
+        name: next((values[tag] for tag in tags if tag in values), None) for name, tags in _MEASURED.items()
+    }
+    stated = [each for each in found.findall("{*}statement") if each.get("editedflag", "").lower() != "true"]
+    return MachineReport.of(measured, [_text(each, "leftstatement") for each in stated])
 
 
 def _text(element: Element, path: str) -> str:

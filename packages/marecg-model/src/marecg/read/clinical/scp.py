@@ -20,14 +20,17 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import BY_NUMBER, Format, Waveform, filtered, stacked
+from marecg.read.machine import MachineReport
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
 _MARK = slice(16, 22)
 _HEAD, _POINTER = 16, 10
 """Bytes before a section's content, and of one pointer."""
-_NAMES, _CODES, _LEADS, _RHYTHM = 1, 2, 3, 6
-"""The sections that are read: patient and recording, Huffman tables, leads, rhythm."""
+_NAMES, _CODES, _LEADS, _RHYTHM, _MEASURED, _STATED = 1, 2, 3, 6, 7, 8
+"""The sections that are read: patient and recording, Huffman tables, leads, rhythm, measurements, report."""
+_UNKNOWN = 19999
+"""Times from here on stand for what was not measured, or is not there."""
 _DEFAULT = 19999
 """What stands in place of the number of tables where the default one is used."""
 _WORDS = re.compile(rb"0|1{1,8}0[01]|1{9}0[01]{8}|1{10}[01]{16}|[01]+")
@@ -69,8 +72,29 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     leads = _leads(sections[_LEADS])
     x_KL, fs = _millivolts(sections[_RHYTHM], leads, sections.get(_CODES))
     return Waveform(
-        names=[lead.name for lead in leads], x_KL=x_KL, fs=fs, **_about(sections.get(_NAMES, b""))
+        names=[lead.name for lead in leads],
+        x_KL=x_KL,
+        fs=fs,
+        machine=_machine(sections.get(_MEASURED, b""), sections.get(_STATED, b"")),
+        **_about(sections.get(_NAMES, b"")),
     )
+
+
+def _machine(measured: bytes, report: bytes) -> MachineReport:
+    """What is measured of the first reference beat, and the statements of the report."""
+    values: dict[str, object] = {}
+    if len(measured) >= 22:
+        rr, _, p_on, p_off, qrs_on, qrs_off, t_off = struct.unpack_from("<7H", measured, 2)
+        ends = {"p": (p_on, p_off), "pr": (p_on, qrs_on), "qrs": (qrs_on, qrs_off), "qt": (qrs_on, t_off)}
+        values = {name: end - start for name, (start, end) in ends.items() if max(start, end) < _UNKNOWN}
+        values |= {"rr": rr, "axis": struct.unpack_from("<h", measured, 18)[0]}
+    texts: list[str] = []
+    place = 9
+    while place + 3 <= len(report) and len(texts) < report[8]:
+        _, size = struct.unpack_from("<BH", report, place)
+        texts.append(report[place + 3 : place + 3 + size].split(b"\0")[0].decode("latin-1"))
+        place += 3 + size
+    return MachineReport.of(values, texts)
 
 
 def _sections(content: bytes) -> dict[int, bytes]:

@@ -23,6 +23,7 @@ from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
+from marecg.read.machine import MachineReport
 from marecg.read.record import Candidate, Record, inside, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 
@@ -49,6 +50,7 @@ class Waveform(NamedTuple):
         sex: "F" or "M".
         notes: what was passed over.
         device: the electrocardiograph.
+        machine: what it measured and stated.
         length: samples per lead in the file, where `x_KL` is a stretch of it.
     """
 
@@ -62,6 +64,7 @@ class Waveform(NamedTuple):
     sex: str | None = None
     notes: tuple[str, ...] = ()
     device: str | None = None
+    machine: MachineReport = MachineReport()
     length: int | None = None
 
 
@@ -171,6 +174,7 @@ def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
         leads=leads,
         acquired=found.acquired,
         device=(found.device or "").strip() or None,
+        machine=found.machine,
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import CorpusError
+from marecg.read.machine import MachineReport
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.tables import columns
@@ -46,6 +47,7 @@ class Entry:
     slow_file: str = ""
     acquired: str | None = None
     device: str | None = None
+    report: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> 
         leads=leads,
         acquired=entry.acquired,
         device=entry.device,
+        machine=MachineReport.of({}, [entry.report, *entry.scp]),
     )
 
 
@@ -209,6 +212,7 @@ def _entry(row: dict[str, str], root: Path) -> Entry:
             slow_file=files[1],
             acquired=(row.get("recording_date") or "").replace(" ", "T") or None,
             device=" ".join((row.get("device") or "").split()) or None,
+            report=row.get("report") or "",
         )
     except _NO_VALUES as error:
         problem = f"row {row['ecg_id']!r} can't be understood ({error})"

@@ -1,0 +1,65 @@
+"""What an electrocardiograph itself says of a recording: what it measured, and its statements.
+
+A statement that tells who confirmed the recording is left out: it carries a name.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+MEASURED = ("rate", "p", "pr", "qrs", "qt", "qtc", "axis")
+"""Beats per minute, milliseconds, and degrees of the frontal QRS axis."""
+LONGEST_MS = 2000
+_NAMES_SOMEBODY = re.compile(
+    r"\b(confirmed|read|reviewed|edited|signed|verified|ordered|referred|interpreted)( and \w+)? by\b"
+    r"|\bM\.?D\.?(?!\w)|\bDr\b",
+    re.I,
+)
+
+
+class MachineReport(NamedTuple):
+    """As the file has it; None where it says nothing, or that it couldn't tell."""
+
+    rate: float | None = None
+    p: float | None = None
+    pr: float | None = None
+    qrs: float | None = None
+    qt: float | None = None
+    qtc: float | None = None
+    axis: float | None = None
+    statements: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, measured: Mapping[str, object], statements: Iterable[str | None] = ()) -> "MachineReport":
+        """Take what can be meant: formats write 0, 29999 or `Failed` for what wasn't measured.
+
+        Args:
+            measured: by the names above, of whatever type; `rr` in milliseconds stands in for the rate.
+            statements: as the file has them.
+
+        Example:
+            >>> MachineReport.of({"qrs": "120", "pr": "0", "axis": "300"}, ["SINUS RHYTHM", " , old "])
+            MachineReport(rate=None, p=None, pr=None, qrs=120.0, qt=None, qtc=None, axis=-60.0,
+                          statements=('SINUS RHYTHM', 'old'))
+        """
+        values = {name: _plausible(name, number(value)) for name, value in measured.items()}
+        rr = values.pop("rr", None)
+        values["rate"] = values.get("rate") or (rr and 60_000 / rr)
+        texts = (" ".join((text or "").split()).strip(" ,;") for text in statements)
+        kept = dict.fromkeys(text for text in texts if text and not _NAMES_SOMEBODY.search(text))
+        return cls(statements=tuple(kept), **values)
+
+
+def number(value: object) -> float:
+    """What a cell of a file says; NaN where that is no number."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
+
+
+def _plausible(name: str, value: float) -> float | None:
+    if name == "axis":
+        return (value + 180) % 360 - 180 if abs(value) <= 360 else None
+    return value if 0 < value < LONGEST_MS else None
