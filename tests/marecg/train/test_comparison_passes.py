@@ -191,7 +191,7 @@ def test_crt_drops_more_as_the_run_goes_on(batch: Batch) -> None:
     kept = []
     for step in (0, 50, 100):
         net.after_step(step, 100)
-        kept.append(crt._kept(4, torch.Generator().manual_seed(0))[1])
+        kept.append(crt.draw_visible(4, torch.Generator().manual_seed(0))[1])
     assert kept == [35 - 10, 35 - 18, 35 - 28]
     assert crt.settings.mean_dropped == pytest.approx(
         sum(crt.settings.dropped((k + 0.5) / 1000) for k in range(1000)) / 1000, abs=1e-6
@@ -203,7 +203,7 @@ def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
     crt = net.objectives["crt"]
     assert isinstance(crt, Crt)
     z = torch.randn(2, 35 + 2 * crt.patches, 12, 16)
-    kept, times = crt._kept(2, torch.Generator().manual_seed(0))
+    kept, times = crt.draw_visible(2, torch.Generator().manual_seed(0))
     changed = z.clone()
     for record in range(2):
         away = [place for place in range(z.shape[1]) if place not in kept[record].tolist()]

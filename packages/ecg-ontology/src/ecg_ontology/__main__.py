@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 _COMMAND = "ecgonto"
 
 if __name__ == "__main__":
-    found = entry_points(group="console_scripts", name=_COMMAND)
-    if not found:
+    scripts = entry_points(group="console_scripts", name=_COMMAND)
+    if not scripts:
         sys.exit(f"error: the command {_COMMAND} is not installed. Install marecg-cli.")
-    next(iter(found)).load()()
+    next(iter(scripts)).load()()

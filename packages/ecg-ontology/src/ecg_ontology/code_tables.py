@@ -131,19 +131,19 @@ def read_code_table(
         raise UsageError("a CONCEPT table is for OMOP's concept ids", where="--concepts", remedy=remedy)
     names = _column_names(path)
     code_column = code_column or next((name for name in CODE_COLUMNS if name in names), CODE_COLUMNS[0])
-    wanted = [name for name in (id_column, code_column, patient_column) if name]
-    if missing := [name for name in wanted if name not in names]:
+    columns = [name for name in (id_column, code_column, patient_column) if name]
+    if missing := [name for name in columns if name not in names]:
         problem = f"has no column {', '.join(missing)}"
         raise UsageError(problem, where=path, remedy=f"It has {', '.join(map(str, names[:20]))}")
     translate = _translation(vocabulary, mapping, concepts)
     codes: dict[str, dict[str, None]] = {}
     patients: dict[str, str] = {}
-    for place, (record, found, *patient) in _rows(path, wanted):
+    for place, (record, stated, *patient) in _rows(path, columns):
         name = _text(record)
         if not name:
             raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
         mine = codes.setdefault(name, {})
-        for code in found if isinstance(found, list) else [found]:
+        for code in stated if isinstance(stated, list) else [stated]:
             if text := _text(code):
                 mine.update(dict.fromkeys(translate(text)))
         if patient and (whose := _text(patient[0])) and patients.setdefault(name, whose) != whose:
@@ -152,10 +152,10 @@ def read_code_table(
     files = {"table": path, "mapping": mapping, "concepts": concepts}
     about = {
         "sha256": {what: _sha256(Path(file)) for what, file in files.items() if file is not None},
-        "columns": wanted,
+        "columns": columns,
         "vocabulary": vocabulary,
     }
-    return CodeTable(path, {name: tuple(found) for name, found in codes.items()}, patients, about)
+    return CodeTable(path, {name: tuple(stated) for name, stated in codes.items()}, patients, about)
 
 
 def _text(cell: object) -> str:
@@ -173,14 +173,14 @@ def _translation(
 ) -> Callable[[str], tuple[str, ...]]:
     """A function from a code of the table to codes that an ontology can be asked for."""
     names = _concepts(Path(concepts)) if concepts is not None else {}
-    known = frozenset(names.values())
+    from_concepts = frozenset(names.values())
     mapped = CodeMapping.read(mapping) if mapping is not None else None
 
     def translate(code: str) -> tuple[str, ...]:
         code = names.get(code, code)
         if mapped is not None and (targets := mapped.of(code)):
             return targets
-        whole = vocabulary == "snomed" or ":" in code or code in known
+        whole = vocabulary == "snomed" or ":" in code or code in from_concepts
         return (code if whole else f"{vocabulary}:{code}",)
 
     return translate
@@ -214,11 +214,11 @@ def _concepts(path: Path) -> dict[str, str]:
     names = _column_names(path)
     if missing := [name for name in columns if name not in names]:
         raise InputError(f"is no CONCEPT table: it has no column {', '.join(missing)}", where=path)
-    found = {}
+    codes = {}
     for _, (concept, vocabulary, code) in _rows(path, columns):
         name = _text(vocabulary)
-        found[_text(concept)] = _text(code) if name in _SNOMED_OF_OMOP else f"{name.lower()}:{_text(code)}"
-    return found
+        codes[_text(concept)] = _text(code) if name in _SNOMED_OF_OMOP else f"{name.lower()}:{_text(code)}"
+    return codes
 
 
 # --- rows

@@ -79,8 +79,8 @@ class Difference(Frozen):
     def empty(self) -> bool:
         """Whether a model learns the same: concepts, edges, routes, targets, what yields, and texts."""
         by_record = self.records is not None and (self.records.changed or self.records.primary_changed)
-        found = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
-        return not any(found)
+        changes = (self.enumeration, self.routes, self.codes, self.yields, self.texts, by_record)
+        return not any(changes)
 
 
 def compare(
@@ -137,9 +137,9 @@ def _reached(onto: Ontology, code: str) -> frozenset[str]:
 def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
     before = {node.iri: node.index for node in old.nodes}
     common = [node for node in new.nodes if node.iri in before]
-    here = np.array([before[node.iri] for node in common], dtype=int)
-    there = np.array([node.index for node in common], dtype=int)
-    d_old, d_new = old.distances[np.ix_(here, here)], new.distances[np.ix_(there, there)]
+    old_index = np.array([before[node.iri] for node in common], dtype=int)
+    new_index = np.array([node.index for node in common], dtype=int)
+    d_old, d_new = old.distances[np.ix_(old_index, old_index)], new.distances[np.ix_(new_index, new_index)]
     pairs = [
         MovedPair(
             a=common[i].abbr,

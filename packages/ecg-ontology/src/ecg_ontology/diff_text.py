@@ -12,24 +12,26 @@ _PAIRS = 20
 """So many moved pairs of concepts are listed one by one."""
 
 
-def difference_text(found: Difference, threshold: float = THRESHOLD) -> str:
+def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str:
     """Return a difference as text.
 
     Args:
-        found: from `ecg_ontology.compare`.
+        difference: from `ecg_ontology.compare`.
         threshold: a code that keeps its leaves and its c*, and whose target moves by less in total variation,
             is counted and not listed. 0 lists everything.
     """
-    return "\n".join(_lines(found, threshold))
+    return "\n".join(_lines(difference, threshold))
 
 
-def difference_markdown(old: Ontology, new: Ontology, found: Difference, threshold: float = THRESHOLD) -> str:
+def difference_markdown(
+    old: Ontology, new: Ontology, difference: Difference, threshold: float = THRESHOLD
+) -> str:
     """Return a difference for a pull request: rows of routing tables, then what changes in supervision.
 
     Args:
         old: the ontology before.
         new: the ontology after.
-        found: what `ecg_ontology.compare` found between the two.
+        difference: what `ecg_ontology.compare` found between the two.
         threshold: as for `difference_text`.
     """
     before, after = _by_place(old), _by_place(new)
@@ -44,7 +46,7 @@ def difference_markdown(old: Ontology, new: Ontology, found: Difference, thresho
     columns = ("", "table", "code", "label", "predicate", "concept", "who", "comment")
     head = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     table = [*head, *rows] if rows else ["No row of a routing table is added, removed or changed."]
-    lines = ("- " + _cell(line) for line in _lines(found, threshold))
+    lines = ("- " + _cell(line) for line in _lines(difference, threshold))
     return "\n".join(["### Routing", "", *table, "", "### Supervision", "", *lines])
 
 
@@ -70,38 +72,38 @@ def _cell(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _lines(found: Difference, threshold: float) -> Iterator[str]:
-    if found.empty:
+def _lines(difference: Difference, threshold: float) -> Iterator[str]:
+    if difference.empty:
         yield "no difference in supervision"
         return
-    yield _summary(found)
-    yield from found.enumeration
-    shown = found.moved if threshold <= 0 else found.moved[:_PAIRS]
+    yield _summary(difference)
+    yield from difference.enumeration
+    shown = difference.moved if threshold <= 0 else difference.moved[:_PAIRS]
     for pair in shown:
         yield f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}"
-    if more := len(found.moved) - len(shown):
+    if more := len(difference.moved) - len(shown):
         yield f"and {more} more distances"
-    if found.rows:
-        yield f"changed rows of D: {', '.join(found.rows)}"
-    if found.yields:
-        yield f"yields under most-specific in one of the two alone: {', '.join(found.yields)}"
-    if found.texts:
-        yield f"changed texts: {', '.join(found.texts)}"
-    if found.routes:
-        yield f"changed routes: {', '.join(found.routes)}"
-    listed = [code for code in found.codes if _otherwise(code) or code.total_variation >= threshold]
+    if difference.rows:
+        yield f"changed rows of D: {', '.join(difference.rows)}"
+    if difference.yields:
+        yield f"yields under most-specific in one of the two alone: {', '.join(difference.yields)}"
+    if difference.texts:
+        yield f"changed texts: {', '.join(difference.texts)}"
+    if difference.routes:
+        yield f"changed routes: {', '.join(difference.routes)}"
+    listed = [code for code in difference.codes if _otherwise(code) or code.total_variation >= threshold]
     for code in listed:
         y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))
         primary = " → ".join(name or "none" for name in dict.fromkeys(code.primary))
         yield f"code {code.code}: leaves {y}, c* {primary}, total variation {code.total_variation:.4f}"
-    if small := len(found.codes) - len(listed):
-        most = max(code.total_variation for code in found.codes if code not in listed)
+    if small := len(difference.codes) - len(listed):
+        most = max(code.total_variation for code in difference.codes if code not in listed)
         yield f"and {_are(small, 'code')} moved by at most {most:.4f}, with leaves and c* as before"
-    if found.records is not None:
+    if (records := difference.records) is not None:
         yield (
-            f"records: {found.records.changed} of {found.records.records} have another target, "
-            f"{found.records.primary_changed} another c*; total variation "
-            f"mean {found.records.mean_total_variation:.4f}, max {found.records.max_total_variation:.4f}"
+            f"records: {records.changed} of {records.records} have another target, {records.primary_changed} "
+            f"another c*; total variation mean {records.mean_total_variation:.4f}, "
+            f"max {records.max_total_variation:.4f}"
         )
 
 
@@ -109,17 +111,17 @@ def _otherwise(code: ChangedCode) -> bool:
     return code.y[0] != code.y[1] or code.primary[0] != code.primary[1]
 
 
-def _summary(found: Difference) -> str:
+def _summary(difference: Difference) -> str:
     parts = []
     for kind in ("node", "edge"):
         for sign, what in (("+", "new"), ("-", "gone")):
-            if n := sum(line.startswith(f"{sign} {kind}") for line in found.enumeration):
+            if n := sum(line.startswith(f"{sign} {kind}") for line in difference.enumeration):
                 parts.append(f"{_are(n, kind)} {what}")
-    if found.moved:
-        parts.append(f"{_are(len(found.moved), 'distance')} changed")
-    parts.append(f"{_are(len(found.routes), 'code')} routed otherwise")
-    parts.append(f"{sum(map(_otherwise, found.codes))} with other leaves or another c*")
-    parts.append(f"{len(found.codes)} with another target")
+    if difference.moved:
+        parts.append(f"{_are(len(difference.moved), 'distance')} changed")
+    parts.append(f"{_are(len(difference.routes), 'code')} routed otherwise")
+    parts.append(f"{sum(map(_otherwise, difference.codes))} with other leaves or another c*")
+    parts.append(f"{len(difference.codes)} with another target")
     return "; ".join(parts)
 
 

@@ -76,8 +76,8 @@ def _kind(data: dict[str, Any]) -> Kind | None:
     if name in _IS_A:
         return None
     if name not in KINDS:
-        known = ", ".join(("is_a", *(kind.value for kind in Kind)))
-        raise UsageError(f"no relation is of the kind {data['kind']!r}", remedy=f"Choose one of {known}")
+        names = ", ".join(("is_a", *(kind.value for kind in Kind)))
+        raise UsageError(f"no relation is of the kind {data['kind']!r}", remedy=f"Choose one of {names}")
     return KINDS[name]
 
 

@@ -65,12 +65,12 @@ def header_comments(text: str) -> dict[str, str]:
         >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
         {'dx': '164889003', 'sex': 'Female'}
     """
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for line in header_lines(text):
         comment = _COMMENT.fullmatch(line)
         if comment:
-            found.setdefault(comment["key"].lower(), comment["value"].strip())
-    return found
+            comments.setdefault(comment["key"].lower(), comment["value"].strip())
+    return comments
 
 
 def diagnoses(text: str) -> Diagnoses:

@@ -55,8 +55,10 @@ def export(onto: Ontology, out: str | Path) -> Path:
     two = "".join(out.suffixes[-2:])
     suffix = ".fhir" if out.name == "fhir" else out.suffix
     if two not in _VIEWS and suffix not in _WRITERS:
-        known = ", ".join((*_WRITERS, *_VIEWS))
-        raise UsageError(f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {known}")
+        endings = ", ".join((*_WRITERS, *_VIEWS))
+        raise UsageError(
+            f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {endings}"
+        )
     if two in _VIEWS:
         text, mark = _VIEWS[two]
         refuse_unmarked(out, mark(onto).encode())

@@ -88,10 +88,10 @@ def _machine() -> str:
 def _remove_left_over(folder: str) -> None:
     """Remove, once per process, what processes that were killed while they wrote have left in a folder."""
     try:
-        found = [(entry.path, _TEMPORARY.fullmatch(entry.name)) for entry in os.scandir(folder)]
+        entries = [(entry.path, _TEMPORARY.fullmatch(entry.name)) for entry in os.scandir(folder)]
     except OSError:  # not there yet, or not to be listed
         return
-    for path, mark in found:
+    for path, mark in entries:
         if mark is None or mark["machine"] != _machine() or _is_alive(int(mark["pid"], 16)):
             continue
         if Path(path).is_dir():
@@ -175,9 +175,9 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
         names = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
     except OSError as error:
         raise OutputError(f"cannot be listed ({error.strerror})", where=out) from error
-    others = [name for name in names if not ours(name)] if mark in ("", *names) else names
-    if others or out.is_file():
-        problem = f"holds {others[0]}, which would be lost" if others else "is a file"
+    foreign = [name for name in names if not ours(name)] if mark in ("", *names) else names
+    if foreign or out.is_file():
+        problem = f"holds {foreign[0]}, which would be lost" if foreign else "is a file"
         raise UsageError(problem, where=out, remedy="Name a new folder")
 
 

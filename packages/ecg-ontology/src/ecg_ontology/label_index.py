@@ -116,12 +116,12 @@ class LabelIndex(Generic[T]):
         for place, (_, _, words, _) in enumerate(self._texts):
             for word in words:
                 self._by_word[word].append(place)
-        self._known = lru_cache(maxsize=1 << 14)(self._nearest)
+        self._normal_form = lru_cache(maxsize=1 << 14)(self._nearest)
 
     def near(self, label: str, least: float) -> Iterator[tuple[float, str, T]]:
         """Yield likeness (at least `least`), text and what it is of, for each text that shares a word."""
         folded, written = fold(label), _as_written(label)
-        words = frozenset(self._known(word) for word in words_of(label))
+        words = frozenset(self._normal_form(word) for word in words_of(label))
         total = sum(self._weight.get(word, self._rare) for word in words)
         for place in {place for word in words for place in self._by_word.get(word, ())}:
             text, its_fold, its_words, of = self._texts[place]

@@ -258,11 +258,9 @@ def _refuse_unsound(draft: Draft, where: object) -> None:
     from ecg_ontology.checks.mappings import DECISIVE
     from ecg_ontology.checks.structure import STRUCTURE
 
-    found = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
-    errors = [finding for finding in found if finding.severity is Severity.error]
+    findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
+    errors = [finding for finding in findings if finding.severity is Severity.error]
     if errors:
         first = errors[0]
-        others = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""
-        raise SourceError(
-            f"{first.message} [{first.id}]{others}", where=first.where or where, remedy=first.fix
-        )
+        more = f" (and {len(errors) - 1} more: see `ecgonto validate`)" if len(errors) > 1 else ""
+        raise SourceError(f"{first.message} [{first.id}]{more}", where=first.where or where, remedy=first.fix)

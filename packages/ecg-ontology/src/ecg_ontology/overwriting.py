@@ -74,8 +74,8 @@ def turtle_comments(text: str) -> list[tuple[int, str]]:
         >>> turtle_comments('<#a> <#b> "no # comment" . # why')
         [(1, '# why')]
     """
-    found = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
-    return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in found]
+    matches = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
+    return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 
 
 def bundle_draft(path: Path) -> Draft | None:

@@ -64,14 +64,14 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
 def contradiction(onto: Ontology) -> Iterator[Breach]:
     """The reasoner finds a contradiction."""
     owlready2 = _owlready2()
-    heart, said = world(onto), io.StringIO()
+    heart, log = world(onto), io.StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(log):
             owlready2.sync_reasoner(heart, debug=2)
     except owlready2.OwlReadyInconsistentOntologyError:
         yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
         return
-    if f"<{SCHEMA}Leaf>" not in said.getvalue():  # HermiT ends with 0 although it could not open its file
+    if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT ends with 0 although it could not open its file
         raise UsageError(
             "the reasoner cannot read what is given to it here",
             where=tempfile.gettempdir(),

@@ -37,8 +37,8 @@ def shuffled(onto: Ontology, seed: int) -> Ontology:
     """
     draft = onto.draft
     leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
-    others = random.Random(seed).sample(leaves, len(leaves))  # noqa: S311 (no secret is drawn)
-    place = dict(zip(leaves, others, strict=True))
+    permuted = random.Random(seed).sample(leaves, len(leaves))  # noqa: S311 (no secret is drawn)
+    place = dict(zip(leaves, permuted, strict=True))
     relations = tuple(
         relation.model_copy(
             update={
@@ -75,14 +75,14 @@ def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontol
         UsageError: the graph has no such edge, or a kind is `family`.
     """
     draft = onto.draft
-    told = " and ".join(kind.value for kind in kinds)
+    names = " and ".join(kind.value for kind in kinds)
     if Kind.family in kinds:
         raise UsageError("every leaf needs its family", remedy="Drop another kind of edge")
-    kept = tuple(relation for relation in draft.relations if relation.kind not in kinds)
-    if len(kept) == len(draft.relations):
-        raise UsageError(f"the graph has no {told} edge to drop")
+    relations = tuple(relation for relation in draft.relations if relation.kind not in kinds)
+    if len(relations) == len(draft.relations):
+        raise UsageError(f"the graph has no {names} edge to drop")
     name = name or "-".join(("without", *(kind.value for kind in kinds)))
-    return _control(draft, kept, name, f"without its {told} edges")
+    return _control(draft, relations, name, f"without its {names} edges")
 
 
 def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how: str) -> Ontology:
@@ -129,13 +129,13 @@ def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
         rows[row.code, row.table].append(row)
     closed: list[RoutingRow] = []
     for group in rows.values():
-        wanted = list(dict.fromkeys(family[row.node] for row in group if row.node in family))
-        if not wanted:
+        families = list(dict.fromkeys(family[row.node] for row in group if row.node in family))
+        if not families:
             closed += group
             continue
         leaves = [row for row in group if row.node not in roots]
         first = leaves[0].model_copy(update={"predicate": "skos:broadMatch", "reason": ""})
-        closed += [*leaves, *(first.model_copy(update={"node": root}) for root in wanted)]
+        closed += [*leaves, *(first.model_copy(update={"node": root}) for root in families)]
     return tuple(closed)
 
 

@@ -87,8 +87,8 @@ def parse(path: Path, graph: G) -> G:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
     except Exception as error:
         reason = " ".join(str(error).split())
-        if found := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
-            reason = "line {}: {}".format(*found.groups())
+        if syntax_error := _BAD_SYNTAX.match(reason):  # what follows there is bytes of the file
+            reason = "line {}: {}".format(*syntax_error.groups())
         raise SourceError(f"is not RDF in {form}: {reason[:200]}", where=path) from error
     finally:
         rdf_log.setLevel(logging.NOTSET)
@@ -152,8 +152,8 @@ class _Reading:
             if str(version).startswith(f"{iri}/") and str(version) != f"{iri}/{header.version}":
                 problem = f"has the versionIRI {version} and the versionInfo {header.version!r}"
                 self.stated.misstate(iri, problem, OWL.versionIRI)
-        others = (version for version in versions if not str(version).startswith(f"{header.iri}/"))
-        self.stated.keep(iri, OWL.versionIRI, others)
+        foreign = (version for version in versions if not str(version).startswith(f"{header.iri}/"))
+        self.stated.keep(iri, OWL.versionIRI, foreign)
         self.stated.take(values, RDF.type, OWL.Ontology)
         self.stated.rest(iri, values)
         return header
@@ -205,5 +205,5 @@ class _Reading:
             self.stated.rest(subject, values)
             return
         for predicate, ends in values.items():
-            others = (end for end in ends if (subject, predicate, end) not in schema())
-            self.stated.keep(subject, predicate, others)
+            foreign = (end for end in ends if (subject, predicate, end) not in schema())
+            self.stated.keep(subject, predicate, foreign)

@@ -55,14 +55,14 @@ class Statements:
 
     Attributes:
         subjects: the values of each subject by predicate; whoever understands one takes it out.
-        kept: what is to stand in the draft as it is.
+        leftover: what is to stand in the draft as it is.
         misstatements: what means nothing, or two things.
     """
 
     def __init__(self, graph: Triples, path: Path) -> None:
         self.graph = graph
         self.lines = SourceLines(path)
-        self.kept: list[Triple] = []
+        self.leftover: list[Triple] = []
         self.misstatements: list[Misstatement] = []
         self.subjects: dict[Node, Values] = defaultdict(lambda: defaultdict(list))
         for subject, predicate, end in graph:
@@ -70,14 +70,14 @@ class Statements:
 
     def one(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
         """The only value; of several the first in order of text, and a misstatement."""
-        found = sorted({str(value) for value in values.get(predicate, ())})
-        if len(found) > 1:
+        texts = sorted({str(value) for value in values.get(predicate, ())})
+        if len(texts) > 1:
             self.misstate(
-                subject, f"has {len(found)} values of {short(predicate)}: {', '.join(found)}", predicate
+                subject, f"has {len(texts)} values of {short(predicate)}: {', '.join(texts)}", predicate
             )
         stated = values.pop(predicate, [])
         self.keep(subject, predicate, (value for value in stated if language_of(value)))
-        return found[0] if found else ""
+        return texts[0] if texts else ""
 
     def english(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
         """The English text, else one without a language; two of one language are a misstatement."""
@@ -86,11 +86,11 @@ class Statements:
         for value in texts:
             if is_text(value):
                 by_language[language_of(value).casefold()].append(str(value))
-        for language, found in sorted(by_language.items()):
-            if len(set(found)) > 1:
+        for language, of_language in sorted(by_language.items()):
+            if len(set(of_language)) > 1:
                 in_language = f" in {language!r}" if language else ""
-                listed = ", ".join(map(repr, sorted(found)))
-                problem = f"has {len(found)} values of {short(predicate)}{in_language}: {listed}"
+                listed = ", ".join(map(repr, sorted(of_language)))
+                problem = f"has {len(of_language)} values of {short(predicate)}{in_language}: {listed}"
                 self.misstate(subject, problem, predicate)
         english = sorted(tag for tag in by_language if tag.partition("-")[0] == ENGLISH)
         chosen = next((tag for tag in (*english, "") if tag in by_language), None)
@@ -104,9 +104,9 @@ class Statements:
         self, subject: Node, values: Values, predicate: rdflib.URIRef, language: str
     ) -> tuple[str, ...]:
         """All values as text; those of another language than `language` are kept with theirs as well."""
-        found = values.pop(predicate, [])
-        self.keep(subject, predicate, (v for v in found if not is_text(v) or language_of(v) != language))
-        return tuple(sorted(str(value) for value in found))
+        stated = values.pop(predicate, [])
+        self.keep(subject, predicate, (v for v in stated if not is_text(v) or language_of(v) != language))
+        return tuple(sorted(str(value) for value in stated))
 
     def definition(self, subject: Node, values: Values) -> str:
         """The first English definition in order of text; others, in whatever language, are kept."""
@@ -126,10 +126,10 @@ class Statements:
         stated = {str(value) for value in values.pop(predicate, ())}
         if strange := sorted(stated - _BOOLEANS.keys()):
             self.misstate(subject, f"has {short(predicate)} {strange[0]!r}, not true or false", predicate)
-        found = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
-        if len(found) > 1:
+        booleans = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
+        if len(booleans) > 1:
             self.misstate(subject, f"has {short(predicate)} true and false", predicate)
-        return True in found
+        return True in booleans
 
     def take(self, values: Values, predicate: Node, value: Node) -> bool:
         """Take one value out; whether it was there."""
@@ -140,7 +140,7 @@ class Statements:
 
     def keep(self, subject: Node, predicate: Node, values: Iterable[Node]) -> None:
         """Keep values as they are."""
-        self.kept += [(subject, predicate, value) for value in values]
+        self.leftover += [(subject, predicate, value) for value in values]
 
     def rest(self, subject: Node, values: Values) -> None:
         """Keep what no field took; a word of our namespace among it is misspelt or misplaced."""
@@ -158,8 +158,8 @@ class Statements:
 
     def left(self, draft: Draft) -> tuple[Statement, ...]:
         """What was kept and does not follow from the draft, in a fixed order."""
-        implied = derived(draft) if self.kept else set[Triple]()
-        rest = [triple for triple in self.kept if triple not in implied]
+        implied = derived(draft) if self.leftover else set[Triple]()
+        rest = [triple for triple in self.leftover if triple not in implied]
         # A text kept in its own language is not written in ours; if it is stated in both, both are kept.
         for subject, predicate, end in rest.copy():
             for language in (None, ENGLISH) if is_text(end) else ():
@@ -167,5 +167,5 @@ class Statements:
                 rest += [twin] if twin in self.graph else []
         if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
             rest = list(canonical(rest))  # the same names for nodes without one, however the file was read
-        found = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
-        return tuple(sorted(found, key=lambda each: (each.subject, each.predicate, each.object)))
+        statements = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
+        return tuple(sorted(statements, key=lambda each: (each.subject, each.predicate, each.object)))

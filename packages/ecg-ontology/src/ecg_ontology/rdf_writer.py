@@ -50,10 +50,10 @@ def rdf_text(draft: Draft, suffix: str) -> str:
     graph.parse(data=text, format="turtle")
     for triple in derived(draft):
         graph.add(triple)
-    if RDF_FORMATS.get(suffix) == "xml" and (found := XML_FORBIDS.search(text)):
-        line = text[: found.start()].rpartition("\n")[2] + found[0] + text[found.end() :].partition("\n")[0]
+    if RDF_FORMATS.get(suffix) == "xml" and (char := XML_FORBIDS.search(text)):
+        line = text[: char.start()].rpartition("\n")[2] + char[0] + text[char.end() :].partition("\n")[0]
         raise SourceError(
-            f"XML can't hold the character U+{ord(found[0]):04X} of {line.strip()[:80]!r}",
+            f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}",
             where=draft.header.iri,
             remedy="Remove it, or export .ttl or .nt",
         )
@@ -88,11 +88,11 @@ def derived(draft: Draft) -> set[Triple]:
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))
     above: dict[str, list[str]] = {}
     for kind in (Kind.family, Kind.subtype_of):  # a subtype stands below its parents, not below its family
-        found: dict[str, list[str]] = {}
+        ends: dict[str, list[str]] = {}
         for relation in draft.relations:
             if relation.kind is kind:
-                found.setdefault(relation.subject, []).append(relation.object)
-        above |= found
+                ends.setdefault(relation.subject, []).append(relation.object)
+        above |= ends
     for concept in draft.concepts:
         node = rdflib.URIRef(concept.iri)
         triples |= {(node, RDF.type, OWL.NamedIndividual), (node, SKOS.inScheme, scheme)}

@@ -62,12 +62,12 @@ class Release:
 
     def ancestors(self, code: str) -> set[str]:
         """Return everything that `code` is a subtype of, directly or over others."""
-        found: set[str] = set()
+        reached: set[str] = set()
         frontier = {code}
         while frontier:
-            frontier = {above for below in frontier for above in self.parents.get(below, ())} - found
-            found |= frontier
-        return found
+            frontier = {above for below in frontier for above in self.parents.get(below, ())} - reached
+            reached |= frontier
+        return reached
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
@@ -82,9 +82,9 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
         InputError: the path is not there or is no such release.
     """
     path = Path(path)
-    wanted = frozenset(codes)
+    identifiers = frozenset(codes)
     if path.is_dir():
-        return _from_rf2(path, sorted(path.rglob("*.txt")), None, wanted)
+        return _from_rf2(path, sorted(path.rglob("*.txt")), None, identifiers)
     if not path.is_file():
         raise InputError(
             "is not there", where=path, remedy="Give an RF2 zip or folder, or a Global Patient Set file"
@@ -93,11 +93,11 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [Path(name) for name in sorted(archive.namelist())]
-                return _from_rf2(path, members, archive, wanted)
+                return _from_rf2(path, members, archive, identifiers)
         except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: it needs a password
             raise InputError(f"cannot be unpacked ({error})", where=path) from error
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return _from_patient_set(path, file, wanted)
+        return _from_patient_set(path, file, identifiers)
 
 
 def _from_rf2(
@@ -136,8 +136,8 @@ def _latest(rows: Iterable[dict[str, str]], codes: frozenset[str], key: str) -> 
     newest: dict[str, dict[str, str]] = {}
     for row in rows:
         if row[key] in codes:
-            known = newest.get(row["id"])
-            if known is None or row["effectiveTime"] >= known["effectiveTime"]:
+            before = newest.get(row["id"])
+            if before is None or row["effectiveTime"] >= before["effectiveTime"]:
                 newest[row["id"]] = row
     return list(newest.values())
 
@@ -170,11 +170,11 @@ def _above(pairs: NDArray[np.uint64], codes: Collection[str]) -> dict[str, set[s
     parents: dict[str, set[str]] = defaultdict(set)
     frontier = np.array([int(code) for code in codes], dtype=np.uint64)
     while len(frontier):
-        found = pairs[np.isin(pairs[:, 0], frontier)]
-        for child, parent in found.tolist():
+        edges = pairs[np.isin(pairs[:, 0], frontier)]
+        for child, parent in edges.tolist():
             parents[str(child)].add(str(parent))
         frontier = np.array(
-            [p for p in np.unique(found[:, 1]).tolist() if str(p) not in parents], dtype=np.uint64
+            [p for p in np.unique(edges[:, 1]).tolist() if str(p) not in parents], dtype=np.uint64
         )
     return parents
 
@@ -210,8 +210,8 @@ def _from_patient_set(path: Path, file: Iterable[str], codes: frozenset[str]) ->
     reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
     try:
         header = list(reader.fieldnames or ())
-        found = {use: [name for name in header if _plain(name) in names] for use, names in _COLUMNS.items()}
-        if not found["id"] or not found["terms"]:
+        columns = {use: [name for name in header if _plain(name) in names] for use, names in _COLUMNS.items()}
+        if not columns["id"] or not columns["terms"]:
             raise InputError(
                 "is neither an RF2 release nor a Global Patient Set file",
                 where=path,
@@ -219,11 +219,11 @@ def _from_patient_set(path: Path, file: Iterable[str], codes: frozenset[str]) ->
             )
         release = Release()
         for row in reader:
-            code = row[found["id"][0]]
+            code = row[columns["id"][0]]
             if code in codes:
-                status = row[found["active"][0]] if found["active"] else "active"
+                status = row[columns["active"][0]] if columns["active"] else "active"
                 release.active[code] = status.strip().casefold() in ("1", "active", "true")
-                release.terms[code] |= {row[name] for name in found["terms"] if row[name]}
+                release.terms[code] |= {row[name] for name in columns["terms"] if row[name]}
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot be read ({error})", where=path) from error
     return release

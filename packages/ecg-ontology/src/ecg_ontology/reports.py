@@ -99,8 +99,8 @@ def _uri(file: str, source: str | Path | None) -> str:
         return quote(file)
     path = Path(source)
     path = (path if path.is_dir() else path.parent) / file
-    path, here = path.resolve(), Path.cwd().resolve()
-    return quote(path.relative_to(here).as_posix()) if path.is_relative_to(here) else path.as_uri()
+    path, base = path.resolve(), Path.cwd().resolve()
+    return quote(path.relative_to(base).as_posix()) if path.is_relative_to(base) else path.as_uri()
 
 
 def junit(findings: Sequence[Finding], at: Severity = Severity.error) -> str:

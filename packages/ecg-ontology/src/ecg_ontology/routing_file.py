@@ -100,7 +100,7 @@ class RoutingFile:
         self.changed: set[str] = set()
         self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
         self._by_iri = {concept.iri: concept for concept in draft.concepts}
-        self._known = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
+        self._bases = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
         self._families = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
 
     def apply(self, decision: Decision) -> None:
@@ -152,7 +152,7 @@ class RoutingFile:
     def _node(self, row: dict[str, str]) -> DraftConcept | None:
         """The concept that a row ends at, however the file abbreviates it."""
         prefix, _, local = row["object_id"].partition(":")
-        return self._by_iri.get(self._known[prefix] + local if prefix in self._known else row["object_id"])
+        return self._by_iri.get(self._bases[prefix] + local if prefix in self._bases else row["object_id"])
 
     def _new(
         self, decision: Decision, concept: DraftConcept | None, of_code: list[dict[str, str]]

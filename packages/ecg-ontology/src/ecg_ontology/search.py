@@ -75,16 +75,16 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
         >>> [hit.concept.abbr for hit in ecg_ontology.search_concepts(ecg_ontology.load(), "FIBR")][:1]
         ['AF']
     """
-    wanted = fold(words)
-    if not wanted:
+    query = fold(words)
+    if not query:
         return ()
-    found: dict[int | str, list[tuple[_Fit, int, Match]]] = {}
+    matches_by_place: dict[int | str, list[tuple[_Fit, int, Match]]] = {}
     order = list(Field)
     for place, match in searchable_texts(onto):
-        if (fit := _fit(wanted, fold(match.text))) is not _Fit.none:
-            found.setdefault(place, []).append((fit, order.index(match.field), match))
+        if (fit := _fit(query, fold(match.text))) is not _Fit.none:
+            matches_by_place.setdefault(place, []).append((fit, order.index(match.field), match))
     hits = []
-    for place, matches in found.items():
+    for place, matches in matches_by_place.items():
         matches.sort(key=lambda each: each[:2])
         concept = onto.nodes[place] if isinstance(place, int) else None
         hit = Hit(concept=concept, matches=tuple(match for *_, match in matches))
@@ -117,11 +117,11 @@ def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
             yield index[row.node], Match(field=Field.code, text=row.code, code=row.code)
 
 
-def _fit(wanted: str, text: str) -> _Fit:
-    if wanted == text:
+def _fit(query: str, text: str) -> _Fit:
+    if query == text:
         return _Fit.whole
     parts = text.split()
-    words = wanted.split()
+    words = query.split()
     if all(any(part.startswith(word) for part in parts) for word in words):
         return _Fit.beginning
     return _Fit.within if all(word in text for word in words) else _Fit.none
@@ -147,10 +147,10 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     try:
         return onto.node(name)
     except UnknownConceptError:
-        wanted = fold(str(name))
-    hits = search_concepts(onto, wanted)
-    whole = [hit.concept for hit in hits if hit.concept and fold(hit.matches[0].text) == wanted]
-    first = [c for c in whole if wanted in (fold(c.abbr), fold(c.label))] or whole
+        query = fold(str(name))
+    hits = search_concepts(onto, query)
+    whole = [hit.concept for hit in hits if hit.concept and fold(hit.matches[0].text) == query]
+    first = [c for c in whole if query in (fold(c.abbr), fold(c.label))] or whole
     if len(first) == 1:
         return first[0]
     raise UnknownConceptError(
@@ -177,7 +177,7 @@ def suggestions(onto: Ontology, name: str) -> list[Concept]:
     """
     texts: dict[str, Concept] = {}
     for node in onto.nodes:
-        others = (each.text for each in (*node.translations, *node.synonyms))
-        for text in (node.abbr, node.label, *others):
+        further = (each.text for each in (*node.translations, *node.synonyms))
+        for text in (node.abbr, node.label, *further):
             texts.setdefault(text, node)
     return list({texts[text].index: texts[text] for text in nearest(name, texts, 5)}.values())

@@ -37,7 +37,7 @@ def write_sheet(
         UsageError: the ending is none of a table, or openpyxl is not installed.
         OutputError: the file can't be written.
     """
-    _known(path)
+    _refuse_other_endings(path)
     with replacing(path) as temporary:
         if path.suffix == ".xlsx":
             _write_workbook(temporary, columns, rows, choices or {})
@@ -64,7 +64,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
         UsageError: the ending is none of a table, or openpyxl is not installed.
         InputError: the file can't be read, or lacks a column.
     """
-    _known(path)
+    _refuse_other_endings(path)
     lines = _read_workbook(path) if path.suffix == ".xlsx" else _read_text(path)
     header = [cell.strip() for cell in lines[0]] if lines else []
     missing = [column for column in needed if column not in header]
@@ -82,7 +82,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
     return rows
 
 
-def _known(path: Path) -> None:
+def _refuse_other_endings(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
 

@@ -46,7 +46,7 @@ class Reviewed:
             route for route in map(self.onto.route, self.onto.codes) if route.nodes and route.code.isdecimal()
         ]
 
-    def known(self) -> Iterator[Route]:
+    def active_routes(self) -> Iterator[Route]:
         """Those whose concept is in the release and active."""
         return (route for route in self.routes if self.release.active.get(route.code))
 
@@ -90,7 +90,7 @@ def inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
 )
 def foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
     """No active term of the code shares a word with its label."""
-    for route in reviewed.known():
+    for route in reviewed.active_routes():
         words = _words(route.label)
         terms = reviewed.release.terms.get(route.code, set())
         if words and not any(words & _words(term) for term in terms):
@@ -109,7 +109,7 @@ def lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
     """The release places a code under one that names a single leaf, and the code does not reach that leaf."""
     named = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
     above = _generalisations(reviewed.onto)
-    for route in reviewed.known():
+    for route in reviewed.active_routes():
         reached = {leaf for own in route.leaves for leaf in above[own]}
         for code in sorted(reviewed.release.ancestors(route.code) & named.keys()):
             if named[code] not in reached:

@@ -44,9 +44,9 @@ def read_source(source: Path) -> Draft:
     if source.suffix == ".json":
         return read_bundle(source)
     if source.suffix not in _GRAPHS:
-        known = ", ".join((*_GRAPHS, ".json"))
+        endings = ", ".join((*_GRAPHS, ".json"))
         raise SourceError(
-            "has no known ending", where=source, remedy=f"Give a folder of sources, or one of {known}"
+            "has no known ending", where=source, remedy=f"Give a folder of sources, or one of {endings}"
         )
     return _read_graph(source)
 

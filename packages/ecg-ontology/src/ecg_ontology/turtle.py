@@ -62,14 +62,14 @@ def turtle_text(draft: Draft) -> str:
     other subjects stand at the end.
     """
     prefixes = _prefixes(draft.header)
-    kept: dict[str, list[Pair]] = {}
+    foreign: dict[str, list[Pair]] = {}
     for each in draft.statements:
         pair = _shorten(each.predicate, prefixes), _shorten(each.object, prefixes)
-        kept.setdefault(each.subject, []).append(pair)
+        foreign.setdefault(each.subject, []).append(pair)
     blocks = [
-        _block(f"<{draft.header.iri}>", _header(draft.header), kept.pop(iri_text(draft.header.iri), [])),
+        _block(f"<{draft.header.iri}>", _header(draft.header), foreign.pop(iri_text(draft.header.iri), [])),
         *(
-            _block(f"ccg:{entry[0]}", _schema(*entry), kept.pop(iri_text(SCHEMA + entry[0]), []))
+            _block(f"ccg:{entry[0]}", _schema(*entry), foreign.pop(iri_text(SCHEMA + entry[0]), []))
             for entry in _SCHEMA
         ),
     ]
@@ -87,10 +87,10 @@ def turtle_text(draft: Draft) -> str:
             for end in sorted(ends[concept.iri].get(kind, ()), key=lambda iri: (order.get(iri, 0), iri)):
                 statements.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
         subject = _shorten(iri_text(concept.iri), prefixes)
-        blocks.append(_block(subject, statements, kept.pop(iri_text(concept.iri), [])))
+        blocks.append(_block(subject, statements, foreign.pop(iri_text(concept.iri), [])))
     for subject, pair in strangers:
-        kept.setdefault(subject, []).append(pair)
-    blocks += [_block(_shorten(subject, prefixes), [], pairs) for subject, pairs in sorted(kept.items())]
+        foreign.setdefault(subject, []).append(pair)
+    blocks += [_block(_shorten(subject, prefixes), [], pairs) for subject, pairs in sorted(foreign.items())]
     return _prefix_lines(prefixes) + "\n".join(blocks)
 
 
@@ -132,8 +132,8 @@ def _header(header: Header) -> list[Pair]:
 
 
 def _schema(name: str, facts: tuple[str, ...], label: str) -> list[Pair]:
-    kind, *others = facts
-    statements = [("a", kind), *((p, o) for p, _, o in (fact.partition(" ") for fact in others))]
+    kind, *further = facts
+    statements = [("a", kind), *((p, o) for p, _, o in (fact.partition(" ") for fact in further))]
     return [*statements, ("rdfs:label", f"{literal_text(label)}@en")]
 
 
@@ -154,14 +154,14 @@ def _concept(concept: DraftConcept) -> list[Pair]:
     return statements + [(predicate, "true") for predicate, holds in flags if holds]
 
 
-def _block(subject: str, stated: list[Pair], kept: list[Pair]) -> str:
+def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
     """One subject's statements. One that is kept as it was, perhaps in another language, replaces ours."""
-    as_they_were = {(predicate, _bare(end)) for predicate, end in kept}
+    as_they_were = {(predicate, _bare(end)) for predicate, end in foreign}
     unsaid = ("None", '""', '""@en', "<>")
     ours = [(p, o) for p, o in stated if o not in unsaid and (p, _bare(o)) not in as_they_were]
-    if "owl:versionIRI" in {predicate for predicate, _ in kept}:
+    if "owl:versionIRI" in {predicate for predicate, _ in foreign}:
         ours = [(p, o) for p, o in ours if p != "owl:versionIRI"]
-    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *kept)) + " .\n"
+    return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *foreign)) + " .\n"
 
 
 def _bare(end: str) -> str:
@@ -198,7 +198,7 @@ def name_text(name: Name) -> str:
 
 def iri_text(iri: str) -> str:
     """Return an IRI as Turtle and N-Triples write it."""
-    return "<" + _NO_IRI.sub(lambda found: f"\\u{ord(found[0]):04X}", iri) + ">"
+    return "<" + _NO_IRI.sub(lambda character: f"\\u{ord(character[0]):04X}", iri) + ">"
 
 
 def literal_text(text: str) -> str:

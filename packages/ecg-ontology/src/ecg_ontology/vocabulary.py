@@ -177,7 +177,7 @@ class Vocabulary:
             beside.setdefault(edge.source, []).append((self.nodes[edge.target], outward))
             if edge.target != edge.source:
                 beside.setdefault(edge.target, []).append((self.nodes[edge.source], inward))
-        return {index: tuple(others) for index, others in beside.items()}
+        return {index: tuple(neighbours) for index, neighbours in beside.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
         """Return what a concept is a kind of, over subtypes and families, the nearest first.

@@ -54,9 +54,9 @@ def moved_index(draft: Draft) -> Iterator[Breach]:
         if line.startswith("node\t") and line not in now:
             _, index, tier, abbr, iri = line.split("\t")
             holder = holders.get(int(index))
-            found = f"{holder.tier} {holder.abbr} {holder.iri}" if holder is not None else "nothing"
+            holds = f"{holder.tier} {holder.abbr} {holder.iri}" if holder is not None else "nothing"
             place = holder.place if holder is not None else lock.place
-            yield Breach(abbr, f"index {index} is frozen to {tier} {abbr} {iri} and now holds {found}", place)
+            yield Breach(abbr, f"index {index} is frozen to {tier} {abbr} {iri} and now holds {holds}", place)
 
 
 @ENUMERATION.rule(

@@ -42,9 +42,9 @@ JUSTIFICATIONS = frozenset(
 )
 def unknown_node(draft: Draft) -> Iterator[Breach]:
     """A row names a node that does not exist."""
-    known = {concept.iri for concept in draft.concepts}
+    iris = {concept.iri for concept in draft.concepts}
     for row in (*draft.mappings, *draft.crosswalks):
-        if row.node is not None and row.node not in known:
+        if row.node is not None and row.node not in iris:
             problem = f"{row.code} is routed to {row.node}, which isn't a concept here"
             yield Breach(row.code, problem, row.where)
 
@@ -147,9 +147,9 @@ def foreign_name(draft: Draft) -> Iterator[Breach]:
         broad = row.predicate == "skos:broadMatch" and any(row.node in wider[iri] for iri in named)
         if exact or (tiers.get(row.node) is Tier.leaf and not broad):
             names = ", ".join(sorted(map(draft.abbreviation, named)))
-            here = draft.abbreviation(row.node)
+            node = draft.abbreviation(row.node)
             relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
-            message = f"{row.code} ({row.label}) is {relation_name} of {here} and names {names}"
+            message = f"{row.code} ({row.label}) is {relation_name} of {node} and names {names}"
             yield Breach(row.code, message, row.where)
 
 
@@ -164,9 +164,9 @@ def narrower_leaf(draft: Draft) -> Iterator[Breach]:
     leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
     for row in draft.mappings:
         if row.predicate == "skos:narrowMatch" and row.node in leaves:
-            here = draft.abbreviation(row.node or "")
+            leaf = draft.abbreviation(row.node or "")
             yield Breach(
-                row.code, f"{row.code} ({row.label}) is wider than {here}, and taught as it", row.where
+                row.code, f"{row.code} ({row.label}) is wider than {leaf}, and taught as it", row.where
             )
 
 
@@ -188,8 +188,8 @@ def wordless_exact_match(draft: Draft) -> Iterator[Breach]:
         if concept.iri in ends
     }
     for row in rows:
-        here = words.get(row.node or "")
-        if here is not None and not here & set(fold(row.label).split()):
+        node_words = words.get(row.node or "")
+        if node_words is not None and not node_words & set(fold(row.label).split()):
             name = draft.abbreviation(row.node or "")
             yield Breach(row.code, f"{row.code} ({row.label}) shares no word with {name}", row.where)
 
@@ -227,5 +227,5 @@ def unread_table(draft: Draft) -> Iterator[Breach]:
 
 def _names(concept: DraftConcept) -> set[str]:
     """What a concept is called, in any language, as `fold` compares it."""
-    others = (each.text for each in (*concept.translations, *concept.synonyms))
-    return {fold(text) for text in (concept.label, concept.abbr, *others)}
+    further = (each.text for each in (*concept.translations, *concept.synonyms))
+    return {fold(text) for text in (concept.label, concept.abbr, *further)}

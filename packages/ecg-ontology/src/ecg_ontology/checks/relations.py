@@ -25,8 +25,8 @@ def _concepts(draft: Draft) -> dict[str, DraftConcept]:
 
 def _resolved(draft: Draft) -> list[DraftRelation]:
     """Relations whose ends exist: the others are E007's business alone."""
-    known = _concepts(draft)
-    return [r for r in draft.relations if r.subject in known and r.object in known]
+    concepts = _concepts(draft)
+    return [r for r in draft.relations if r.subject in concepts and r.object in concepts]
 
 
 def _families(draft: Draft) -> dict[str, list[str]]:
@@ -50,8 +50,8 @@ def family_count(draft: Draft) -> Iterator[Breach]:
         roots = families[concept.iri]
         if concept.tier is Tier.leaf and len(roots) != 1:
             name = draft.abbreviation(concept.iri)
-            found = " and ".join(draft.abbreviation(root) for root in roots) or "none"
-            yield Breach(name, f"leaf {name} should have one family and has {found}", concept.place)
+            names = " and ".join(draft.abbreviation(root) for root in roots) or "none"
+            yield Breach(name, f"leaf {name} should have one family and has {names}", concept.place)
 
 
 @RELATIONS.rule(
@@ -62,14 +62,14 @@ def family_count(draft: Draft) -> Iterator[Breach]:
 )
 def wrong_tier(draft: Draft) -> Iterator[Breach]:
     """A relation joins the wrong tiers."""
-    known = _concepts(draft)
+    concepts = _concepts(draft)
     for relation in _resolved(draft):
-        ends = (known[relation.subject].tier, known[relation.object].tier)
+        ends = (concepts[relation.subject].tier, concepts[relation.object].tier)
         if None not in ends and ends != _ENDS[relation.kind]:
-            wanted = " → ".join(_ENDS[relation.kind])
-            found = " → ".join(str(end) for end in ends)
+            expected = " → ".join(_ENDS[relation.kind])
+            stated = " → ".join(str(end) for end in ends)
             name = _name(draft, relation)
-            yield Breach(name, f"{name} joins {found}; {relation.kind} is for {wanted}", relation.place)
+            yield Breach(name, f"{name} joins {stated}; {relation.kind} is for {expected}", relation.place)
 
 
 @RELATIONS.rule(
@@ -80,10 +80,10 @@ def wrong_tier(draft: Draft) -> Iterator[Breach]:
 )
 def dangling_relation(draft: Draft) -> Iterator[Breach]:
     """A relation names something that isn't a concept."""
-    known = _concepts(draft)
+    concepts = _concepts(draft)
     for relation in draft.relations:
         for end in (relation.subject, relation.object):
-            if end not in known:
+            if end not in concepts:
                 name = _name(draft, relation)
                 yield Breach(name, f"{name} names {end}, which isn't a concept here", relation.place)
 
@@ -179,10 +179,10 @@ def cross_family(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
     for relation in _resolved(draft):
         if relation.kind in (Kind.subtype_of, Kind.manifestation_of, Kind.sibling):
-            here, there = families[relation.subject], families[relation.object]
-            if here and there and not set(here) & set(there):
+            one, other = families[relation.subject], families[relation.object]
+            if one and other and not set(one) & set(other):
                 name = _name(draft, relation)
-                between = " and ".join(draft.abbreviation(family[0]) for family in (here, there))
+                between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
                 yield Breach(name, f"{name} crosses the families {between}", relation.place)
 
 
@@ -200,13 +200,13 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
         if relation.kind is Kind.ring and {relation.subject, relation.object} <= neighbours.keys():
             neighbours[relation.subject] |= {relation.object} - {relation.subject}
             neighbours[relation.object] |= {relation.subject} - {relation.object}
-    wanted = min(len(roots) - 1, 2)
+    expected = min(len(roots) - 1, 2)
     for root in roots:
-        if len(neighbours[root.iri]) != wanted:
+        if len(neighbours[root.iri]) != expected:
             name = draft.abbreviation(root.iri)
-            found = ", ".join(sorted(draft.abbreviation(iri) for iri in neighbours[root.iri])) or "none"
+            names = ", ".join(sorted(draft.abbreviation(iri) for iri in neighbours[root.iri])) or "none"
             yield Breach(
-                name, f"root {name} should have {wanted} neighbours on the ring and has {found}", root.place
+                name, f"root {name} should have {expected} neighbours on the ring and has {names}", root.place
             )
 
 
@@ -218,10 +218,10 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
 )
 def subtype_before_parent(draft: Draft) -> Iterator[Breach]:
     """A subtype has a lower index than its parent."""
-    known = _concepts(draft)
+    concepts = _concepts(draft)
     for relation in _resolved(draft):
         if relation.kind is Kind.subtype_of:
-            below, above = known[relation.subject].index, known[relation.object].index
+            below, above = concepts[relation.subject].index, concepts[relation.object].index
             if below is not None and above is not None and below < above:
                 name = _name(draft, relation)
                 yield Breach(

@@ -50,9 +50,9 @@ def family_closure(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
         nodes = [row.node for row in rows if row.node is not None and row.node in tier]
         roots = {node for node in nodes if tier[node] is Tier.root}
-        wanted = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
-        if wanted and roots != wanted:
-            given, due = _names(draft, sorted(roots)), _names(draft, sorted(wanted))
+        families = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
+        if families and roots != families:
+            given, due = _names(draft, sorted(roots)), _names(draft, sorted(families))
             message = f"{code} names the families {given}; its leaves belong to {due}"
             yield Breach(code, message, rows[0].where)
 

@@ -92,8 +92,8 @@ def control_character(draft: Draft) -> Iterator[Breach]:
     stated += [(e.id, "errata.ttl", list(e.model_dump().values()), _IN_CELL) for e in draft.errata]
     for name, place, texts, refused in stated:
         for text in texts:
-            if found := refused.search(text):
-                message = f"{name!r} has the character U+{ord(found[0]):04X} in {text[:200]!r}"
+            if character := refused.search(text):
+                message = f"{name!r} has the character U+{ord(character[0]):04X} in {text[:200]!r}"
                 yield Breach(name, message, place)
 
 

@@ -223,8 +223,8 @@ def _pairs(
     ours: list[str], our_keys: list[str], theirs: list[str], their_keys: list[str]
 ) -> tuple[tuple[str, str], ...]:
     """Names whose keys are equal."""
-    known = dict(zip(their_keys, theirs, strict=True))
-    return tuple((name, known[key]) for name, key in zip(ours, our_keys, strict=True) if key in known)
+    name_of = dict(zip(their_keys, theirs, strict=True))
+    return tuple((name, name_of[key]) for name, key in zip(ours, our_keys, strict=True) if key in name_of)
 
 
 def _leaves(codes: set[str], ontology: Ontology) -> set[str]:
@@ -245,12 +245,12 @@ def _similar(
     corpus: Corpus, names: list[str], evaluated: Evaluated, watch: PassingSteps
 ) -> tuple[tuple[str, str, float], ...]:
     """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
-    found: list[tuple[str, str, float]] = []
+    pairs: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
     for first in watch(blocks, f"blocks of {_BLOCK:,} corpus records"):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
         prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
         alike_MK = prints_MF @ evaluated.prints_KF.T
         for m, k in zip(*np.nonzero(alike_MK >= ALIKE), strict=True):
-            found.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
-    return tuple(found)
+            pairs.append((names[first + m], evaluated.names[k], round(float(alike_MK[m, k]), 4)))
+    return tuple(pairs)

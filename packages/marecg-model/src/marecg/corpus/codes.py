@@ -42,8 +42,8 @@ def with_codes(
     stated = []
     for place, candidate in enumerate(candidates):
         name = owner.get(place)
-        said = None if name is None else LabelOverride(table.codes[name], table.patients.get(name))
-        stated.append(candidate if said is None else replace(candidate, stated=said))
+        override = None if name is None else LabelOverride(table.codes[name], table.patients.get(name))
+        stated.append(candidate if override is None else replace(candidate, stated=override))
     carried = Counter(code for name in owner.values() for code in table.codes[name])
     routes = {code: ontology.route(code) for code in sorted(carried)}
     owned = set(owner.values())
@@ -97,9 +97,9 @@ def _owners(candidates: Sequence[Candidate], table: CodeTable) -> dict[int, str]
     names: defaultdict[str, set[int]] = defaultdict(set)
     alone = len({each.file for each in candidates}) == 1
     for place, candidate in enumerate(candidates):
-        for known, of_candidate in ((paths, _paths(candidate)), (names, _names(candidate, alone))):
+        for places, of_candidate in ((paths, _paths(candidate)), (names, _names(candidate, alone))):
             for name in of_candidate & table.codes.keys():
-                known[name].add(place)
+                places[name].add(place)
     owner: dict[int, str] = {}
     for name in table.codes:
         mine = sorted(paths[name] or names[name])
@@ -125,9 +125,9 @@ def _names(candidate: Candidate, alone: bool) -> set[str]:
     path, row = candidate.path, "" if candidate.row < 0 else f"/{candidate.row}"
     file = path.rpartition("#")[0] if row else path
     name = PurePosixPath(file).name
-    found = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
-    found.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
-    return _spelt(found | {str(candidate.row)} if row and alone else found)
+    names = {f"{each}{row}" for each in (file, without_ending(file), name, without_ending(name))}
+    names.add(candidate.name)  # as `marecg embed` and `marecg cohort` call it
+    return _spelt(names | {str(candidate.row)} if row and alone else names)
 
 
 def _spelt(names: Iterable[str]) -> set[str]:

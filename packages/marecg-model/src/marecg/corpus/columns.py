@@ -41,8 +41,8 @@ class Texts(Sequence[Text], Generic[Text]):
 
     def __getitem__(self, place: Any) -> Any:
         """One of them, or some as a column."""
-        found = self.values[place]
-        return Texts(found) if isinstance(place, slice) else found.as_py()
+        selected = self.values[place]
+        return Texts(selected) if isinstance(place, slice) else selected.as_py()
 
     def __iter__(self) -> Iterator[Text]:
         for first in range(0, len(self), AT_ONCE):
@@ -59,11 +59,11 @@ class Texts(Sequence[Text], Generic[Text]):
         """How often each value comes, in the order of their first appearance."""
         return {each["values"]: each["counts"] for each in pc.value_counts(self.values).to_pylist()}
 
-    def among(self, wanted: Collection[str]) -> NDArray[np.bool_]:
+    def among(self, values: Collection[str]) -> NDArray[np.bool_]:
         """Which of them are one of those, bool [M]."""
         kind = self.values.type.value_type if pa.types.is_dictionary(self.values.type) else self.values.type
-        found = pc.is_in(self.values, value_set=pa.array(list(wanted), kind))
-        return np.asarray(found.to_numpy(zero_copy_only=False), bool)
+        is_among = pc.is_in(self.values, value_set=pa.array(list(values), kind))
+        return np.asarray(is_among.to_numpy(zero_copy_only=False), bool)
 
 
 class Beats(Sequence[NDArray[np.int64]]):
@@ -102,5 +102,5 @@ class Beats(Sequence[NDArray[np.int64]]):
         """Those of some records, int64 [B, K] with K of the record that has most; −1 behind the last."""
         rows_B = np.asarray(rows, np.int64)
         place_BK = self._ends[rows_B][:, None] + np.arange(self.most)
-        found_BK = self._flat[np.minimum(place_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1
-        return np.where(place_BK < self._ends[rows_B + 1][:, None], found_BK, -1).astype(np.int64)
+        sample_BK = self._flat[np.minimum(place_BK, max(len(self._flat) - 1, 0))] if len(self._flat) else -1
+        return np.where(place_BK < self._ends[rows_B + 1][:, None], sample_BK, -1).astype(np.int64)

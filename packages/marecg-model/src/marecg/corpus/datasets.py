@@ -69,16 +69,16 @@ class RecordDataset(Dataset[Any]):
 
     def __getitem__(self, record: int) -> Tensor | tuple[Tensor, Tensor]:
         """One record, counted from 0, or from the end where negative. Raises `IndexError` beyond them."""
-        found: Tensor | tuple[Tensor, Tensor] = self.__getitems__([range(len(self))[record]])[0]
-        return found
+        item: Tensor | tuple[Tensor, Tensor] = self.__getitems__([range(len(self))[record]])[0]
+        return item
 
     def __getitems__(self, records: list[int]) -> list[Any]:
         """The same of a batch: what a `DataLoader` asks for."""
         x_BCL = torch.from_numpy(self.corpus.signals(records))
         if self.labels is None:
             return list(x_BCL)
-        known = self.corpus.y if self.labels == "leaves" else self.corpus.primary
-        label_B = torch.from_numpy(known[np.asarray(records)])
+        labels = self.corpus.y if self.labels == "leaves" else self.corpus.primary
+        label_B = torch.from_numpy(labels[np.asarray(records)])
         return list(zip(x_BCL, label_B.float() if self.labels == "leaves" else label_B, strict=True))
 
 

@@ -105,11 +105,11 @@ def _hdf5(corpus: Corpus, path: Path) -> None:
         }
         first = 0
         for rows, d_nCL in _pieces(corpus):
-            here = slice(first, first + len(d_nCL))
-            signal[here] = d_nCL
+            place = slice(first, first + len(d_nCL))
+            signal[place] = d_nCL
             for name, column in columns.items():
-                _store(column, here, rows[name])
-            first = here.stop
+                _store(column, place, rows[name])
+            first = place.stop
 
 
 def _hdf5_type(kind: pa.DataType) -> Any:
@@ -118,16 +118,16 @@ def _hdf5_type(kind: pa.DataType) -> Any:
     return kind.to_pandas_dtype() if pa.types.is_primitive(kind) else h5py.string_dtype()
 
 
-def _store(column: h5py.Dataset, here: slice, values: pa.ChunkedArray) -> None:
+def _store(column: h5py.Dataset, rows: slice, values: pa.ChunkedArray) -> None:
     """Write values as HDF5 can hold them: no string as an empty one, no number as NaN, strings as JSON."""
     if pa.types.is_primitive(values.type):
-        column[here] = values.to_numpy()
+        column[rows] = values.to_numpy()
     elif pa.types.is_string(values.type):
-        column[here] = values.fill_null("").to_pylist()
+        column[rows] = values.fill_null("").to_pylist()
     elif pa.types.is_string(values.type.value_type):
-        column[here] = [json.dumps(each, ensure_ascii=False) for each in values.to_pylist()]
+        column[rows] = [json.dumps(each, ensure_ascii=False) for each in values.to_pylist()]
     else:
-        for place, each in enumerate(values.to_pylist(), here.start):
+        for place, each in enumerate(values.to_pylist(), rows.start):
             column[place] = each
 
 

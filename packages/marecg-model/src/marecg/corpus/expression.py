@@ -79,25 +79,25 @@ class _Parser:
         self.fields |= dict.fromkeys(COLUMNS, pa.float64())
 
     def expression(self) -> pa.Array:
-        found = self.term()
+        chosen = self.term()
         while self.take("or"):
-            found = pc.or_kleene(found, self.term())
-        return found
+            chosen = pc.or_kleene(chosen, self.term())
+        return chosen
 
     def term(self) -> pa.Array:
-        found = self.factor()
+        chosen = self.factor()
         while self.take("and"):
-            found = pc.and_kleene(found, self.factor())
-        return found
+            chosen = pc.and_kleene(chosen, self.factor())
+        return chosen
 
     def factor(self) -> pa.Array:
         if self.take("not"):
             return pc.invert(self.factor())
         if self.take("("):
-            found = self.expression()
+            chosen = self.expression()
             if not self.take(")"):
                 raise self.error("a parenthesis isn't closed")
-            return found
+            return chosen
         token = self.word("a concept or a field")
         if self.next < len(self.tokens) and self.tokens[self.next].kind == "operator":
             return self.comparison(token)
@@ -162,9 +162,9 @@ class _Parser:
         if self.next == len(self.tokens):
             return False
         token = self.tokens[self.next]
-        found = token.kind in ("word", "mark") and token.text.lower() == text
-        self.next += found
-        return found
+        is_next = token.kind in ("word", "mark") and token.text.lower() == text
+        self.next += is_next
+        return is_next
 
     def word(self, what: str) -> Token:
         """Step over a name or a value."""
@@ -193,12 +193,12 @@ def _tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     place = 0
     while text[place:].strip():
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             start = place + len(text[place:]) - len(text[place:].lstrip())
             problem = f"position {start + 1}: {text[start]!r} begins nothing"
             raise UsageError(problem, remedy='Quotes come in pairs: "atrial fibrillation"')
-        kind = ("mark", "operator", "quoted", "word")[(found.lastindex or 1) - 1]
-        tokens.append(Token(kind, found[found.lastindex or 1], found.start(found.lastindex or 1) + 1))
-        place = found.end()
+        kind = ("mark", "operator", "quoted", "word")[(match.lastindex or 1) - 1]
+        tokens.append(Token(kind, match[match.lastindex or 1], match.start(match.lastindex or 1) + 1))
+        place = match.end()
     return tokens

@@ -34,9 +34,9 @@ def intervals(corpus: Corpus) -> pa.Table:
     path = corpus.folder / KEPT / FILE
     hashes = index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"]
     if path.is_file():
-        kept = index.read(path)
-        if kept.schema == SCHEMA and kept["signal_hash"].equals(hashes):
-            return kept.drop_columns("signal_hash")
+        cached = index.read(path)
+        if cached.schema == SCHEMA and cached["signal_hash"].equals(hashes):
+            return cached.drop_columns("signal_hash")
     logger.warning("the intervals of %d records are measured once", len(corpus))
     starts = range(0, len(corpus), AT_ONCE)
     blocks = Parallel(n_jobs=-1)(delayed(_measured)(corpus, first) for first in starts)
@@ -50,8 +50,10 @@ def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
     rows: list[tuple[float | None, ...]] = []
     for row in range(first, min(first + AT_ONCE, len(corpus))):
         x_CL = corpus.signals([row])[0][:, : corpus.n_valid[row]]
-        found = measure(x_CL, corpus.config.fs, LEADS)
-        rows.append((found.rate, found.p, found.pr, found.qrs, found.qt, found.qtc(), found.axis))
+        measured = measure(x_CL, corpus.config.fs, LEADS)
+        rows.append(
+            (measured.rate, measured.p, measured.pr, measured.qrs, measured.qt, measured.qtc(), measured.axis)
+        )
     return rows
 
 

@@ -168,15 +168,15 @@ def _write_shard(plan: Plan, number: int, blocks: Iterator[PreparedRecords], sha
     """Finish one shard: signals as they come, then rows, then the quarantined: they say that it is whole."""
     rows: list[pa.Table] = []
     quarantined: list[dict[str, str]] = []
-    kept = 0
+    written = 0
     with replacing(plan.signals_file(number)) as temporary:
         for first, _ in _blocks(plan.shard(number)):
             block = next(blocks)
-            shard.compact(block, first, kept)
-            rows.append(index.table(_labelled(block.rows, plan.ontology, number, kept)))
+            shard.compact(block, first, written)
+            rows.append(index.table(_labelled(block.rows, plan.ontology, number, written)))
             quarantined += block.quarantined
-            kept += len(block.rows)
-        shard.end(kept)
+            written += len(block.rows)
+        shard.end(written)
         shard.path.rename(temporary)
     with replacing(plan.rows_file(number)) as temporary:
         index.write(pa.concat_tables(rows), temporary)

@@ -49,10 +49,10 @@ def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> Prep
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})
         else:
             rows.append(_place(candidate) | row)
-    kept = signals[: len(rows)]
-    for row, peaks in zip(rows, beats(kept, [row["n_valid"] for row in rows], config), strict=True):
+    windows = signals[: len(rows)]
+    for row, peaks in zip(rows, beats(windows, [row["n_valid"] for row in rows], config), strict=True):
         row["rpeaks"] = peaks.tolist()
-    return PreparedRecords(rows, kept, quarantined)
+    return PreparedRecords(rows, windows, quarantined)
 
 
 def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any], NDArray[np.int16]]:
@@ -115,13 +115,13 @@ def beats(
     """
     detector = detect_each if config.rpeaks_lead == "I" else detect_best_each
     looked_at = signals_nCL[:, LEADS.index("I")] if config.rpeaks_lead == "I" else signals_nCL
-    found = [np.zeros(0, np.int64)] * len(n_valid)
+    peaks_of = [np.zeros(0, np.int64)] * len(n_valid)
     for length in set(n_valid):
         rows = np.flatnonzero(np.array(n_valid) == length)
         stored = looked_at[rows, ..., :length] / 1000
         for row, peaks in zip(rows, detector(stored, config.fs, config.rpeaks), strict=True):
-            found[row] = peaks
-    return found
+            peaks_of[row] = peaks
+    return peaks_of
 
 
 def signal_hash(d_CL: NDArray[np.int16]) -> str:

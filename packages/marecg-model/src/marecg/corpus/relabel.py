@@ -39,16 +39,16 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
         if not out.exists():
             with replacing(out) as temporary:
                 _write(corpus, graph, temporary)
-        found = Corpus.open(out)
-    same_graph = found.ontology().bundle_sha256 == graph.bundle_sha256
-    mine, theirs = (index.read(each.folder / "index.parquet", _STAYS) for each in (found, corpus))
+        relabelled_corpus = Corpus.open(out)
+    same_graph = relabelled_corpus.ontology().bundle_sha256 == graph.bundle_sha256
+    mine, theirs = (index.read(each.folder / "index.parquet", _STAYS) for each in (relabelled_corpus, corpus))
     if not (same_graph and mine.equals(theirs)):
         raise CorpusError(
             "holds a corpus of other records or codes, or of another graph",
             where=out,
             remedy="Remove it, or choose another folder for --out",
         )
-    return found
+    return relabelled_corpus
 
 
 def _write(corpus: Corpus, graph: Ontology, out: Path) -> None:

@@ -33,12 +33,12 @@ def draws(corpus: Corpus, sampling: SamplingConfig) -> NDArray[np.float64] | Non
     if missing:
         remedy = f"The sources are {', '.join(sorted(sources))}"
         raise ConfigError(f"sampling.shares names {missing[0]}, which the corpus lacks", remedy=remedy)
-    others_M = ~corpus.sources.among(shares)
+    rest_M = ~corpus.sources.among(shares)
     rest = 1 - sum(shares.values())
-    if rest < 0 or (rest > 0) != bool(others_M.any()):
-        problem = f"sampling.shares leave {rest:g} for {int(others_M.sum())} other records"
+    if rest < 0 or (rest > 0) != bool(rest_M.any()):
+        problem = f"sampling.shares leave {rest:g} for {int(rest_M.sum())} other records"
         raise ConfigError(problem, remedy="Let the shares of all sources make 1")
-    parts = [(corpus.sources.among([source]), share) for source, share in shares.items()] + [(others_M, rest)]
+    parts = [(corpus.sources.among([source]), share) for source, share in shares.items()] + [(rest_M, rest)]
     for part_M, share in parts:
         if part_M.any():
             weight_M[part_M] *= share / weight_M[part_M].sum()
@@ -53,16 +53,16 @@ def systematic(draws_M: NDArray[np.float64], offset: float) -> NDArray[np.int64]
         [0, 1, 1]
     """
     reach_M = np.cumsum(draws_M) * (len(draws_M) / draws_M.sum())
-    found_M = np.searchsorted(reach_M, np.arange(len(draws_M)) + offset, side="right")
-    return np.minimum(found_M, len(draws_M) - 1)
+    row_M = np.searchsorted(reach_M, np.arange(len(draws_M)) + offset, side="right")
+    return np.minimum(row_M, len(draws_M) - 1)
 
 
 def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
     count_N = np.maximum(y_MN.sum(axis=0, dtype=np.int64), 1)
-    wanted_N = (count_N.max() / count_N) ** balance
+    weight_N = (count_N.max() / count_N) ** balance
     weight_M = np.ones(len(y_MN))
-    for leaf, wanted in enumerate(wanted_N):  # a column at a time: ten million rows of floats are 3 GB
-        np.maximum(weight_M, y_MN[:, leaf] * wanted, out=weight_M)
+    for leaf, weight in enumerate(weight_N):  # a column at a time: ten million rows of floats are 3 GB
+        np.maximum(weight_M, y_MN[:, leaf] * weight, out=weight_M)
     capped_M: NDArray[np.float64] = np.minimum(weight_M, MOST_OFTEN * np.median(weight_M))
     return capped_M
 

@@ -144,8 +144,8 @@ def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
         by_status.setdefault(str(ontology.route(code).status), {})[code] = n
     return CodeCounts(
         unique=len(counts),
-        by_status={status: len(found) for status, found in sorted(by_status.items())},
-        not_routed={status: found for status, found in sorted(by_status.items()) if status != "routed"},
+        by_status={status: len(of_it) for status, of_it in sorted(by_status.items())},
+        not_routed={status: of_it for status, of_it in sorted(by_status.items()) if status != "routed"},
     )
 
 
@@ -182,8 +182,8 @@ def _histogram(values: Iterable[int]) -> dict[str, int]:
 
 def _measures(values: Iterable[float]) -> dict[str, Any]:
     """The fields of `Measures`; none for no values."""
-    known = list(values)
+    numbers = list(values)
     measures: dict[str, Callable[[list[float]], float]] = {
         "mean": fmean, "median": median, "min": min, "max": max
     }  # fmt: skip
-    return {name: round(float(of(known)), 4) for name, of in measures.items()} if known else {}
+    return {name: round(float(of(numbers)), 4) for name, of in measures.items()} if numbers else {}

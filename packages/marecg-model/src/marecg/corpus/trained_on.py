@@ -92,8 +92,8 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
             named: list[pa.Array] = []
             for batch in rows.to_batches(AT_ONCE):  # ten million rows aren't a list
                 names, sources, patients = (column.to_pylist() for column in batch.columns[:3])
-                known = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
-                columns = [*(pa.array(each, pa.string()) for each in known), batch.column("signal_hash")]
+                labels = [*map(published_as, names, sources)], [*map(patient_of, sources, patients)]
+                columns = [*(pa.array(each, pa.string()) for each in labels), batch.column("signal_hash")]
                 file.write_table(pa.table(columns, schema=schema))
                 if before:
                     named.append(columns[0])
@@ -136,10 +136,10 @@ def _about(run: Path) -> TrainedOn | None:
         return None
     nothing: frozenset[str] = frozenset()
     with _readable(path):
-        said = pq.read_schema(path).metadata
-        windows = frozenset(map(int, said.get(b"windows", said[b"window"]).split()))
-        complete = said.get(b"complete", b"true") == b"true"
-        return TrainedOn(nothing, nothing, nothing, windows, int(said[b"fs"]), complete)
+        metadata = pq.read_schema(path).metadata
+        windows = frozenset(map(int, metadata.get(b"windows", metadata[b"window"]).split()))
+        complete = metadata.get(b"complete", b"true") == b"true"
+        return TrainedOn(nothing, nothing, nothing, windows, int(metadata[b"fs"]), complete)
 
 
 def _rows(run: Path) -> pa.Table:

@@ -160,8 +160,8 @@ def fit_classifier(
     logits_MK = classifier.logits(vectors, test)
     frame = _predictions(classifier, labelled, data, test, logits_MK)
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
-    found = leak(trained_on.folder_beside(place), task) if place else None
-    seen = {*found.same_record, *found.same_patient, *found.same_signal} if found else set()
+    leaking = leak(trained_on.folder_beside(place), task) if place else None
+    seen = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
     frame["seen"] = frame["name"].isin(seen)
     evaluation = Evaluation(
         model="a model in memory" if place is None else str(classifier.model),
@@ -170,7 +170,7 @@ def fit_classifier(
         folds=task.folds,
         counts={part: _counts(labelled, part) for part in SPLITS},
         missing=len(task.missing),
-        leak=describe_leak(found),
+        leak=describe_leak(leaking),
         seen=int(frame["seen"].sum()),
         scores=(*_scores(classifier, frame), *_groups(classifier, frame)),
     )
@@ -190,16 +190,16 @@ def _labelled(data: Path, labels: Path | None) -> _Labelled:
     if labels is None:
         task = corpus_task(data)
         return _Labelled(task, task.y_MK.astype(np.float64))
-    task, known_MK = read_labels(labels, data)
-    return _Labelled(task, np.where(known_MK, task.y_MK, np.nan))
+    task, has_label_MK = read_labels(labels, data)
+    return _Labelled(task, np.where(has_label_MK, task.y_MK, np.nan))
 
 
 def _counts(labelled: _Labelled, part: str) -> dict[str, tuple[int, int]]:
     y_MK = labelled.y_MK[labelled.part(part)]
     pairs = zip(np.nansum(y_MK, axis=0).tolist(), np.isfinite(y_MK).sum(axis=0).tolist(), strict=True)
     return {
-        name: (int(positives), known)
-        for name, (positives, known) in zip(labelled.task.classes, pairs, strict=True)
+        name: (int(positives), count)
+        for name, (positives, count) in zip(labelled.task.classes, pairs, strict=True)
     }
 
 
@@ -207,10 +207,10 @@ def _refuse_too_few(labelled: _Labelled, where: Path) -> None:
     """See that every class can be learnt, chosen and judged. Raises `InputError`."""
     task, patients = labelled.task, labelled.task.recordings.patients
     for part in SPLITS:
-        for name, (positives, known) in _counts(labelled, part).items():
-            if not 0 < positives < known:
+        for name, (positives, count) in _counts(labelled, part).items():
+            if not 0 < positives < count:
                 kind = "positives" if not positives else "negatives"
-                problem = f"class {name} has no {kind} among the {known} {part} records with a label"
+                problem = f"class {name} has no {kind} among the {count} {part} records with a label"
                 remedy = "Label more records, leave the class out, or give a column `split` of your own"
                 raise InputError(problem, where=where, remedy=remedy)
     for column, name in enumerate(task.classes):
@@ -245,16 +245,18 @@ def _predictions(
 
 def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> list[ClassScore]:
     """The figures of every class that has enough of both kinds; all classes where it is the whole of test."""
-    found: list[ClassScore] = []
+    scores: list[ClassScore] = []
     for name, cut in zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True):
-        known = frame[frame[f"label {name}"].notna()]
-        y_M, logit_M, p_M = (known[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p"))
+        labelled = frame[frame[f"label {name}"].notna()]
+        y_M, logit_M, p_M = (
+            labelled[f"{what} {name}"].to_numpy(np.float64) for what in ("label", "logit", "p")
+        )
         positives = int(y_M.sum())
         if group and min(positives, len(y_M) - positives) < FEW:
             continue
         y_M1, called_M, before_M = y_M[:, None].astype(np.uint8), p_M >= cut, expit(logit_M)
         low, high = interval(resampled_macro_auc(y_M1, logit_M[None, :, None]))
-        found.append(
+        scores.append(
             ClassScore(
                 name=name,
                 group=group,
@@ -274,7 +276,7 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
                 ppv=float(y_M[called_M].mean()) if called_M.any() else None,
             )
         )
-    return found
+    return scores
 
 
 def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
@@ -287,9 +289,9 @@ def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
         "device": frame.get("device", pd.Series(None, frame.index, dtype=object)),
         "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
     }
-    found: list[ClassScore] = []
+    scores: list[ClassScore] = []
     for what, values in by.items():
         different = sorted(values.dropna().unique())
         for value in different if len(different) > 1 else ():
-            found += _scores(classifier, frame[values == value], f"{what} {value}")
-    return found
+            scores += _scores(classifier, frame[values == value], f"{what} {value}")
+    return scores

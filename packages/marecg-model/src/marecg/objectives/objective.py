@@ -91,8 +91,8 @@ class Objective(nn.Module, ABC):
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
         """What goes into L under the coefficient: the sum, unless the objective says otherwise."""
-        first, *others = named.values()
-        return sum(others, start=first)
+        first, *further = named.values()
+        return sum(further, start=first)
 
     def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
         """What follows an optimiser step: an encoder that goes after the model's, for one."""

@@ -27,7 +27,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
         UsageError: one can't be loaded.
         ConfigError: one is no `ObjectiveConfig`, or has the name of one of ours.
     """
-    found = dict(COMPARATORS)
+    objectives = dict(COMPARATORS)
     for name, kind in plugins.installed(GROUP).items():
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
             raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
@@ -37,5 +37,5 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
                 where=f"{GROUP}: {name}",
                 remedy="Announce it under another name",
             )
-        found[name] = kind
-    return found
+        objectives[name] = kind
+    return objectives

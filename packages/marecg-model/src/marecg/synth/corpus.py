@@ -84,7 +84,7 @@ def write_corpus(
     noise: float = 1.0,
     label_noise: float = 0.0,
     quirks: Sequence[str] = (),
-    watch: Callable[[int, int], None] = lambda done, wanted: None,
+    watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Written:
     """Write a WFDB corpus in the Challenges' style; the same arguments give the same bytes.
 
@@ -154,20 +154,20 @@ def _write(folder: Path, draft: _Draft) -> list[str]:
         header = challenge.header(
             name, quirk.leads, samples, made.fs, made.patient.age, made.patient.sex, draft.codes
         )
-        known = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
+        about = {"name": name, **truth(made), "header_codes": list(draft.codes), "quirk": draft.quirk}
         if matrix is not None:
             (folder / f"{name}.mat").write_bytes(matrix)
-        (folder / f"{name}.truth.json").write_text(_json(known))
+        (folder / f"{name}.truth.json").write_text(_json(about))
         (folder / f"{name}.hea").write_bytes(quirk.header(header).encode())
     return names
 
 
 def _mislabelled(codes: tuple[str, ...], rng: np.random.Generator) -> tuple[str, ...]:
     """The codes with one missing, one too many, or one wrong."""
-    others = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
-    gone, added = int(rng.integers(len(codes))), str(rng.choice(others))
-    kept = codes[:gone] + codes[gone + 1 :]
-    return (kept or (added,), (*codes, added), (*kept, added))[int(rng.integers(3))]
+    foreign = [code for finding in DIAGNOSES.values() for code in finding.codes if code not in codes]
+    gone, added = int(rng.integers(len(codes))), str(rng.choice(foreign))
+    shorter = codes[:gone] + codes[gone + 1 :]
+    return (shorter or (added,), (*codes, added), (*shorter, added))[int(rng.integers(3))]
 
 
 def _json(value: object) -> str:

@@ -65,8 +65,8 @@ def rhythm_of(names: Sequence[str]) -> Rhythm:
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
     """The joint odds ratios of the findings, per decade of age and for men."""
-    found = of(names)
-    return float(np.prod([one.per_decade for one in found])), float(np.prod([one.male for one in found]))
+    causes = of(names)
+    return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
 
 
 def with_companions(leading: str, person: Patient, rng: np.random.Generator) -> tuple[str, ...]:

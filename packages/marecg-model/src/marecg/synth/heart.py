@@ -44,7 +44,7 @@ class Beats:
         return Beats(**{field.name: getattr(self, field.name)[inside] for field in fields(self)})
 
 
-def drawn_shape(found: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
+def drawn_shape(diagnoses: Sequence[Diagnosis], person: Patient, rng: np.random.Generator) -> Shape:
     """A beat of this patient: everybody's own variation first, then what each finding changes."""
     shape = replace(
         Shape(),
@@ -53,7 +53,7 @@ def drawn_shape(found: Sequence[Diagnosis], person: Patient, rng: np.random.Gene
         qrs_duration=rng.uniform(0.08, 0.10),
         qtc=float(np.clip(rng.normal(0.405, 0.014) + person.qtc_shift, 0.37, 0.45)),
     )
-    for finding in found:
+    for finding in diagnoses:
         change = finding.shapes[int(rng.integers(len(finding.shapes)))]
         shape = replace(shape, **{name: _value(value, rng) for name, value in change.items()})
     p, qrs, t = rng.lognormal(0, 0.12), rng.lognormal(0, 0.14) * person.voltage, rng.lognormal(0, 0.2)
@@ -142,8 +142,8 @@ def _ventricles(beats: Beats, chosen: NDArray[np.bool_], shape: Shape, person: P
 
 def _each(kinds: NDArray[np.str_], shapes: Mapping[str, Shape], value: Callable[[Shape], float]) -> Array:
     """A number of each beat's shape: float64[N]."""
-    known, where = np.unique(kinds, return_inverse=True)
-    return np.array([value(shapes[kind]) for kind in known])[where]
+    distinct, where = np.unique(kinds, return_inverse=True)
+    return np.array([value(shapes[kind]) for kind in distinct])[where]
 
 
 def _value(value: object, rng: np.random.Generator) -> Any:

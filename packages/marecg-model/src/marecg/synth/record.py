@@ -84,14 +84,14 @@ def _recorded(
     n = round(fs * seconds)
     if n < 1:
         raise UsageError(f"{seconds} s at {fs} Hz isn't a record", remedy="Give a positive length and rate")
-    found = findings.of(names)
-    own = heart.drawn_shape(found, person, rng)
+    causes = findings.of(names)
+    own = heart.drawn_shape(causes, person, rng)
     plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)
     shapes = heart.shapes_by_kind(own, rng)
     beats = heart.timed(plan, shapes)
     vcg = _turn(rng) @ vectorcardiogram(heart.bumps(plan, beats, shapes, person), fs, n)
     leads = project(vcg) + lead_noise(noise, fs, n, person.breath_hz, rng)
-    codes = [code for one in found for code in (str(rng.choice(one.codes)), *one.also)]
+    codes = [code for one in causes for code in (str(rng.choice(one.codes)), *one.also)]
     return SyntheticRecord(
         leads_mv=twelve(leads),
         vcg_mv=vcg,

@@ -51,8 +51,8 @@ def r_samples(record: SyntheticRecord) -> NDArray[np.int64]:
 
 
 def _median(values: Array) -> float | None:
-    known = values[~np.isnan(values)]
-    return round(float(np.median(known)), _DECIMALS) if known.size else None
+    present = values[~np.isnan(values)]
+    return round(float(np.median(present)), _DECIMALS) if present.size else None
 
 
 def _listed(values: Array) -> list[float | None]:

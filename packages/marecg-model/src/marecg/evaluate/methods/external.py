@@ -28,8 +28,8 @@ def read_features(path: Path, recordings: Recordings) -> Features:
         return _of_embeddings(path, recordings)
     remedy = "Write it with numpy.savez(path, ids=record names, features=[records, features])"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            ids, x_RF = kept["ids"].astype(str).tolist(), np.asarray(kept["features"], np.float32)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            ids, x_RF = arrays["ids"].astype(str).tolist(), np.asarray(arrays["features"], np.float32)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"can't be read ({error})", where=path, remedy=remedy) from error
     if x_RF.ndim != 2 or len(ids) != len(x_RF) or len(set(ids)) != len(ids):
@@ -38,12 +38,12 @@ def read_features(path: Path, recordings: Recordings) -> Features:
     if not np.isfinite(x_RF).all():
         raise InputError("has NaN or infinite features", where=path, remedy=remedy)
     row = {record: number for number, record in enumerate(ids)}
-    known = [number for number, record in enumerate(recordings.ids) if record in row]
-    if not known:
+    matched = [number for number, record in enumerate(recordings.ids) if record in row]
+    if not matched:
         remedy = f"Name the records as the data set does, such as {', '.join(recordings.ids[:3])}"
         raise InputError(f"knows none of the {len(recordings.ids)} recordings", where=path, remedy=remedy)
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
-    matched_MF[known] = x_RF[[row[recordings.ids[number]] for number in known]]
+    matched_MF[matched] = x_RF[[row[recordings.ids[number]] for number in matched]]
     absent = {record: f"not in {path.name}" for record in recordings.ids if record not in row}
     return Features(matched_MF, absent)
 
@@ -71,7 +71,7 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> Features:
             )
             for record, source in names
         ]
-        here = [place for place, row in enumerate(places) if row is not None]
+        matched = [place for place, row in enumerate(places) if row is not None]
         rows = [row for row in places if row is not None]
         if len({*rows} & absent) < len(rows):
             problem = f"holds the recording {recordings.ids[rows[0]]} or another twice"
@@ -82,7 +82,7 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> Features:
             raise InputError("has NaN or infinite vectors", where=folder, remedy="Embed it again")
         if matched_MF is None:
             matched_MF = np.full((len(recordings.ids), x_BF.shape[1]), np.nan, np.float32)
-        matched_MF[rows] = x_BF[here]
+        matched_MF[rows] = x_BF[matched]
     if matched_MF is None or len(absent) == len(recordings.ids):
         problem = f"knows none of the {len(recordings.ids)} recordings"
         few = ", ".join(recordings.ids[:3])

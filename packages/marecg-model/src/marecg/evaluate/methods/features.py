@@ -55,15 +55,17 @@ def extract(
     recording is read once, or twice where only some of the methods may be computed by other processes.
     """
     places = {method: _place(folder, recordings, method) for method in methods}
-    kept = {method: _load(place, recordings) for method, place in places.items()}
-    found = {method: features for method, features in kept.items() if features is not None}
-    made = _compute(recordings, [method for method in methods if method not in found], watch)
+    cached = {method: _load(place, recordings) for method, place in places.items()}
+    features_of = {method: features for method, features in cached.items() if features is not None}
+    made = _compute(recordings, [method for method in methods if method not in features_of], watch)
     for method, features in made.items():
         method.verify()
         _save(places[method], recordings, features)
-    found |= made
+    features_of |= made
     return {
-        name: found[method].only(columns) for method in methods for name, columns in method.columns.items()
+        name: features_of[method].only(columns)
+        for method in methods
+        for name, columns in method.columns.items()
     }
 
 
@@ -72,20 +74,22 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> 
     threads = torch.get_num_threads()
     count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
     apart = [method for method in methods if method.apart and count > 1]
-    here = [method for method in methods if method not in apart]
+    local = [method for method in methods if method not in apart]
     what = f"{recordings.name}: features"
-    found: dict[Method, Features] = {}
+    features_of: dict[Method, Features] = {}
     if apart:
         spans = _cut(range(len(recordings.ids)), SPAN)
         with workers(0, count, None, threads // count, where=recordings.name):
             parallel = Parallel(return_as="generator", batch_size=1)
             made = parallel(delayed(_in_batches)(recordings, apart, span) for span in spans)
             done = (batch for _, some in zip(watch(spans, what), made, strict=True) for batch in some)
-            found |= _gathered(recordings, apart, done)
-    if here:
+            features_of |= _gathered(recordings, apart, done)
+    if local:
         batches = watch(_cut(range(len(recordings.ids)), BATCH), what)
-        found |= _gathered(recordings, here, (_computed(recordings, here, batch) for batch in batches))
-    return found
+        features_of |= _gathered(
+            recordings, local, (_computed(recordings, local, batch) for batch in batches)
+        )
+    return features_of
 
 
 def _cut(rows: range, length: int) -> list[range]:
@@ -128,14 +132,14 @@ def _gathered(
         unreadable |= batch.unreadable
         if batch.usable:
             made.append(batch.made)
-    found = {}
+    features_of = {}
     for number, method in enumerate(methods):
         width = made[0][number].shape[1] if made else 0
         x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
         if made:
             x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in made])
-        found[method] = Features(x_RF, unreadable)
-    return found
+        features_of[method] = Features(x_RF, unreadable)
+    return features_of
 
 
 def _place(folder: Path, recordings: Recordings, method: Method) -> Path:
@@ -157,8 +161,8 @@ def _load(path: Path, recordings: Recordings) -> Features | None:
     if not path.is_file():
         return None
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            ids, x_RF, unreadable = kept["ids"], kept["features"], kept["unreadable"]
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            ids, x_RF, unreadable = arrays["ids"], arrays["features"], arrays["unreadable"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         logger.warning("%s is damaged (%s); computing its features again", path, error)
         return None

@@ -81,10 +81,10 @@ def delineate(lead_L: Floats) -> dict[str, Floats]:
             _, waves = nk.ecg_delineate(clean_L, peaks, sampling_rate=FS, method="prominence")
         except (ValueError, IndexError, KeyError, ZeroDivisionError, TypeError):
             return nothing  # its way of saying that there are no beats
-    found = {name: np.asarray(waves[f"ECG_{name}"], np.float64) for name in WAVES}
-    if any(len(samples) != len(peaks) for samples in found.values()):
+    samples_of = {name: np.asarray(waves[f"ECG_{name}"], np.float64) for name in WAVES}
+    if any(len(samples) != len(peaks) for samples in samples_of.values()):
         return nothing
-    return {"R_Peaks": peaks.astype(np.float64)} | found
+    return {"R_Peaks": peaks.astype(np.float64)} | samples_of
 
 
 def _distribution(x_CL: Floats) -> Floats:
@@ -134,5 +134,5 @@ def _at(x_CL: Floats, samples: Floats) -> Floats:
 
 
 def _median(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.median(known)) if len(known) else 0.0
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else 0.0

@@ -61,6 +61,6 @@ def zero_shot(
 
 def known_concepts(task: Task, name: str, onto: ecg_ontology.Ontology) -> tuple[str, ...]:
     """The concepts that stand for a class; none where the graph lacks one of them."""
-    known = {node.abbr for node in onto.nodes}
-    wanted = task.concepts.get(name, ())
-    return wanted if known.issuperset(wanted) else ()
+    in_graph = {node.abbr for node in onto.nodes}
+    concepts = task.concepts.get(name, ())
+    return concepts if in_graph.issuperset(concepts) else ()

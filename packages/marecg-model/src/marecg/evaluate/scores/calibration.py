@@ -39,9 +39,9 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
         >>> expected_calibration_error(np.array([0, 0, 1, 1]), np.array([0.1, 0.1, 0.8, 0.8]), bins=2)
         0.15
     """
-    found = reliability(y_M, p_M, bins)
-    gap_N = np.abs(found.predicted_N - found.observed_N)
-    return float(round((gap_N * found.count_N).sum() / found.count_N.sum(), 12))
+    binned = reliability(y_M, p_M, bins)
+    gap_N = np.abs(binned.predicted_N - binned.observed_N)
+    return float(round((gap_N * binned.count_N).sum() / binned.count_N.sum(), 12))
 
 
 def error_by_chance(p_M: Floats, bins: int = BINS) -> float:

@@ -55,9 +55,9 @@ def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floa
 
 def _macro(y_MK: NDArray[np.uint8], logits_SMK: Floats) -> tuple[float, Floats]:
     """The mean over seeds and scorable classes of both."""
-    found = [
+    by_class = [
         contributions(y_MK[:, k], logits_MK[:, k])
         for logits_MK in logits_SMK
         for k in np.flatnonzero(scorable(y_MK))
     ]
-    return float(np.mean([auc for auc, _ in found])), np.mean([added_M for _, added_M in found], axis=0)
+    return float(np.mean([auc for auc, _ in by_class])), np.mean([added_M for _, added_M in by_class], axis=0)

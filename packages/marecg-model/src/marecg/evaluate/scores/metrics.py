@@ -112,10 +112,10 @@ def _resampled(y_MK: NDArray[np.uint8], logits_SMK: Floats, resamples: int, seed
 
 def _mean_of_known(auc_SKR: Floats) -> Floats:
     """The mean over seeds and known classes, [R]; NaN where no class is known."""
-    known_SKR = np.isfinite(auc_SKR)
-    count_R = known_SKR.sum(axis=(0, 1))
+    finite_SKR = np.isfinite(auc_SKR)
+    count_R = finite_SKR.sum(axis=(0, 1))
     mean_R = np.full(auc_SKR.shape[2], np.nan)
-    np.divide(np.where(known_SKR, auc_SKR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
+    np.divide(np.where(finite_SKR, auc_SKR, 0).sum(axis=(0, 1)), count_R, out=mean_R, where=count_R > 0)
     return mean_R
 
 

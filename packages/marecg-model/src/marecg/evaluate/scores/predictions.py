@@ -62,17 +62,17 @@ def predictions(
     return Predictions(ids, classes, y_MK, stacked, reference, rotation_M)
 
 
-def save(path: Path, found: Predictions) -> None:
+def save(path: Path, predictions: Predictions) -> None:
     """Write an `.npz`: `ids`, `classes`, `y`, `reference`, `rotation`, one `METHOD @ FRACTION` per cell."""
     arrays: dict[str, Any] = {
-        f"{method} @ {fraction:g}": logits for (method, fraction), logits in found.logits.items()
+        f"{method} @ {fraction:g}": logits for (method, fraction), logits in predictions.logits.items()
     }
-    names = {"ids": found.ids, "classes": found.classes, "reference": found.reference}
+    names = {"ids": predictions.ids, "classes": predictions.classes, "reference": predictions.reference}
     arrays |= {name: np.array(value) for name, value in names.items()}
-    if found.rotation_M is not None:
-        arrays["rotation"] = found.rotation_M
+    if predictions.rotation_M is not None:
+        arrays["rotation"] = predictions.rotation_M
     with replacing(path) as temporary:
-        np.savez_compressed(temporary, y=found.y_MK, **arrays)
+        np.savez_compressed(temporary, y=predictions.y_MK, **arrays)
 
 
 def load(path: Path) -> Predictions:
@@ -82,15 +82,15 @@ def load(path: Path) -> Predictions:
         InputError: the file is missing or damaged; where it is missing, which others there are.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
-            cells = [name.rpartition(" @ ") for name in kept.files if " @ " in name]
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]
             return Predictions(
-                ids=tuple(kept["ids"].tolist()),
-                classes=tuple(kept["classes"].tolist()),
-                y_MK=kept["y"],
-                logits={(method, float(share)): kept[f"{method} @ {share}"] for method, _, share in cells},
-                reference=str(kept["reference"]),
-                rotation_M=kept["rotation"] if "rotation" in kept.files else None,
+                ids=tuple(arrays["ids"].tolist()),
+                classes=tuple(arrays["classes"].tolist()),
+                y_MK=arrays["y"],
+                logits={(method, float(share)): arrays[f"{method} @ {share}"] for method, _, share in cells},
+                reference=str(arrays["reference"]),
+                rotation_M=arrays["rotation"] if "rotation" in arrays.files else None,
             )
     except FileNotFoundError as error:
         there = ", ".join(sorted(each.stem for each in path.parent.glob("*.npz")))
@@ -123,21 +123,23 @@ def compare(
         share: (one.logits[one.reference, share], other.logits.get((other.reference, share)))
         for share in shares
     }
-    found = {share: (ours, theirs) for share, (ours, theirs) in pairs.items() if theirs is not None}
-    if not same or not found:
+    shared = {share: (ours, theirs) for share, (ours, theirs) in pairs.items() if theirs is not None}
+    if not same or not shared:
         problem = (
             "have no fraction in common" if same else "were measured on different test records or labels"
         )
         raise UsageError(f"the two runs {problem}", remedy="Probe both with the same options")
     paired = {"bootstrap": bootstrap, "delong": delong}[test]
-    return {share: paired(one.y_MK, ours, theirs, one.rotation_M) for share, (ours, theirs) in found.items()}
+    return {share: paired(one.y_MK, ours, theirs, one.rotation_M) for share, (ours, theirs) in shared.items()}
 
 
-def scarce(found: Predictions) -> dict[str, int]:
+def scarce(predictions: Predictions) -> dict[str, int]:
     """The scored classes with few positives (or negatives) in test, and how many of them."""
-    positives_K = found.y_MK.sum(axis=0, dtype=np.int64)
-    fewer_K = np.minimum(positives_K, len(found.y_MK) - positives_K)
-    return {name: int(fewer) for name, fewer in zip(found.classes, fewer_K, strict=True) if 0 < fewer < FEW}
+    positives_K = predictions.y_MK.sum(axis=0, dtype=np.int64)
+    fewer_K = np.minimum(positives_K, len(predictions.y_MK) - positives_K)
+    return {
+        name: int(fewer) for name, fewer in zip(predictions.classes, fewer_K, strict=True) if 0 < fewer < FEW
+    }
 
 
 def bootstrap(

@@ -53,9 +53,9 @@ class CrtConfig(NarrowConfig):
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The kept patches of all domains in place of the masked pass, on average, and the decoder's."""
         every = shape.context_patches + 2 * spectral_patches(shape)
-        kept = max(1, round((1 - self.mean_dropped) * every))
+        visible = max(1, round((1 - self.mean_dropped) * every))
         narrow = shape.model_copy(update={"width": self.width, "depth": self.depth})
-        return Flops(encoder_flops(shape, kept) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
+        return Flops(encoder_flops(shape, visible) - encoder_flops(shape) + encoder_flops(narrow, every), 0)
 
     def dropped(self, progress: float) -> float:
         """The share that is dropped when so much of the run is done."""
@@ -114,11 +114,11 @@ class Crt(Objective):
             place_F1D = self.place[domain * self.patches : (domain + 1) * self.patches]
             tokens.append(project(x_BFCP) + place_F1D + self.lead[domain])
         z_BNCD = torch.cat(tokens, 1)
-        kept_BK, times = self._kept(len(z_BNCD), views.generator)
-        kept_BK = kept_BK.to(z_BNCD.device)
-        h_BKCD = model.encoder(_taken(z_BNCD, kept_BK))
-        rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, kept_BK[:, :times]))
-        predicted_BNCP = self._decoded(h_BKCD, kept_BK)
+        visible_BK, times = self.draw_visible(len(z_BNCD), views.generator)
+        visible_BK = visible_BK.to(z_BNCD.device)
+        h_BKCD = model.encoder(_taken(z_BNCD, visible_BK))
+        rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, visible_BK[:, :times]))
+        predicted_BNCP = self._decoded(h_BKCD, visible_BK)
         time, magnitude, phase = torch.split(predicted_BNCP, [patches, self.patches, self.patches], 1)
         error_BT = (time - x_BTCP).square().mean((-1, -2))
         return {
@@ -136,7 +136,7 @@ class Crt(Objective):
         """More is dropped as the run goes on."""
         self.progress.fill_(step / max(1, total_steps))
 
-    def _kept(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
+    def draw_visible(self, batch: int, generator: torch.Generator) -> tuple[Tensor, int]:
         """Which places every record keeps, [B, K], in order; and how many of them are of time.
 
         Magnitude and phase of a band are kept or dropped together.
@@ -147,12 +147,12 @@ class Crt(Objective):
         band_BK = _drawn(batch, place, share, generator)
         return torch.cat([time_BK, time + band_BK, time + place + band_BK], 1), time_BK.shape[1]
 
-    def _decoded(self, h_BKCD: Tensor, kept_BK: Tensor) -> Tensor:
+    def _decoded(self, h_BKCD: Tensor, visible_BK: Tensor) -> Tensor:
         """What the decoder says of every place, [B, N, C, P], by the map of its domain."""
         sizes = torch.tensor([self.shape.context_patches, self.patches, self.patches])
         absent_ND = self.absent.repeat_interleave(sizes.to(self.absent.device), 0)
         every_BNCD = absent_ND[None, :, None].expand(len(h_BKCD), -1, h_BKCD.shape[2], -1)
-        index_BKCD = kept_BK[..., None, None].expand_as(h_BKCD)
+        index_BKCD = visible_BK[..., None, None].expand_as(h_BKCD)
         said_BNCp = self.decoder(every_BNCD.to(h_BKCD.dtype).scatter(1, index_BKCD, h_BKCD))
         by_domain = said_BNCp.unflatten(-1, (DOMAINS, self.shape.patch)).split(sizes.tolist(), 1)
         return torch.cat([part[..., domain, :] for domain, part in enumerate(by_domain)], 1)
@@ -171,8 +171,8 @@ def joined(x_BTCP: Tensor, stride: int) -> Tensor:
 
 def spectrum(wave_BCL: Tensor) -> tuple[Tensor, Tensor]:
     """Magnitude, as log(1 + |X|) of the orthonormal transform, and phase in half turns, [B, C, L/2 + 1]."""
-    found = torch.fft.rfft(wave_BCL.float(), norm="ortho")
-    return found.abs().log1p(), found.angle() / torch.pi
+    spectrum_BCF = torch.fft.rfft(wave_BCL.float(), norm="ortho")
+    return spectrum_BCF.abs().log1p(), spectrum_BCF.angle() / torch.pi
 
 
 def cut(x_BCf: Tensor, patch: int) -> Tensor:
@@ -195,10 +195,10 @@ def discrimination_loss(z_BK: Tensor) -> Tensor:
 
 def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) -> Tensor:
     """For each record the places that are kept, at least one, in ascending order, int64 [B, K]."""
-    kept = max(1, places - round(dropped * places))
+    visible = max(1, places - round(dropped * places))
     draw_BN = torch.rand(batch, places, generator=generator, device=generator.device)
-    return draw_BN.argsort(1)[:, :kept].sort(1).values
+    return draw_BN.argsort(1)[:, :visible].sort(1).values
 
 
-def _taken(z_BNCD: Tensor, kept_BK: Tensor) -> Tensor:
-    return z_BNCD.gather(1, kept_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))
+def _taken(z_BNCD: Tensor, visible_BK: Tensor) -> Tensor:
+    return z_BNCD.gather(1, visible_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))
