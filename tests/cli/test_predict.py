@@ -93,7 +93,7 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
     assert re.match(r" +\d+\.\d%  Anterior MI \(AntMI\) +(\w[\w ]* \d+\.\d%( · )?){4}$", anterior)
     (rhythm,) = [line for line in lines if re.search("%  Rhythm ", line)]
     assert rhythm.endswith(" · 7 more")
-    assert "no diagnosis" in shown.err
+    assert "aren't a diagnosis" in shown.err
 
 
 def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(

@@ -147,7 +147,7 @@ def predict(
         around += "  (no record of it in the training)" if concept.support == 0 else ""
         result(f"{concept.probability:6.1%}  {name:<{max(map(len, names))}}  {around}")
     message(
-        "These say which concepts the record lies nearest to, of all in the graph. They are no diagnosis."
+        "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )
 
 

@@ -25,7 +25,7 @@ class CodedRecords:
         offsets: intp[B + 1]; record b has the ids from ``offsets[b]`` up to ``offsets[b + 1]``.
 
     Raises:
-        UsageError: an id is no place in `vocabulary`, or the offsets don't cut the ids into records.
+        UsageError: an id isn't a place in `vocabulary`, or the offsets don't cut the ids into records.
 
     Example:
         >>> import ecg_ontology

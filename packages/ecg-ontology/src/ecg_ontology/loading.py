@@ -43,7 +43,7 @@ def validate(source: str | Path | None = None, profile: Profile = "paper") -> tu
 
     Args:
         source: as for `load`.
-        profile: as for `load`; under ``curated`` the paper's deviating rows are no finding.
+        profile: as for `load`; under ``curated`` the paper's deviating rows aren't findings.
 
     Returns:
         The findings; () where there is none.

@@ -35,7 +35,7 @@ _PLAIN = {"comment": "http://www.w3.org/2000/01/rdf-schema#comment"} | {
 def read_obo(path: Path) -> Draft:
     """Read an OBO file: terms become concepts, ``is_a`` the hierarchy, terms without a parent the families.
 
-    Other relations count where they are named as a `Kind` is; the rest are no edges of a concept graph.
+    Other relations count where they are named as a `Kind` is; the rest aren't edges of a concept graph.
     Obsolete terms are left out. Indices follow the order of the file, families first, unless they are stated.
     Definitions and exact synonyms are the concept's; comments, cross-references, alternative identifiers and
     synonyms of another scope are kept as statements.

@@ -245,7 +245,7 @@ class Ontology(Vocabulary):
             rule: how c* is chosen.
 
         Raises:
-            UsageError: `sigma` is not positive, no such rule, or `y` is none for `primary`.
+            UsageError: `sigma` is not positive, no such rule, or `y` isn't one for `primary`.
         """
         from ecg_ontology import targets
 

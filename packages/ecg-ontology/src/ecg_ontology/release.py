@@ -79,7 +79,7 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
         codes: SNOMED CT identifiers.
 
     Raises:
-        InputError: the path is not there or is no such release.
+        InputError: the path is not there or isn't such a release.
     """
     path = Path(path)
     identifiers = frozenset(codes)

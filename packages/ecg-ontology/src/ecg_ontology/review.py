@@ -73,7 +73,7 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
     """Write a review sheet, by its ending: .tsv, .csv, or .xlsx, which offers the decisions as a list.
 
     Raises:
-        UsageError: the file is there already, its ending is none of a table, or openpyxl is not installed.
+        UsageError: the file is there already, its ending isn't a table's, or openpyxl is not installed.
         OutputError: the file can't be written.
     """
     if Path(out).exists():

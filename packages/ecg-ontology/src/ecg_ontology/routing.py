@@ -49,7 +49,7 @@ def has_check_digit(digits: str) -> bool:
 
 
 def malformation(code: str) -> str:
-    """Say why `code` can be no code, or return "" when it can.
+    """Say why `code` can't be a code, or return "" when it can.
 
     A code is a SNOMED CT identifier (6 to 18 digits, the last one a check digit) or ``vocabulary:code``.
 

@@ -34,7 +34,7 @@ def write_sheet(
         choices: what a cell of a column may hold; a workbook offers it as a list.
 
     Raises:
-        UsageError: the ending is none of a table, or openpyxl is not installed.
+        UsageError: the ending isn't a table's, or openpyxl is not installed.
         OutputError: the file can't be written.
     """
     _refuse_other_endings(path)
@@ -61,7 +61,7 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
         For each row that is not empty its place, ``file:line``, and its cells as stripped text by column.
 
     Raises:
-        UsageError: the ending is none of a table, or openpyxl is not installed.
+        UsageError: the ending isn't a table's, or openpyxl is not installed.
         InputError: the file can't be read, or lacks a column.
     """
     _refuse_other_endings(path)

@@ -79,7 +79,7 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
         nodes: the N concepts.
 
     Raises:
-        UsageError: `y` is no such matrix; the message names the first place.
+        UsageError: `y` isn't such a matrix; the message names the first place.
     """
     n = len(nodes)
     try:

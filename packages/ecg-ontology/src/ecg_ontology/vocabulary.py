@@ -193,7 +193,7 @@ class Vocabulary:
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
 
-        Manifestations are no kinds: ST elevation shows ischaemia, and is no descendant of it.
+        A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
 
         Args:
             name: index or abbreviation.

@@ -74,7 +74,7 @@ def scattered_code(draft: Draft) -> Iterator[Breach]:
     fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch); remove what is denied",
 )
 def no_relation(draft: Draft) -> Iterator[Breach]:
-    """A row denies its mapping, or its predicate is none of SKOS."""
+    """A row denies its mapping, or its predicate isn't of SKOS."""
     for row in draft.mappings:
         if row.modifier:
             yield Breach(row.code, f"{row.code} has the predicate_modifier {row.modifier!r}", row.where)

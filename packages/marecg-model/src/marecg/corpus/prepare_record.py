@@ -110,7 +110,7 @@ def beats(
 
     Args:
         signals_nCL: the windows in µV.
-        n_valid: how many samples of each are no padding; those that have equally many are looked at together.
+        n_valid: how many samples of each aren't padding; those that have equally many are looked at together.
         config: in which leads, and how.
     """
     detector = detect_each if config.rpeaks_lead == "I" else detect_best_each

@@ -13,7 +13,7 @@ from marecg.ecg.median_beat import BEFORE, FS, beats, low_pass, median_beat
 from marecg.ecg.signal import resample
 
 OFF_MV = 0.02
-"""A lead between whose 1st and 99th percentile lies less is no electrode's on skin."""
+"""A lead between whose 1st and 99th percentile lies less isn't an electrode's on skin."""
 NOISE_HZ, NOISE_MV = 40, 0.04
 """Root mean square above this frequency from which a lead is noisy: muscle or mains."""
 COMPLEX, P_WAVE = slice(BEFORE - 30, BEFORE + 40), slice(BEFORE - 100, BEFORE - 15)

@@ -22,7 +22,7 @@ class Measures:
 
     Attributes:
         seconds: length of the recording that the window can use.
-        amplitude_C: largest |x − median| in mV: an offset of the amplifier is none of the heart's.
+        amplitude_C: largest |x − median| in mV: an offset of the amplifier isn't the heart's.
         range_C: largest minus smallest value in mV.
         zero_C: share of samples that are exactly zero.
         clipped_C: share of samples that rest on the lead's largest or smallest value.

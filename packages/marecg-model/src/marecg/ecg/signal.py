@@ -132,10 +132,10 @@ def typical_amplitude(x_KL: NDArray[np.floating]) -> float:
 
 
 def amplitude_doubt(x_KL: NDArray[np.floating]) -> str | None:
-    """Why the samples are hardly millivolts, or None; a flat record is no question of units."""
+    """Why the samples are hardly millivolts, or None; a flat record isn't a question of units."""
     amplitude = typical_amplitude(x_KL)
     if amplitude > HIGHEST_MV:
-        return f"waves of {amplitude:.3g} mV are no heart's: are these microvolts, or a converter's integers?"
+        return f"waves of {amplitude:.3g} mV aren't an ECG's: are these microvolts, or raw integers?"
     if 0 < amplitude < LOWEST_MV:
-        return f"waves of {amplitude:.1g} mV are no heart's: are these volts?"
+        return f"waves of {amplitude:.1g} mV aren't an ECG's: are these volts?"
     return None

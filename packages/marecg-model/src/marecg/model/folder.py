@@ -111,10 +111,10 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
     wanted = {name: (list(tensor.shape), "F32") for name, tensor in model.state_dict().items()}
     try:
         with safe_open(path, "pt") as file:
-            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it isn't a dict)
             found = {name: (part.get_shape(), part.get_dtype()) for name, part in parts.items()}
         problems = [f"{name} is missing" for name in wanted.keys() - found.keys()]
-        problems += [f"{name} is none of this model's" for name in found.keys() - wanted.keys()]
+        problems += [f"{name} isn't this model's" for name in found.keys() - wanted.keys()]
         problems += [
             f"{name} is {found[name][1]} {found[name][0]}, not {wanted[name][1]} {wanted[name][0]}"
             for name in wanted.keys() & found.keys()
@@ -131,7 +131,7 @@ def tensors_of(path: Path, model: nn.Module) -> dict[str, Tensor]:
 
 
 def refuse_non_finite(tensors: Mapping[str, Tensor], where: Path) -> None:
-    """Refuse weights that are no numbers."""
+    """Refuse weights that aren't numbers."""
     broken = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
     if broken:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""

@@ -12,7 +12,7 @@ from torch.nn.functional import gelu, normalize
 from marecg.nn.dropout import dropout
 
 SMALLEST = 1e-3
-"""Singular values below this share of the largest are no direction to meet P by: dropout would sway it."""
+"""Singular values below this share of the largest aren't a direction to meet P by: dropout would sway it."""
 
 
 class PrototypeHead(nn.Module):

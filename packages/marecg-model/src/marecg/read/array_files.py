@@ -47,7 +47,7 @@ class Lazy(Protocol):
 def arrays_in(path: Path) -> Mapping[str, Lazy]:
     """Every array of real numbers in a file, by name; a `.npy` file's is called `array`.
 
-    Nothing outside the file is read: links of HDF5 are not followed, and pickled objects are no numbers.
+    Nothing outside the file is read: links of HDF5 are not followed, and pickled objects aren't numbers.
 
     Raises:
         InputError: the file can't be read as what its ending says.

@@ -38,7 +38,7 @@ class Form(NamedTuple):
 
 
 def form_of(path: Path) -> Form | None:
-    """How a file of signals is written; None where its beginning is no such file's."""
+    """How a file of signals is written; None where its beginning isn't such a file's."""
     try:
         with path.open(encoding="utf-8-sig", errors="strict") as file:
             first, second = (file.readline(LONGEST_LINE).rstrip("\r\n") for _ in range(2))
@@ -76,7 +76,7 @@ class Delimited(ForwardRows):
         super().__init__(lines - (form.names is not None), len(self._columns))
 
     def blocks(self) -> Iterator[NDArray[Any]]:
-        """All rows, some at a time. Raises `ValueError` where a cell is no number."""
+        """All rows, some at a time. Raises `ValueError` where a cell isn't a number."""
         reader = pd.read_csv(
             self._path,
             sep=self._form.separator,

@@ -135,7 +135,7 @@ def names_apart(paths: Collection[Path]) -> dict[Path, str]:
 def sources_sha256(candidates: Sequence[Candidate]) -> str:
     """A hash of what the records are: their names, in their order, what their table says, and their headers.
 
-    Of files that are no headers it is size and time of change. The folders may be mounted anywhere.
+    Of files that aren't headers it is size and time of change. The folders may be mounted anywhere.
     """
     digest = hashlib.sha256()
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another

@@ -26,7 +26,7 @@ from marecg.report.tracing import (
 PITCH = 11.0
 """mm per lead."""
 BAND = 2.6
-"""mm of it that are no paper, but show where the pool reads."""
+"""mm of it that aren't paper, but show where the pool reads."""
 FOOT = 18.0
 """mm below the leads, for the sum over leads and the scale."""
 LEAST_TOP = 3.0

@@ -94,7 +94,7 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
 
 
 def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
-    """A curve per column; of one row its values, for one point is no curve."""
+    """A curve per column; of one row its values, for one point isn't a curve."""
     steps = columns["step"]
     values = {each: column for each, column in columns.items() if each not in {"step", "epoch"}}
     if len(steps) < 2:

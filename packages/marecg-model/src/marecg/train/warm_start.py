@@ -114,7 +114,7 @@ def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterab
         assignments: as for `override`.
 
     Raises:
-        UsageError: the weights don't say by which recipe they were made, or it is none that has a name here.
+        UsageError: the weights don't say by which recipe they were made, or none that has a name here.
         ConfigError: a value is unknown or impossible.
         CheckpointError: the weights' folder is damaged.
     """

@@ -119,7 +119,7 @@ def embed(
     padded, and the padding is hidden from the encoder. A lead that is not given is hidden as masked tokens
     are in training.
 
-    Logs a warning where the amplitude is no heart's in mV.
+    Logs a warning where the amplitude isn't a heart's in mV.
 
     Args:
         model: left as it is but for eval mode; or a run or a model to load, as for `MarEcg.from_pretrained`.

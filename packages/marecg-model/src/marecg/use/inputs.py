@@ -157,7 +157,7 @@ class Inputs:
         return parts
 
     def refuse(self, out: Path) -> None:
-        """See that an output is none of the files that are read. Raises `UsageError`."""
+        """See that an output isn't one of the files that are read. Raises `UsageError`."""
         alike = (each.file for _, each in self._files.candidates if each.file.name == out.name)
         if out.exists() and any(each.samefile(out) for each in dict.fromkeys(alike)):
             raise UsageError("is an input, and would be lost", where=out, remedy="Name another file as --out")

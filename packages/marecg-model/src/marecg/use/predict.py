@@ -104,7 +104,7 @@ def predict_file(
 ) -> list[Prediction]:
     """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
 
-    Logs a warning where the amplitude is no heart's in mV.
+    Logs a warning where the amplitude isn't a heart's in mV.
 
     Raises:
         InputError: the record can't be read.

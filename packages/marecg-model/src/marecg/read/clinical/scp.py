@@ -160,7 +160,7 @@ def _words(stream: bytes, most: int) -> NDArray[np.int64]:
 
 
 def _is_whole(word: bytes) -> bool:
-    """Whether it is no left-over, which is the beginning of a word."""
+    """Whether it isn't a left-over, which is the beginning of a word."""
     ones = len(word) - len(word.lstrip(b"1"))
     return len(word) == (_LONGEST if ones > 9 else (18 if ones == 9 else ones + 2 if ones else 1))
 

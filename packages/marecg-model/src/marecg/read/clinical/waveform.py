@@ -41,7 +41,7 @@ class Waveform(NamedTuple):
     """One recording as its file has it.
 
     Attributes:
-        names: K lead names; one that is none of the twelve stays as it is.
+        names: K lead names; one that isn't of the twelve stays as it is.
         x_KL: float64, mV; the stretch that was asked for where `length` says so, else all.
         fs: samples per second.
         patient: the number by which the file knows the patient, still as it is.

@@ -44,7 +44,7 @@ class Ptbdb:
         return any(_RECORD.fullmatch(file.name) for file in (folder / "patient001").glob("s*.hea"))
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every header in a patient's folder; those deeper down are none of this database."""
+        """Every header in a patient's folder; those deeper down aren't of this database."""
         for file in root.glob("patient*/*.hea"):
             if _PATIENT.fullmatch(file.parent.name):
                 yield Candidate(root, file, self.source, self)
