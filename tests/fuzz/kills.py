@@ -106,6 +106,7 @@ def start(argv: Sequence[str], said: str = os.devnull) -> int:
         out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(out, 1)
         os.dup2(out, 2)
+        sys.stdout, sys.stderr = (open(place, "w", 1, closefd=False) for place in (1, 2))  # noqa: SIM115
         marecg(list(argv))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0

@@ -16,6 +16,7 @@ from marecg.read.stretch import Stretch
 from marecg.use import long_signal
 from marecg.use.embed import embed, encode
 from marecg.use.long_signal import LongSignal, read_recording
+from marecg.use.predict import concepts, predict
 
 
 def reader(x_CL: NDArray[np.float32], fs: float) -> Any:
@@ -73,4 +74,12 @@ def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
 def test_a_model_that_was_cast_takes_signals_of_its_kind(micro: Any, kind: torch.dtype, x_CL: Any) -> None:
     cast = MarEcg(micro.model).to(kind)
-    assert np.isfinite(embed(cast, x_CL[None, :, :5000], fs=500).rhythm).all()
+    torch.nn.init.normal_(cast.prototypes)
+    rhythm_BD = embed(cast, x_CL[None, :, :5000], fs=500).rhythm
+    assert np.isfinite(concepts(cast, rhythm_BD)).all()
+
+
+def test_a_signal_without_its_sampling_rate_is_refused(model: MarEcg, x_CL: NDArray[np.float32]) -> None:
+    for function in (embed, predict):
+        with pytest.raises(UsageError, match="isn't a sampling rate"):
+            function(model, x_CL[None, :, :5000])  # type: ignore[call-overload]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError
+from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError, in_short
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
 from marecg.read.array_files import Lazy, arrays_in, openers
@@ -216,7 +216,8 @@ def lead_axis(shape: Sequence[int], leads: int) -> int | None:
 
 def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     """The array named by the key, or the only one with an axis for the leads."""
-    inside = ", ".join(f"{name} ({_shape(array.shape)})" for name, array in arrays.items()) or "no numbers"
+    names = [f"{name} ({_shape(array.shape)})" for name, array in arrays.items()]
+    inside = in_short(names) or "no numbers"
     if layout.key and layout.key not in arrays:
         raise UsageError(f"holds no array {layout.key!r}", where=path, remedy=f"It holds {inside}")
     asked = {layout.key: arrays[layout.key]} if layout.key else arrays

@@ -4,6 +4,7 @@ Shapes: B records, K leads given, L samples, T patches, D width, W wide readout,
 """
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -106,7 +107,7 @@ def embed(
     model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
-    fs: float,
+    fs: float = math.nan,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
     readout: Readout = "rhythm",

@@ -4,6 +4,7 @@ Shapes: B records, K leads as named, L samples, D width, N concepts.
 """
 
 import logging
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def predict(
     model: MarEcg | str | Path,
     signals: ArrayLike,
     *,
-    fs: float,
+    fs: float = math.nan,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
 ) -> NDArray[np.float32]:
@@ -90,8 +91,8 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
         CheckpointError: q isn't finite.
     """
     with torch.no_grad():
-        logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes.device))
-    q_BN: NDArray[np.float32] = logits_BN.softmax(-1).cpu().numpy()
+        logits_BN = model.concept_logits(torch.from_numpy(rhythm_BD).to(model.prototypes))
+    q_BN: NDArray[np.float32] = logits_BN.float().softmax(-1).cpu().numpy()
     if not np.isfinite(q_BN).all():
         raise CheckpointError(
             "the model gives shares that are not finite", remedy="Use a model whose training did not diverge"

@@ -6,7 +6,7 @@ Shapes: K leads as found, L samples.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from marecg.read.record import age_in_years, sex_letter
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
 PREAMBLE = 128
-_DEFLATED = "1.2.840.10008.1.2.1.99"
 _MEASURED = {
     "rate": ("2:16016", "heart rate", "ventricular rate", "ventricular heart rate"),
     "p": ("2:16184", "p duration", "p duration, global"),
@@ -43,6 +42,10 @@ _MEASURED = {
     "axis": ("2:16132", "qrs axis"),
 }
 """What a measurement's concept is called: its number in ISO/IEEE 11073-10102, or its meaning."""
+META_END, PIXELS = 0x00030000, 0x7FE00010
+"""Tags: the first behind the file's meta information, and the picture."""
+ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
+"""The tag of what a sequence holds, and of how many; each costs a thousand times its eight bytes."""
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -57,21 +60,17 @@ def begins(file: Path) -> bool:
 
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one file, whole. Raises `RecordError`, or what pydicom raises."""
-    from pydicom import dcmread  # noqa: PLC0415 — of an extra, and slow to load
-
     refuse_large(file)
     content = file.read_bytes()
     if content[PREAMBLE : PREAMBLE + 4] != b"DICM":
         raise RecordError(Reason.signal_format, "isn't a DICOM file, whatever its name says")
-    if _DEFLATED.encode() + b"\0" in content[:1024]:  # a small file could unpack to a large one
-        raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
-    data: Any = dcmread(BytesIO(content), stop_before_pixels=True)
+    if content.count(ITEM) > MOST_ITEMS:
+        raise RecordError(Reason.too_long, f"has more than {MOST_ITEMS:,} items")
+    data = _elements(content)
     if "WaveformSequence" not in data:
         document = "MIMETypeOfEncapsulatedDocument" in data
         what = "a picture and " if "Rows" in data else "a document and " if document else ""
         raise RecordError(Reason.signal_format, f"holds {what}no waveform")
-    if not data.original_encoding[1]:
-        raise RecordError(Reason.signal_format, "is big-endian: convert it to Explicit VR Little Endian")
     groups = list(data.WaveformSequence)
     original = [group for group in groups if group.get("WaveformOriginality", "ORIGINAL") == "ORIGINAL"]
     if not original:
@@ -114,6 +113,36 @@ def _machine(data: Any) -> MachineReport:
     }
     measured = {name: values.get(called) for name, called in names.items()}
     return MachineReport.of(measured | {"rr": values.get("rr interval")}, stated)
+
+
+def _elements(content: bytes) -> Any:
+    """What stands before any pixels. Raises `RecordError`, or what pydicom raises."""
+    from pydicom.filereader import read_dataset  # noqa: PLC0415 — of an extra, and slow to load
+    from pydicom.uid import UID, ImplicitVRLittleEndian  # noqa: PLC0415 — as above
+
+    stream = BytesIO(content)
+    stream.seek(PREAMBLE + 4)
+    about = read_dataset(stream, False, True, stop_when=_ascending_below(META_END))
+    syntax = UID(about.get("TransferSyntaxUID", ImplicitVRLittleEndian))
+    if syntax.is_deflated:  # a small file could unpack to a large one
+        raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
+    if not syntax.is_little_endian:
+        raise RecordError(Reason.signal_format, "is big-endian: convert it to Explicit VR Little Endian")
+    return read_dataset(stream, syntax.is_implicit_VR, True, stop_when=_ascending_below(PIXELS))
+
+
+def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
+    """What stops at a tag; in a file of zeros each is as low as the last."""
+    last = -1
+
+    def stop(tag: Any, _kind: Any, _size: int) -> bool:
+        nonlocal last
+        if tag <= last:
+            raise ValueError("has elements out of order")
+        last = tag
+        return bool(tag >= end)
+
+    return stop
 
 
 def _acquired(data: Any) -> str:

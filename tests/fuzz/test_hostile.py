@@ -1,0 +1,31 @@
+"""Small copies of the inputs that once took hours or gigabytes, beside bounds that are smaller by as much."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.fuzz.hostile import INPUTS, outcomes
+
+import marecg.corpus.prepare  # what the processes need, loaded once
+import marecg.use.embed_records
+import marecg.use.predict  # noqa: F401
+from marecg.read import array_files, stretch
+
+SIZE = 0.005
+BOUNDS = {stretch: ("MOST_BYTES", "MOST_CODES"), array_files: ("LARGEST_CHUNK", "MOST_MEMBERS")}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_it_is_read_or_refused_in_one_line_and_in_bounds(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, bounds in BOUNDS.items():
+        for bound in bounds:
+            monkeypatch.setattr(module, bound, round(getattr(module, bound) * SIZE))
+    for command, done in outcomes(name, tmp_path, SIZE):
+        assert done.code in {0, 3}, (command, done.said)
+        assert "Traceback" not in done.said
+        assert re.search(INPUTS[name].says, done.said), (command, done.said)
+        assert max(map(len, done.said.splitlines())) < 400
+        assert done.seconds < 5
+        assert done.peak < 1 << 30
