@@ -25,8 +25,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import read_one
 from marecg.recipes import Config
-from marecg.storage.copies import ensure_local
-from marecg.storage.mirrors import cache
+from marecg.storage.copies import cache, ensure_local
 from marecg.use.embed_records import embed_records
 
 pytest.importorskip("pydicom")

@@ -14,7 +14,7 @@ from marecg.base.errors import UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.storage.places import EMBEDDINGS
+from marecg.read.discovery import EMBEDDINGS
 from marecg.use import embed_records as module
 from marecg.use import processes
 from marecg.use.embed import embed

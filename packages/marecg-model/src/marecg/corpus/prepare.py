@@ -63,7 +63,7 @@ def prepare(
 
     Args:
         sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
-            or array files; or addresses of such, as fsspec takes them (`read.stores`).
+            or array files; or addresses of such, as fsspec takes them (`read.remote_records`).
         out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
             complete (`copies.upload`).
         config: how records are prepared.

@@ -24,7 +24,7 @@ from marecg.evaluate.scores.summary import ENCODER, MEAN_H, ZERO_SHOT, summarise
 from marecg.evaluate.scores.trial import Trial, pooled
 from marecg.evaluate.tasks.task import SPLITS, TEST, Task, task_sha256
 from marecg.nn.collapse import effective_rank
-from marecg.storage import copies
+from marecg.storage.copies import address
 
 RANKED = 5000
 """Of so many records at most the rank is computed."""
@@ -56,7 +56,7 @@ def home_of(under_test: ModelUnderTest, out: Path | None) -> Path:
         UsageError: it isn't asked for, and there isn't a run, or only the copy of one in a store.
     """
     bare = under_test.run is None or under_test.run == under_test.place.absolute()
-    if out is None and (bare or copies.address(under_test.place)):
+    if out is None and (bare or address(under_test.place)):
         raise UsageError("without a run the report has no place", remedy="Name a folder as --out")
     return out or under_test.place.parent
 

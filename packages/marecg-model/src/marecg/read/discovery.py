@@ -19,14 +19,15 @@ from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.registry import HEADERS, format_of, readers
-from marecg.read.remote_records import brought
+from marecg.read.remote_records import fetched_when_read
 from marecg.read.wfdb_header import MOST_BYTES
 from marecg.storage.copies import address, is_linked
-from marecg.storage.places import EMBEDDINGS
 
 logger = logging.getLogger(__name__)
 CORPUS = ("corpus.json", "building/plan.json")
 """Files of a prepared corpus, and of one that is under way: its shards are arrays, and no sources."""
+EMBEDDINGS = "_embeddings.json"
+"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
 
 
 def find(
@@ -63,7 +64,7 @@ def find(
             inside = _in_file(root, layout)
         else:
             inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
-        for candidate in inside if address(root) is None else brought(inside):
+        for candidate in inside if address(root) is None else fetched_when_read(inside):
             if _wanted(candidate, only, folds):
                 found.setdefault((place(candidate.file), candidate.row), candidate)
     if not found:
@@ -151,7 +152,10 @@ def _content_sha256(file: Path) -> str:
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(MOST_BYTES)).hexdigest()
         if is_linked(file):
-            return f"{file.readlink()} {file.lstat().st_mtime_ns}"
+            return str(file.readlink())
+        if address(file) is not None:  # the times of a copy say nothing
+            with file.open("rb") as copy:
+                return hashlib.file_digest(copy, "sha256").hexdigest()
         state = file.stat()
         return f"{state.st_size} {state.st_mtime_ns}"
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import find, names_apart, with_root_names
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 from marecg.read.registry import HEADERS, format_of
-from marecg.read.remote_records import brought, on_disk
+from marecg.read.remote_records import fetched_when_read, on_disk
 from marecg.storage.copies import address, is_linked
 
 
@@ -65,7 +65,7 @@ def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
     if given.is_dir() or is_array(given) or ((is_regular(given) or is_linked(given)) and format_of(given)):
         return find([given], layout=layout)
     found = HEADERS.records(given.parent, [_header_of(given)])
-    return found if address(given) is None else brought(found)
+    return found if address(given) is None else fetched_when_read(found)
 
 
 def _header_of(given: Path) -> Path:

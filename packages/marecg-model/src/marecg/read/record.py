@@ -131,7 +131,7 @@ class Candidate:
     root: Path
     file: Path
     source: str
-    reader: "Reader" = field(compare=False)
+    reader: "ReadsRecords" = field(compare=False)
     about: Any = field(default=None, compare=False)
     fold: int | None = None
     row: int = -1
@@ -189,10 +189,17 @@ def name_of(root_name: str, path: str) -> str:
     return f"{root_name}/{without_ending(path)}"
 
 
-class Reader(Protocol):
+class ReadsRecords(Protocol):
+    """What reads a candidate; it is sent to other processes."""
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        """Read one record, or a stretch of it. Raises `RecordError` when it can't be used."""
+
+
+class Reader(ReadsRecords, Protocol):
     """How one dataset, or one format, is found on disk and read.
 
-    Instances are hashable, and are sent to other processes.
+    Instances are hashable.
 
     Attributes:
         source: the name under which records are counted.
@@ -217,9 +224,6 @@ class Reader(Protocol):
         Raises:
             CorpusError: what lists the records can't be understood.
         """
-
-    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one of them, or a stretch of it. Raises `RecordError` when it can't be used."""
 
 
 def unlisted(

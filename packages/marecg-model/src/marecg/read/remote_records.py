@@ -1,17 +1,18 @@
-"""Records in a store: found by the names there; each one's signal is brought when it is read, a few ahead."""
+"""Records at an address: found by the names there; signals are fetched when they are read, a few ahead."""
 
 import os
+import shutil
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain, groupby
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from marecg.base.errors import RecordError
-from marecg.read.record import Candidate, Reader, Record
+from marecg.read.record import Candidate, ReadsRecords, Record
 from marecg.read.stretch import WHOLE, Stretch
 from marecg.read.wfdb_header import read_header
 from marecg.storage.copies import address, ensure_local, fetch
@@ -25,7 +26,7 @@ _HEADERS = (".hea", ".HEA")
 
 
 def on_disk(where: str | Path) -> Path:
-    """A source as a path: headers, tables and arrays of a store are copied now, signals when they are read.
+    """A source as a path: headers, tables and arrays at an address are copied now, and no signals.
 
     Raises:
         UsageError, InputError: as `copies.ensure_local`.
@@ -40,79 +41,48 @@ def _is_later(path: str, listed: Collection[str]) -> bool:
     return ending in _LATER or beside
 
 
-def brought(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-    """The candidates of one root; those of a store are read by `FromStore`."""
-    for candidate in candidates:
-        name = candidate.file.name
-        if name.endswith(_HEADERS) or _is_later(name, ()):
-            yield replace(candidate, reader=FromStore(candidate.reader))
-        else:
-            yield candidate
+def fetched_when_read(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The candidates of one root that `on_disk` copied."""
+    for each in candidates:
+        is_one_file = not (each.file.name.endswith(_HEADERS) or _is_later(each.file.name, ()))
+        yield each if is_one_file else replace(each, reader=FetchingReader(each.reader))
 
 
 @dataclass(frozen=True)
-class FromStore:
-    """Reads what another reader reads, after the record's files have come.
+class FetchingReader:
+    """Reads what another reader reads, after the record's files have been fetched.
 
     Attributes:
         reader: that one.
-        folder: where they are, if somebody has seen to it.
+        folder: where they are, if somebody has fetched them.
     """
 
-    reader: Reader
-    folder: str | None = field(default=None, compare=False)
-
-    @property
-    def source(self) -> str:
-        """The other reader's."""
-        return self.reader.source
-
-    @property
-    def marks(self) -> Sequence[str]:
-        """The other reader's."""
-        return self.reader.marks
-
-    def is_root(self, folder: Path) -> bool:
-        """As the other reader says."""
-        return self.reader.is_root(folder)
-
-    def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Those of the other reader."""
-        return brought(self.reader.candidates(root))
+    reader: ReadsRecords
+    folder: Path | None = field(default=None, compare=False)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one. Raises `RecordError` as the other reader, `InputError` where the store refuses."""
-        with ExitStack() as stack:
-            folder = self.folder or stack.enter_context(fetched(candidate))
-            root = Path(folder, candidate.root.name)
+        with TemporaryDirectory(prefix="marecg-") as folder:
+            root = (self.folder or _fetched(candidate, Path(folder))) / candidate.root.name
             file = root / candidate.file.relative_to(candidate.root)
             try:
-                there = replace(candidate, reader=self.reader, root=root, file=file)
-                record = self.reader.read(there, stretch)
+                local = replace(candidate, reader=self.reader, root=root, file=file)
+                record = self.reader.read(local, stretch)
             except RecordError as error:
                 where = address(candidate.file) or candidate.file
                 raise RecordError(error.reason, error.problem, where=where) from error
         return replace(record, path=candidate.file)
 
 
-def fetched(candidate: Candidate) -> "TemporaryDirectory[str]":
-    """A folder with the candidate's root in it, and in that the candidate's files; its user removes it.
-
-    Raises:
-        InputError: the store or this machine's disk refuses.
-    """
-    folder: TemporaryDirectory[str] = TemporaryDirectory(prefix="marecg-")
-    try:
-        root = Path(folder.name, candidate.root.name)
-        file = root / candidate.file.relative_to(candidate.root)
-        file.parent.mkdir(parents=True)
-        fetch(candidate.file, file)
-        for name in _signals(file, root) if file.name.endswith(_HEADERS) else ():
-            if os.path.lexists(candidate.file.with_name(name)):  # else the reader says that it is missing
-                fetch(candidate.file.with_name(name), file.with_name(name))
-    except BaseException:
-        folder.cleanup()
-        raise
+def _fetched(candidate: Candidate, folder: Path) -> Path:
+    """The folder, when the candidate's root is in it, and in that its files. Raises `InputError`."""
+    root = folder / candidate.root.name
+    file = root / candidate.file.relative_to(candidate.root)
+    file.parent.mkdir(parents=True)
+    fetch(candidate.file, file)
+    for name in _signals(file, root) if file.name.endswith(_HEADERS) else ():
+        if os.path.lexists(candidate.file.with_name(name)):  # else the reader says that it is missing
+            fetch(candidate.file.with_name(name), file.with_name(name))
     return folder
 
 
@@ -125,37 +95,25 @@ def _signals(header: Path, root: Path) -> set[str]:
     return {name for name in names if Path(name).name == name}
 
 
-def ahead(found: Iterable[tuple[Key, Candidate]]) -> Iterator[tuple[Key, Candidate]]:
-    """The same, in the same order; files of those in a store come while earlier records are read.
+def ahead(candidates: Iterable[tuple[Key, Candidate]]) -> Iterator[tuple[Key, Candidate]]:
+    """The same, in the same order; files at an address are fetched while earlier records are read.
 
     Raises:
-        InputError: as `fetched`.
+        InputError: the store or this machine's disk refuses.
     """
-    waiting: deque[tuple[Key, Candidate, Future[TemporaryDirectory[str]] | None]] = deque()
-    with ThreadPoolExecutor(AHEAD) as pool:
-        try:
-            for key, candidate in found:
-                coming = pool.submit(fetched, candidate) if isinstance(candidate.reader, FromStore) else None
-                waiting.append((key, candidate, coming))
-                if coming is None or len(waiting) > AHEAD:
-                    yield from _come(waiting, AHEAD if coming else 0)
-            yield from _come(waiting, 0)
-        finally:
-            for _, _, coming in waiting:
-                if coming is not None and not coming.cancel() and coming.exception() is None:
-                    coming.result().cleanup()
+    for is_remote, some in groupby(candidates, lambda pair: isinstance(pair[1].reader, FetchingReader)):
+        hand_on = _ahead if is_remote else iter
+        yield from hand_on(some)
 
 
-def _come(
-    waiting: "deque[tuple[Key, Candidate, Future[TemporaryDirectory[str]] | None]]", most: int
-) -> Iterator[tuple[Key, Candidate]]:
-    """Hand on the first of those that are waiting until there are no more than `most`."""
-    while len(waiting) > most:
-        key, candidate, coming = waiting.popleft()
-        if coming is None:
-            yield key, candidate
-            continue
-        with coming.result() as folder:
-            reader = candidate.reader
-            assert isinstance(reader, FromStore)
-            yield key, replace(candidate, reader=replace(reader, folder=folder))
+def _ahead(candidates: Iterable[tuple[Key, Candidate]]) -> Iterator[tuple[Key, Candidate]]:
+    waiting: deque[tuple[Key, Candidate, Future[Path]]] = deque()
+    with TemporaryDirectory(prefix="marecg-") as folder, ThreadPoolExecutor(AHEAD) as pool:
+        for number, pair in enumerate(chain(candidates, [None] * AHEAD)):
+            if pair is not None:
+                waiting.append((*pair, pool.submit(_fetched, pair[1], Path(folder, str(number)))))
+            if len(waiting) > AHEAD or (waiting and pair is None):
+                key, candidate, fetched = waiting.popleft()
+                reader = FetchingReader(candidate.reader.reader, fetched.result())  # type: ignore[attr-defined]
+                yield key, replace(candidate, reader=reader)
+                shutil.rmtree(fetched.result())

@@ -1,18 +1,49 @@
-"""What lies in a store, as files of this machine: copied when it is named, by the names that it has there.
+"""What lies at an address, as files of this machine: copied by fsspec into `cache()`, by the same names.
 
-Of files that are read one by one, and once, there is a link to their address, which leads nowhere on this
-machine: whoever reads such a file fetches it first. The copies themselves are in `mirrors`.
+A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
+stated of its file then, and size and time of change of the file here. Of files that are read one by one, and
+once, there is a link to their address, which leads nowhere on this machine: whoever reads one fetches it.
 """
 
 import glob
+import hashlib
+import json
+import logging
+import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
+from urllib.parse import quote, unquote
 
-from marecg.base.errors import InputError, OutputError, UsageError
-from marecg.storage.mirrors import Later, origin_of, store_of
-from marecg.storage.places import Place, is_remote, reasoned
+from ecg_ontology import replacing
+from marecg.base.errors import OutputError, UsageError
+from marecg.base.lock import locked
+from marecg.storage.places import Place, filesystem, is_remote, unreadable, unwritable
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 64
+"""Files on their way at a time."""
+WORTH_TELLING = 64 << 20
+"""Bytes whose copying is said beforehand."""
+_STATED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", "updated", "created", "size")
+"""What the kinds of store say of a file's content."""
+Copied = dict[str, Any]
+"""By the path below `_Mirror.base`: what `_stamp` and `_state` said of both sides when they were equal."""
+Later = Callable[[str, Collection[str]], bool]
+"""Whether a file of a listing is fetched only when it is read."""
+
+
+def cache() -> Path:
+    """Where copies are kept: `MARECG_CACHE`, or `marecg` where the user's programs keep such things."""
+    own, shared = os.environ.get("MARECG_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(own) if own else Path(shared or "~/.cache") / "marecg").expanduser().resolve()
+    except RuntimeError:  # a container's user may have neither a home nor a name
+        return Path(gettempdir(), f"marecg-{os.getuid()}").resolve()
 
 
 def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -> Path:
@@ -20,61 +51,55 @@ def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -
 
     Args:
         where: a file or a folder, or the address of one.
-        later: which files are brought only when they are read, by `fetch`.
+        later: which files are fetched only when they are read, by `fetch`.
 
     Raises:
         UsageError: fsspec knows no such protocol, or lacks the library for it.
         InputError: nothing is there, or the store or this machine's disk refuses.
+        OutputError: the cache can't be written.
     """
     if not is_remote(where):
         return Path(where)
-    store, root = store_of(str(where))
-    if store is None:
-        return Path(root)
-    with store.locked():
+    mirror = _Mirror.of(str(where))
+    if isinstance(mirror, Path):
+        return mirror
+    with mirror.locked() as copied:
         try:
-            store.fs.invalidate_cache()
-            listed = store.fs.find(root, detail=True)
-            if not listed or root in listed:  # a file: what goes by its name belongs to it
-                listed |= store.fs.glob(f"{glob.escape(_stem(root, listed))}.*", detail=True)
-            if not listed:
-                raise FileNotFoundError("nothing is there")
-            store.take(listed, later)
-        except InputError:
-            raise
+            mirror.take(copied, later)
         except Exception as error:  # each store has errors of its own
-            raise _unreadable(error, where) from error
-        if root not in listed and f"{root}/corpus.json" not in listed:  # to a corpus, training adds files
-            store.forget(root, listed)
-    return store.local(root)
+            raise unreadable(error, where) from error
+    return mirror.copy
 
 
 def is_linked(path: Path) -> bool:
     """Whether a path is a link to the address of a file that is fetched when it is read."""
-    return path.is_symlink() and origin_of(path) is not None
+    return path.is_symlink() and is_remote(os.readlink(path))  # noqa: PTH115 — pathlib takes a slash away
 
 
 def address(path: Path) -> str | None:
     """Where a copy comes from; None for any other path."""
-    found = origin_of(path)
-    return None if found is None else found[0].prefix + found[1]
+    stores = cache() / "stores"
+    if not path.is_relative_to(stores):
+        return None
+    home, *parts = path.relative_to(stores).parts
+    return f"{unquote(home.partition('-')[2])}://{'/'.join(parts)}"
 
 
 def fetch(path: Path, to: Path) -> None:
-    """Put the content of a copy, or of what is only a link so far, at another path of this machine.
+    """Put the content of a file, or of what is only a link so far, at another path of this machine.
 
     Raises:
         InputError: the store or this machine's disk refuses.
     """
-    found = origin_of(path)
-    if found is None or not path.is_symlink():
+    if not is_linked(path):
         shutil.copyfile(path, to)
         return
-    store, name = found
+    where = os.readlink(path).rpartition("#")[0]  # noqa: PTH115 — as above
     try:
-        store.fs.get_file(name, str(to))
+        fs, name = filesystem(where)
+        fs.get_file(name, str(to))
     except Exception as error:  # as above
-        raise _unreadable(error, store.prefix + name) from error
+        raise unreadable(error, where) from error
 
 
 @contextmanager
@@ -91,41 +116,186 @@ def upload(where: str, last: str) -> Iterator[Path]:
         UsageError: the address holds other things.
         OutputError: it can't be written.
     """
-    store, root = store_of(where)
-    if store is None:
-        yield Path(root)
+    mirror = _Mirror.of(where)
+    if isinstance(mirror, Path):
+        yield mirror
         return
-    bucket = root.partition("/")[0]
+    bucket = (mirror.base + mirror.copy.name).partition("/")[0]
     try:
-        known = not bucket or store.fs.exists(bucket)
+        is_there = not bucket or mirror.fs.exists(bucket)
     except Exception as error:  # as above
-        raise _unwritable(error, where) from error
-    if not known:
+        raise unwritable(error, where) from error
+    if not is_there:
         raise UsageError(f"there is no {bucket}", where=where, remedy="Make it, or check its name")
-    folder, names = store.local(root), Place(where).names()
+    names = Place(where).names()
     if last in names:
         ensure_local(where)
-    elif others := [name for name in names if not (folder / name).exists()]:
+    elif others := [name for name in names if not (mirror.copy / name).exists()]:
         problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address for --out")
-    yield folder
+    yield mirror.copy
     try:
-        store.send(root, last)
+        with mirror.locked() as copied:
+            mirror.send(copied, last)
     except Exception as error:  # as above
-        further = f"; what is done lies in {folder}, and the same command sends it"
-        raise _unwritable(error, where, further) from error
+        further = f"; what is done lies in {mirror.copy}, and the same command sends it"
+        raise unwritable(error, where, further) from error
 
 
-def _stem(root: str, listed: Collection[str]) -> str:
-    """What the files of a record begin with, where one of them, or the record, is named."""
-    return str(PurePosixPath(root).with_suffix("")) if root in listed else root
+@dataclass(frozen=True)
+class _Mirror:
+    """What lies at an address, and its copy.
+
+    Attributes:
+        fs: the file system of fsspec.
+        base: the folder that it is in, as the file system calls it, with a slash.
+        prefix: the same as an address.
+        home: the folder of this machine that holds the copy and what is known of it.
+        copy: where the copy is, or will be.
+    """
+
+    fs: Any
+    base: str
+    prefix: str
+    home: Path
+    copy: Path
+
+    @classmethod
+    def of(cls, where: str) -> "_Mirror | Path":
+        """The mirror of an address; the path itself where that is one of this machine."""
+        fs, root = filesystem(where)
+        if "file" in fs.protocol:
+            return Path(root)
+        where = where.rstrip("/")
+        protocol, _, path = where.rpartition("://")
+        name = path.rpartition("/")[2]
+        if not (root.endswith(name) and _is_plain(path)):
+            problem = "isn't an address of one file or folder"
+            raise UsageError(problem, where=where, remedy="Name it by its path")
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        key = _sha256([where, fs.storage_options, endpoint])
+        home = cache() / "stores" / f"{key}-{quote(protocol, safe='')}"
+        base, prefix = root.removesuffix(name), where.removesuffix(name)
+        return cls(fs, base, prefix, home, home / path.lstrip("/"))
+
+    @contextmanager
+    def locked(self) -> Iterator[Copied]:
+        """Keep other processes from copying the same: they wait, and then find it."""
+        record = self.home / ".copied.json"
+        try:
+            self.home.mkdir(parents=True, exist_ok=True, mode=0o700)  # what lies here is about patients
+        except OSError as error:
+            problem = f"cannot be written ({error.strerror})"
+            remedy = "Set MARECG_CACHE to a folder that is writable"
+            raise OutputError(problem, where=self.home, remedy=remedy) from error
+        with locked(self.home, wait=True):
+            try:
+                copied: Copied = json.loads(record.read_text(encoding="utf-8"))
+            except (OSError, ValueError):  # none yet, or damaged: all is copied again
+                copied = {}
+            before = dict(copied)
+            try:
+                yield copied
+            finally:
+                if copied != before:
+                    with replacing(record) as temporary:
+                        temporary.write_text(json.dumps(copied), encoding="utf-8")
+
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """What the store states of each file below `base`; beside one file, what goes by its name."""
+        self.fs.invalidate_cache()
+        root = self.base + self.copy.name
+        listed = self.fs.find(root, detail=True)
+        if not listed or root in listed:
+            stem = os.path.splitext(root)[0] if listed else root  # noqa: PTH122 — pathlib takes a slash away
+            listed |= self.fs.glob(f"{glob.escape(stem)}.*", detail=True)
+        return {
+            path.removeprefix(self.base): about
+            for path, about in listed.items()
+            if about.get("type", "file") == "file" and not path.endswith("/")
+        }
+
+    def take(self, copied: Copied, later: Later) -> None:
+        """Copy what is new or has changed, link what is fetched later, remove what is no longer there."""
+        listed, due = self.listed(), []
+        if not listed:
+            raise FileNotFoundError("nothing is there")
+        for path in copied.keys() - listed.keys():
+            self._local(path).unlink(missing_ok=True)
+            del copied[path]
+        for path, about in sorted(listed.items()):
+            if not _is_plain(path):
+                logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
+            elif copied.get(path) == [_stamp(about), _state(self._local(path))]:
+                continue
+            elif later(path, listed):
+                self._link(path, _stamp(about))
+                copied[path] = [_stamp(about), _state(self._local(path))]
+            else:
+                due.append(path)
+        if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
+            logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(due):,}", size / 1e9)
+        for some in _few(due):
+            with TemporaryDirectory(dir=self.home) as folder:
+                coming = {path: f"{folder}/{number}" for number, path in enumerate(some)}
+                self.fs.get([self.base + path for path in some], [*coming.values()])
+                for path in some:
+                    self._local(path).parent.mkdir(parents=True, exist_ok=True)
+                    Path(coming[path]).replace(self._local(path))
+                    copied[path] = [_stamp(listed[path]), _state(self._local(path))]
+
+    def send(self, copied: Copied, last: str) -> None:
+        """Send what is not there as it is here, one file after all others."""
+        last, listed = f"{self.copy.name}/{last}", self.listed()
+
+        def is_sent(path: str) -> bool:
+            return path in listed and copied.get(path) == [_stamp(listed[path]), _state(self._local(path))]
+
+        if is_sent(last):  # what training has added here stays here
+            return
+        files = [
+            each.relative_to(self.copy.parent).as_posix() for each in self.copy.rglob("*") if each.is_file()
+        ]
+        due = sorted(path for path in files if path != last and not is_sent(path))
+        self.fs.makedirs(self.base + self.copy.name, exist_ok=True)
+        for some in (*_few(due), [last]):
+            self.fs.put([str(self._local(path)) for path in some], [self.base + path for path in some])
+            listed = self.listed()
+            copied.update({path: [_stamp(listed[path]), _state(self._local(path))] for path in some})
+
+    def _local(self, path: str) -> Path:
+        return self.copy.parent / path
+
+    def _link(self, path: str, stamp: str) -> None:
+        """Nobody takes a link that leads nowhere for a file without content."""
+        local = self._local(path)
+        local.parent.mkdir(parents=True, exist_ok=True)
+        local.unlink(missing_ok=True)
+        local.symlink_to(f"{self.prefix}{path}#{stamp}")
 
 
-def _unwritable(error: Exception, where: str, further: str = "") -> OutputError:
-    problem, remedy = reasoned(error)
-    return OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further)
+def _few(paths: list[str]) -> list[list[str]]:
+    return [paths[first : first + AT_ONCE] for first in range(0, len(paths), AT_ONCE)]
 
 
-def _unreadable(error: Exception, where: str | Path) -> InputError:
-    problem, remedy = reasoned(error)
-    return InputError(problem, where=where, remedy=remedy)
+def _is_plain(path: str) -> bool:
+    """Whether a path of a store can be one of this machine, and stays below where it belongs."""
+    parts = path.lstrip("/").split("/")
+    odd = {"", ".", ".."}
+    return all(part not in odd and "\0" not in part and len(part.encode()) < 256 for part in parts)
+
+
+def _stamp(about: Mapping[str, Any]) -> str:
+    """What tells a file of a store from what was there before: its etag, when it was changed, its size."""
+    return _sha256([str(about.get(name)) for name in _STATED])
+
+
+def _state(local: Path) -> Any:
+    """The same of a file of this machine, or where a link leads; None of what is not there."""
+    if local.is_symlink():
+        return os.readlink(local)  # noqa: PTH115 — as above
+    return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
+
+
+def _sha256(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""A folder that results go to: on this machine, or wherever fsspec reaches (`s3://`, `gs://`, …).
+"""Addresses that fsspec reaches (`s3://`, `gs://`, …), and folders there or on this machine.
 
 A file appears whole or not at all: here it is renamed when it is written, in an object store it is sent then.
 """
@@ -16,14 +16,10 @@ from ecg_ontology import replacing
 from marecg.base.errors import InputError, OutputError, UsageError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::|://)")
-EMBEDDINGS = "_embeddings.json"
-"""Says what a folder of embeddings is; readers of Parquet folders pass over a file that begins so."""
-LEFT_OVER = re.compile(r"\..+-[0-9a-f]{8,16}\.\w+")
-"""What `replacing` leaves behind where a process was killed while it wrote."""
 
 
 def is_remote(where: str | Path) -> bool:
-    """Whether a name is an address for fsspec, and no path of this machine.
+    """Whether a name is an address for fsspec, and not a path of this machine.
 
     Example:
         >>> is_remote("s3://archive/embeddings"), is_remote("/data/embeddings"), is_remote("C3")
@@ -45,7 +41,6 @@ class Place:
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
         self.path = None if is_remote(where) else Path(where)
-        self._fs: Any = None
         if self.path is None:
             self._fs, self._root = filesystem(self.where)
 
@@ -64,28 +59,28 @@ class Place:
         """
         try:
             if self.path:
-                found = [each.name for each in self.path.iterdir()] if self.path.exists() else []
+                names = [each.name for each in self.path.iterdir()] if self.path.exists() else []
             else:
                 self._fs.invalidate_cache(self._root)
-                listed = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
-                found = [each.rstrip("/").rpartition("/")[2] for each in listed]
+                paths = self._fs.ls(self._root, detail=False) if self._fs.exists(self._root) else []
+                names = [each.rstrip("/").rpartition("/")[2] for each in paths]
         except Exception as error:  # each store has errors of its own
             problem, remedy = reasoned(error)
             if self.path and isinstance(error, OSError):
                 problem, remedy = str(error.strerror), "Name a folder, and one that may be listed"
             raise InputError(f"can't be listed: {problem}", where=self, remedy=remedy) from error
-        return sorted(name for name in found if fnmatch(name, pattern))
+        return sorted(name for name in names if fnmatch(name, pattern))
 
     def open(self, name: str) -> IO[bytes]:
         """A file for reading. Raises `OSError` where there is none."""
         if self.path is None:
             try:
-                found: IO[bytes] = self._fs.open(f"{self._root}/{name}")
+                file: IO[bytes] = self._fs.open(f"{self._root}/{name}")
             except OSError:
                 raise
             except Exception as error:  # as above
                 raise OSError(reasoned(error)[0]) from error
-            return found
+            return file
         path = self.path / name
         if path.exists() and not path.is_file():
             raise OSError("isn't a file")  # a pipe would be waited for
@@ -113,15 +108,7 @@ class Place:
                 self._fs.makedirs(self._root, exist_ok=True)
                 self._fs.put_file(str(temporary), f"{self._root}/{name}")
             except Exception as error:  # as above
-                problem, remedy = reasoned(error)
-                where = self.file(name)
-                raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy) from error
-
-    def tidy(self) -> None:
-        """Remove what killed processes left behind."""
-        for path in self.path.iterdir() if self.path else ():
-            if LEFT_OVER.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+                raise unwritable(error, self.file(name)) from error
 
 
 def filesystem(where: str) -> tuple[Any, str]:
@@ -136,21 +123,14 @@ def filesystem(where: str) -> tuple[Any, str]:
         fs, root = url_to_fs(where)
     except ImportError as error:
         remedy = "pip install 'marecg-model[remote]', or the library that it names"
-        raise UsageError(f"needs a library ({_said(error)})", where=where, remedy=remedy) from error
+        raise UsageError(f"needs a library ({_first_line(error)})", where=where, remedy=remedy) from error
     except Exception as error:  # each protocol has errors of its own
         remedy = "Name a path, or an address that fsspec knows, such as s3://bucket/folder"
-        raise UsageError(f"isn't an address ({_said(error)})", where=where, remedy=remedy) from error
+        raise UsageError(f"isn't an address ({_first_line(error)})", where=where, remedy=remedy) from error
     return fs, str(root).rstrip("/")
 
 
-_UNKNOWN_USER = (
-    "Credential",
-    "Forbidden",
-    "AccessDenied",
-    "RefreshError",
-    "InvalidAccessKey",
-    "SignatureDoesNotMatch",
-)
+_UNKNOWN_USER = ("Credential", "Forbidden", "AccessDenied", "RefreshError", "AccessKey", "SignatureDoesNot")
 """Words in the names of errors by which stores say that they don't know, or don't let, a user."""
 
 
@@ -161,17 +141,27 @@ def reasoned(error: Exception) -> tuple[str, str]:
         >>> reasoned(PermissionError("Forbidden"))[0]
         'access is denied (Forbidden)'
     """
-    said = _said(error)
+    line = _first_line(error)
     if isinstance(error, FileNotFoundError):
-        return f"is not there ({said})", "Check the names of bucket and folder"
+        return f"is not there ({line})", "Check the names of bucket and folder"
     if isinstance(error, PermissionError) or any(word in type(error).__name__ for word in _UNKNOWN_USER):
-        remedy = "Check the credentials, such as AWS_PROFILE, and what they allow"
-        return f"access is denied ({said})", remedy
+        return f"access is denied ({line})", "Check the credentials, such as AWS_PROFILE, and what they allow"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return f"no room here for a copy ({said})", "Make room, or set MARECG_CACHE to a folder that has it"
-    return f"can't be reached ({said})", "Check address, network and service, and run the same command again"
+        return f"no room here for a copy ({line})", "Make room, or set MARECG_CACHE to a folder that has it"
+    return f"can't be reached ({line})", "Check address, network and service, and run the same command again"
 
 
-def _said(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def unreadable(error: Exception, where: str | Path) -> InputError:
+    """The error of a store that can't be read, in words."""
+    problem, remedy = reasoned(error)
+    return InputError(problem, where=where, remedy=remedy)
+
+
+def unwritable(error: Exception, where: str, further: str = "") -> OutputError:
+    """The error of a store that can't be written, in words."""
+    problem, remedy = reasoned(error)
+    return OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

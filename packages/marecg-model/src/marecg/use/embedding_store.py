@@ -7,7 +7,6 @@ part-00000.parquet   the first of them (`embedding_files.write`); in its metadat
 import hashlib
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from marecg.base.errors import CorpusError, OutputError, UsageError
-from marecg.storage.places import EMBEDDINGS, LEFT_OVER, Place
+from marecg.read.discovery import EMBEDDINGS
+from marecg.storage.places import Place
 from marecg.use.recordings import Embedded
 
 ABOUT = b"marecg"
 """The key of a part's metadata."""
-_PART = re.compile(r"part-\d{5,}\.parquet")
 _WORDS = {
     "format": "format",
     "weights_sha256": "weights",
@@ -78,7 +77,7 @@ class EmbeddingStore:
         place = Place(self.where)
         names = place.names()
         if EMBEDDINGS not in names:
-            others = [name for name in names if not LEFT_OVER.fullmatch(name)]
+            others = [name for name in names if not name.startswith(".")]
             if others:
                 problem = f"is not empty ({', '.join(others[:3])}) and holds no embeddings"
                 raise UsageError(problem, where=place, remedy="Choose another folder for --out")
@@ -124,10 +123,11 @@ class EmbeddingStore:
         return {ABOUT.decode(): json.dumps(about, ensure_ascii=False)}
 
     def tidy(self) -> None:
-        """Once all parts are there, remove what killed processes left behind."""
+        """Once all parts are there, remove what processes that were killed on other machines left behind."""
         place = Place(self.where)
-        if sum(_PART.fullmatch(name) is not None for name in place.names()) == len(self):
-            place.tidy()
+        if place.path and len(place.names("part-*.parquet")) == len(self):
+            for path in place.path.glob(".part-*.parquet"):
+                path.unlink(missing_ok=True)
 
 
 def read_manifest(place: Place) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""A store's copies here: made again when their file changed, by one process at a time, within the cache."""
+"""Copies of a store: made again when their file changed, by one process at a time, within the cache."""
 
 import logging
 import threading
 from datetime import UTC, datetime
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,9 @@ def test_one_process_copies_and_another_waits(memory: str) -> None:
     store.pipe_file(root, b"1")
     copy = ensure_local(f"{memory}/a.csv")
     store.pipe_file(root, b"22")
-    home = next(folder for folder in copy.parents if (folder / "store.json").is_file())
+    home = next(folder for folder in copy.parents if (folder / ".copied.json").is_file())
     other = threading.Thread(target=ensure_local, args=(f"{memory}/a.csv",))
-    with FileLock(home / "lock"):
+    with FileLock(home / ".lock"):
         other.start()
         other.join(0.3)
         assert copy.read_bytes() == b"1"
@@ -47,6 +49,23 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(
     assert sorted(path.name for path in copy.iterdir()) == ["good.csv", 255 * "x"]
     assert not list(tmp_path.rglob("evil*"))
     assert caplog.text.count("is passed over") == 2
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_a_web_server_gives_a_file_whether_it_lists_folders_or_not(
+    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lists: bool
+) -> None:
+    pytest.importorskip("aiohttp")
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+    if not lists:
+        monkeypatch.setattr(SimpleHTTPRequestHandler, "list_directory", lambda self, _: self.send_error(404))
+    (tmp_path / "a.csv").write_text("1")
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)
+    ) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert ensure_local(f"http://127.0.0.1:{server.server_port}/a.csv").read_text() == "1"
+        server.shutdown()
 
 
 def _file(store: Any, name: str) -> Any:
