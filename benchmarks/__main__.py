@@ -101,11 +101,13 @@ def _delineation(argv: Sequence[str]) -> None:
     parser = ArgumentParser("python -m benchmarks delineation", description=_delineation.__doc__)
     parser.add_argument("--ludb", type=Path, help="LUDB's data folder, with its annotations")
     parser.add_argument("--ptbxl", type=Path, help="PTB-XL's folder")
+    parser.add_argument("--machines", type=Path, help="a folder of hospital files that hold measurements")
     parser.add_argument("--rank", type=int, default=1, help="0: from the earliest to the latest lead")
     parser.add_argument("--limit", type=int, default=10_000, help="records per statement of PTB-XL")
     given = parser.parse_args(argv)
     lines = [delineation.ludb(given.ludb, given.rank)] if given.ludb else []
     lines += [delineation.ptbxl(given.ptbxl, given.limit)] if given.ptbxl else []
+    lines += [delineation.machines(given.machines)] if given.machines else []
     for each in lines:
         for line in each:
             print(line, flush=True)

@@ -17,6 +17,7 @@ import wfdb
 from numpy.typing import NDArray
 
 from marecg.ecg.intervals import Measurements, measure
+from marecg.read.inputs import find_inputs
 
 LEADS = ("i", "ii", "iii", "avr", "avl", "avf", "v1", "v2", "v3", "v4", "v5", "v6")
 SYMBOLS = {"p": "p", "qrs": "N", "t": "t"}
@@ -96,6 +97,28 @@ def _ends(
         first = onsets[rank] if len(onsets) >= LEAST_LEADS else np.nan
         ends[name] = (first, offsets[-1 - rank] if len(offsets) >= LEAST_LEADS else np.nan)
     return ends
+
+
+def machines(folder: Path) -> Iterator[str]:
+    """Per interval how far ours lies from that in the files of hospitals."""
+    differences: dict[str, list[float]] = {name: [] for name in (*INTERVALS, "axis")}
+    for name, candidate in sorted(find_inputs([folder]).items()):
+        record = candidate.read()
+        own, theirs = measure(record.x_KL, record.fs, record.leads), record.machine
+        cells = []
+        for interval, list_ in differences.items():
+            said, measured = getattr(theirs, interval), getattr(own, interval)
+            if said is not None:
+                cells.append(f"{interval} {said:.0f} → {'–' if measured is None else f'{measured:.0f}'}")
+            if said is not None and measured is not None:
+                list_.append((measured - said + 180) % 360 - 180 if interval == "axis" else measured - said)
+        yield f"{name}: {', '.join(cells) or 'says nothing'}"
+    for interval, list_ in differences.items():
+        if list_:
+            yield (
+                f"{interval:<4} {len(list_)} files, ours longer by {np.median(list_):+.0f} (median), "
+                f"median |difference| {np.median(np.abs(list_)):.0f}, largest {np.max(np.abs(list_)):.0f}"
+            )
 
 
 def ptbxl(folder: Path, limit: int) -> Iterator[str]:

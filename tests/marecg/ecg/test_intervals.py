@@ -73,6 +73,14 @@ def test_an_ectopic_beat_is_left_out() -> None:
     assert measure(x_KL, FS, LEADS).qrs == pytest.approx(100, abs=15)
 
 
+def test_a_pacemaker_s_spike_is_no_part_of_the_complex() -> None:
+    """2 mV and 4 ms high and wide, 40 ms before each complex."""
+    x_KL = drawn(qrs=0.16)
+    for place in np.arange(0.56, 9.5, 0.8) * FS:
+        x_KL[:, round(place) : round(place) + 2] += 2
+    assert measure(x_KL, FS, LEADS).qrs == pytest.approx(160, abs=15)
+
+
 def test_without_p_waves_there_is_no_pr_and_the_reason_is_told() -> None:
     found = measure(drawn(p=0.0), FS, LEADS)
     assert (found.pr, found.p, found.reasons["pr"]) == (None, None, "no_p")

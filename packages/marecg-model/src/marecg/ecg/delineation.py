@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d, uniform_filter1d
 
-from marecg.ecg.median_beat import BEFORE, FS, Floats, low_pass
+from marecg.ecg.median_beat import BEFORE, FS, Floats, low_pass, without_spikes
 
 QRS_HZ, P_HZ, T_HZ, P_END_HZ = 40, 25, 12, 35
 """Low-pass before each wave's velocity: a T wave is slow, the noise that hides its end isn't."""
@@ -53,6 +53,7 @@ class Boundaries(NamedTuple):
 
 def delineate(beat_KB: Floats, rr: float) -> Boundaries:
     """Find the boundaries of a beat that has its R-peak at `BEFORE`; `rr` is its cycle in seconds."""
+    beat_KB = without_spikes(np.nan_to_num(beat_KB))
     on, off = _qrs(_velocity(beat_KB, QRS_HZ))
     t_off = _t_end(gaussian_filter1d(_velocity(beat_KB, T_HZ), 4), off, rr)
     before = BEFORE + int(np.nan_to_num(t_off, nan=-BEFORE) - rr * FS) + 10
@@ -63,7 +64,7 @@ def delineate(beat_KB: Floats, rr: float) -> Boundaries:
 
 
 def _velocity(beat_KB: Floats, hertz: float) -> Floats:
-    slope_KB = np.gradient(low_pass(np.nan_to_num(beat_KB), hertz), axis=1)
+    slope_KB = np.gradient(low_pass(beat_KB, hertz), axis=1)
     return np.asarray(np.sqrt((slope_KB**2).sum(0)) * FS)
 
 

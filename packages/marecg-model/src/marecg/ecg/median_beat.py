@@ -28,6 +28,8 @@ HALF, SHIFT = 40, 25
 NEAR, ALIKE = 0.6, 0.8
 """Correlations: of beats as they stand with the one that has most others near it; once they are aligned."""
 ROUNDS = 3
+SPIKE_MV, SPIKE_SIDE, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 4, 0.25, 2
+"""A pacemaker's spike: how high, samples to its sides, how uneven those may be, in how many leads."""
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +70,34 @@ def median_beat(windows_NKB: Floats) -> Floats:
     median_KB = np.zeros(windows_NKB.shape[1:])
     median_KB[:, there_B] = np.nanmedian(windows_NKB[:, :, there_B], axis=0)
     return median_KB
+
+
+def without_spikes(beat_KB: Floats) -> Floats:
+    """A beat with straight lines in place of a pacemaker's spikes, which no wave is as narrow as."""
+    spikes = np.flatnonzero(_is_spike(beat_KB))
+    x_KB = beat_KB.copy()
+    for place in spikes:
+        first, last = place - SPIKE_SIDE, min(place + 2 * SPIKE_SIDE, beat_KB.shape[1] - 1)
+        x_KB[:, first : last + 1] = np.linspace(beat_KB[:, first], beat_KB[:, last], last - first + 1, axis=1)
+    return x_KB
+
+
+def _is_spike(beat_KB: Floats) -> NDArray[np.bool_]:
+    """Where several leads stand out of a level that is the same before and behind, and level."""
+    near, far = SPIKE_SIDE, 2 * SPIKE_SIDE
+    middle_KB = beat_KB[:, far:-far]
+    before_KB, behind_KB = beat_KB[:, far - near : -far - near], beat_KB[:, far + near : -far + near]
+    height_KB = abs(middle_KB - (before_KB + behind_KB) / 2)
+    uneven_KB = np.max(
+        [
+            abs(behind_KB - before_KB),
+            abs(before_KB - beat_KB[:, : -2 * far]),
+            abs(behind_KB - beat_KB[:, 2 * far :]),
+        ],
+        axis=0,
+    )
+    stands_KB = (height_KB > SPIKE_MV) & (uneven_KB < SPIKE_UNEVEN * height_KB)
+    return np.pad(stands_KB.sum(0) >= SPIKE_LEADS, far)
 
 
 def low_pass(x: Floats, hertz: float) -> Floats:
