@@ -1,9 +1,12 @@
 """A finished run of the micro recipe with a probe, and its report."""
 
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from marecg.evaluate.scores.predictions import Predictions, save
 from marecg.evaluate.scores.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
 from marecg.recipes import Config
 from marecg.report.writing import write_report
@@ -21,6 +24,22 @@ def run(micro: Config, corpus_folder: Path, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="session")
 def page(run: Path, corpus_folder: Path) -> Path:
     return write_report(run, corpus_folder)
+
+
+@pytest.fixture
+def probed(run: Path, report: Report, tmp_path: Path) -> Path:
+    """The run with one probe, of which it kept four test records: two NORM, one of them taken for HYP."""
+    folder = shutil.copytree(run, tmp_path / "runs" / "probed")
+    (folder / "probe").mkdir()
+    (folder / "probe" / "task-strict.json").write_text(report.model_dump_json())
+    y_MK = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], np.uint8)
+    logits = np.array([[[2.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 2.0]]])
+    kept = {(name, 0.1): logits for name in ("encoder", "random encoder")}
+    save(
+        folder / "probe" / "task-strict.npz",
+        Predictions(tuple("abcd"), report.classes, y_MK, kept, "encoder"),
+    )
+    return folder
 
 
 @pytest.fixture

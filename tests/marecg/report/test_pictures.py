@@ -8,9 +8,11 @@ import pytest
 
 import ecg_ontology
 from marecg.base.config import LEADS
+from marecg.evaluate.scores.predictions import Predictions
 from marecg.report.attention_picture import BAND, PITCH, attention_map
-from marecg.report.charts import BINS, curve, interval, matrix
+from marecg.report.charts import BINS, curve, matrix
 from marecg.report.concept_graph import RING, concept_graph
+from marecg.report.probe_charts import _rocs, class_rocs, confusions, method_rocs
 from marecg.report.svg import SHADES, cells, polyline, standalone
 
 ONTOLOGY = ecg_ontology.load()
@@ -66,30 +68,47 @@ def test_the_most_probable_concept_is_the_largest_and_the_coded_ones_are_ringed(
     ElementTree.fromstring(standalone(svg))
 
 
-def test_a_curve_that_is_longer_than_its_picture_keeps_its_extremes_as_a_band() -> None:
-    values = np.zeros(100_000)
+def words_of(svg: str) -> list[str]:
+    return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("text")]
+
+
+def test_a_chart_has_the_pages_colour_and_shares_no_id_with_another() -> None:
+    steps, values = np.arange(100_000), np.zeros(100_000)
     values[77_777] = 50
-    svg = curve(np.arange(100_000), values, "loss")
-    assert len(svg) < 40 * BINS
-    band = np.array([int(each) for each in re.findall(r"-?\d+", re.findall(r'd="(M[^"]*)"', svg)[-2])])
-    y = band.reshape(-1, 2).cumsum(0)[:, 1]
-    assert np.ptp(y) == round(8600 * 50 / 60)  # the axis ends at the round value 60
+    one, same, other = (curve(steps, values, name) for name in ("lo<ss", "lo<ss", "recon"))
+    assert one == same
+    assert "lo<ss" in words_of(one)
+    assert len(one) < 100 * BINS
+    assert "currentColor" in one
+    assert not {*re.findall(r' id="([^"]*)"', one)} & {*re.findall(r' id="([^"]*)"', other)}
+    for gaps in ([1.0, np.nan, 3.0], [np.nan, np.inf], [5.0, 5.0]):
+        assert "a & b" in words_of(curve(np.arange(len(gaps)), gaps, "a & b"))
 
 
-def test_a_curve_with_gaps_or_with_a_single_step_is_drawn_all_the_same() -> None:
-    for values in ([1.0, np.nan, 3.0], [2.0], [np.nan, np.inf], [5.0, 5.0]):
-        ElementTree.fromstring(standalone(curve(np.arange(len(values)) + 1, values, "a & b")))
+def test_a_matrix_says_what_pale_and_dark_mean() -> None:
+    svg = matrix([[1, 0.5], [0.5, 0.75]], ["A", "B"], ["A", "B"], "cosine")
+    assert {"A", "B", "cosine: from 0.50 (pale) to 1.00"} <= {*words_of(svg)}
 
 
-def test_a_matrix_is_shaded_from_its_lowest_to_its_highest_value_which_are_written_below_it() -> None:
-    svg = matrix([[1, 0.5], [0.5, 0.75]], ["A", "Conduction"], "cosine")
-    assert re.findall('fill-opacity="([^"]*)"', svg) == ["0.5", "1"]
-    assert "cosine: from 0.50 (blank) to 1.00" in svg
-    assert "fill-opacity" not in matrix([[1, 1]] * 2, ["A", "B"], "even")
+def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_counts_for_all_labels() -> None:
+    """Of three AF one is taken for SBrad, of the same family, and one for LBBB, which it has as well."""
+    classes = ("LBBB", "AF", "SBrad", "never")
+    y_MK = np.array([[0, 1, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], np.uint8)
+    likeliest = np.eye(4)[[1, 2, 0, 2, 2]][None]
+    found = Predictions(tuple("abcde"), classes, y_MK, {("encoder", 1.0): likeliest}, "encoder")
+    families, leaves = map(words_of, confusions(found, 1.0, "corpus", ONTOLOGY))
+    assert families[:2] == ["Rhythm", "Conduction"]
+    assert sorted(text for text in families if text.isdigit()) == ["100", "50", "50"]
+    assert leaves[:3] == ["AF", "SBrad", "LBBB"]
+    assert sorted(text for text in leaves if text.isdigit()) == ["100", "33", "50", "50", "67"]
 
 
-def test_an_interval_is_drawn_to_scale_and_stays_on_its_axis() -> None:
-    svg = interval(0.7, 0.1, 0.85)
-    [low, high] = map(float, re.search(r"M([\d.]+) 7H([\d.]+)\" stroke=\"#2f6fb3", svg).groups())
-    assert low == 4  # below the axis, so at its end
-    assert high == pytest.approx(4 + 112 * 0.45 / 0.6, abs=0.05)
+def test_the_curve_of_a_method_is_the_mean_over_classes_of_sensitivity_at_the_same_specificity() -> None:
+    y_MK = np.array([[1, 1], [0, 0], [1, 0], [0, 1]], np.uint8)
+    perfect = 2.0 * y_MK[None] - 1
+    found = Predictions(tuple("abcd"), ("A", "B"), y_MK, {("encoder", 1.0): perfect * [1, -1]}, "encoder")
+    right, wrong = _rocs(found, ("encoder", 1.0))[0].values()
+    np.testing.assert_allclose(right, 1)
+    np.testing.assert_allclose(wrong[:-1], 0)
+    assert {"A", "B"} <= {*words_of(class_rocs(found, 1.0))}
+    assert "encoder" not in words_of(method_rocs(found, 1.0)), "one line needs no name"

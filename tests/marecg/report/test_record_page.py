@@ -134,7 +134,7 @@ def test_whether_to_believe_follows_from_the_paired_interval(
     cells = (report.cells[0], report.cells[1].model_copy(update={"versus_encoder": versus}))
     leak = report.leak.model_copy(update={"records": leaks}) if report.leak else None
     found = trust([report.model_copy(update={"cells": cells, "leak": leak})])
-    assert (found.verdict, found.rival, found.records) == (verdict, "random encoder", 94)
+    assert (found.verdict, found.records) == (verdict, 94)
     assert texts("en")(f"trust_{verdict}", **found._asdict())
     assert trust([]).verdict is Verdict.untested
 
@@ -156,16 +156,19 @@ def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(re
 
 
 def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
-    quiet, loud = np.zeros((12, 5000), np.float32), np.zeros((12, 5000), np.float32)
+    """A wave that crosses all of its places is crossed, and the name of V5 stays above V5."""
+    quiet = np.zeros((12, 5000), np.float32)
+    loud, high = quiet.copy(), quiet.copy()
     loud[1, 100:150] = 0.9  # 9 mm high, where the name of lead II usually stands
-    usual, moved = (
+    high[1, 100:150] = np.linspace(0, 3, 50)
+    usual, moved, crossed = (
         [float(y) for y in re.findall(r'<text x="11" y="([\d.]+)"[^>]*>II<', tracing(each, 500))]
-        for each in (quiet, loud)
+        for each in (quiet, loud, high)
     )
-    for before, after in zip(usual, moved, strict=True):
+    for before, after, above in zip(usual, moved, crossed, strict=True):
         baseline = before - NAME_HEIGHTS[0]
-        assert after != before
         assert not after - NAME_SIZE < baseline - 9 < after
+        assert max(after, above) < baseline
 
 
 def carded(method: str, auc: float, *, fraction: float = 1.0, leaks: bool | None = False) -> Score:
@@ -201,7 +204,6 @@ def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
     ]
     found = trust([], scores)
     assert (found.verdict, found.task, found.records) == (verdict, "PTB-XL form", 39)
-    assert (found.auc, found.rival_auc) == (pytest.approx(100 * own), pytest.approx(100 * rival))
     assert not found.leak_unknown
     nobody_knows = trust([], [carded("encoder, wide", 0.9, leaks=None), carded("hand-crafted", 0.7)])
     assert (nobody_knows.verdict, nobody_knows.leak_unknown) == (Verdict.better, True)

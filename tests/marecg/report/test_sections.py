@@ -59,7 +59,7 @@ def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[NDArray[np.float64]] = []
-    monkeypatch.setattr(training, "matrix", lambda values, names, title: drawn.append(values) or "")
+    monkeypatch.setattr(training, "matrix", lambda values, rows, columns, title: drawn.append(values) or "")
     model = MarEcg.from_pretrained(run)
     training.prototypes(model, 0.5)
     cosines, closeness = drawn

@@ -17,7 +17,7 @@ from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampl
 from marecg.evaluate.scores.predictions import Predictions
 from marecg.evaluate.scores.results import Difference
 from marecg.evaluate.scores.summary import OWN, difference, judged_by
-from marecg.evaluate.table import FIGURES, ROW, lines, merged, share, tidy
+from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
 
 Column = tuple[str, float]
@@ -44,7 +44,8 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
         mean = runs.iloc[[0]].assign(h_rank=runs["h_rank"].min())
         if len(runs) > 1 and not alike:
             auc = runs["macro_auc"]
-            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), low=np.nan, high=np.nan)
+            apart = dict.fromkeys(("low", "high", *VERSUS), np.nan)
+            mean = mean.assign(macro_auc=auc.mean(), sd=auc.std(), **apart)
             mean = mean.assign(leaked_records=runs["leaked_records"].max(), seconds=runs["seconds"].sum())
         figures.append(mean)
     return merged(pd.concat([*figures, scores.iloc[:0]]).astype(scores.dtypes))

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.results import Difference, Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.nn.collapse import COLLAPSED
 
@@ -33,15 +33,21 @@ KINDS = {
     **dict.fromkeys(("source", "group", "method", "task"), "str"),
     **dict.fromkeys(("fraction", "macro_auc", "sd", "low", "high"), "float64"),
     **{"test_records": "Int64", "task_sha256": "str", "leaked_records": "Int64"},
-    **dict.fromkeys(("seconds", "h_rank"), "float64"),
+    **dict.fromkeys(("records", "seeds"), "Int64"),
+    **dict.fromkeys(("versus", "versus_low", "versus_high", "seconds", "h_rank"), "float64"),
 }
 """The frame's columns.
 
 `source` is `PRINTED` or `MEASURED`; `group` the run, empty where several share the figure. Macro AUC, its
 spread over seeds and its interval are in percent. Figures are compared where `task_sha256` is the same.
-`leaked_records` says on how many val and test records the encoder was pretrained, and is missing where nobody
-knows; `h_rank` is the least effective rank of h_rhythm, of a run's own encoder.
+`leaked_records`
+says on how many val and test records the encoder was pretrained, and is missing where nobody knows; `records`
+are those of one of `seeds` draws; `versus` is the figure minus that of the method which the report is
+about, on the same test records, with its interval; `h_rank` is the least effective rank of h_rhythm, of a
+run's own encoder.
 """
+VERSUS = ["versus", "versus_low", "versus_high"]
+"""What belongs to one report alone."""
 ROW = ["source", "group", "method"]
 """What tells one row of a printed table from another."""
 FIGURES = ["macro_auc", "sd", "low", "high", "test_records", "task_sha256", "leaked_records"]
@@ -117,9 +123,16 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "test_records": report.records.test,
             "task_sha256": report.task_sha256,
             "leaked_records": leaks if own or cell.method == report.reference else 0,
+            "records": cell.records if cell.fraction else None,
+            "seeds": cell.seeds if cell.fraction else None,
+            **dict(zip(VERSUS, _points(cell.versus_encoder), strict=False)),
             "seconds": cell.seconds,
             "h_rank": report.rank if own else None,
         }
+
+
+def _points(versus: Difference | None) -> list[float]:
+    return [] if versus is None else [100 * value for value in (versus.mean, versus.low, versus.high)]
 
 
 def merged(scores: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +149,7 @@ def merged(scores: pd.DataFrame) -> pd.DataFrame:
         if twin is None:
             rows.append(row)
         else:
-            both = pd.concat([rows[twin], row]).assign(group="")
+            both = pd.concat([rows[twin], row]).assign(group="", **dict.fromkeys(VERSUS, float("nan")))
             rows[twin] = both[~both.index.duplicated()]
     ordered = sorted(rows, key=lambda row: not row["group"].iloc[0])
     return pd.concat([*ordered, scores.iloc[:0]], ignore_index=True)

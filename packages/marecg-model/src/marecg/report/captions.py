@@ -41,9 +41,25 @@ NO_LEAVES = "The records name no leaves, so there is nothing to compare neighbou
 
 PROBE = """\
 A linear classifier was trained on the frozen features of each row, with the share of training records
-that is named. The macro AUC is in percent, 50 being chance (the dashed mark) and 100 perfect; ± is the
-standard deviation over seeds, which differ in the training records that they draw. The interval says
+that is named. The macro AUC is in percent, 50 being chance and 100 perfect; ± is the standard
+deviation over seeds, which differ in the training records that they draw. The interval says
 how far another sample of test records might move the number (95 %, bootstrap)."""
+
+CURVES = """\
+Macro AUC by the share of training records, with the 95 % interval; ROC curves at {share}: of each method,
+the mean over the classes, and of the encoder those of the most frequent classes."""
+
+CONFUSION = """\
+Of the test records that have the row's family or class, as what the likeliest class at {share} would have
+them, in per cent; a record whose likeliest class it has counts as right. Classes stand family by family."""
+
+BESIDE = """\
+This run's encoder and those of other runs in its folder that were probed on the same records by the same
+protocol, with 95 % intervals; of many, the {count} with the highest mean."""
+
+MAP = """\
+The same {records} records by t-SNE of the cosine of h_rhythm, coloured by the family of the primary leaf.
+Near points are alike; distances between clouds and their sizes mean nothing."""
 
 NO_PROBE = "The run was not probed yet. `marecg probe RUN --task TASK --root DATA` adds a table here."
 

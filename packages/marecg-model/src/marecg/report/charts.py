@@ -1,134 +1,183 @@
-"""Curves of a run, matrices of concepts, and intervals: the plain pictures of a report.
+"""Charts by matplotlib, as SVG within a page: their words have its colour, in the dark and in print.
 
-Shapes: L points of a curve, N concepts.
+The same chart gives the same bytes. Shapes: L points of a curve, N concepts.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import StringIO
 from itertools import pairwise
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.report.svg import ACCENT, UNITS, cells, element, picture, polyline, words
+from marecg.report.svg import ACCENT, FONT
 
+INK = "#010203"
+"""Stands for the colour of the text around a chart."""
+STYLE: Any = {
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK
+    ),
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "grid.alpha": 0.18,
+    "legend.fontsize": 8,
+    "svg.fonttype": "none",
+}
+_HEAD = (
+    '<svg viewBox="0 0 {:g} {:g}" role="img" stroke-linejoin="round" '
+    'font-family="{}" style="max-width: {:g}rem" aria-label="{}">'
+)
+_PLAINER = {
+    INK: "currentColor",
+    "xlink:href": "href",
+    r"<style.*?</style>|<!--.*?-->|font-family: [^;]*; |transform=.rotate\(-0 [^)]*\).": "",
+    r"\s+": " ",
+    r"(?<=[ \"])(-?\d+\.\d\d)\d+(?=[ \"])": r"\1",
+    "; stroke-linejoin: miter; stroke-linecap: square": "",
+}
+"""What a page needs no more than this of, a third of the bytes."""
+LARGEST = 6.5
+"""rem per inch, beyond which a chart doesn't grow: its words are then as large as the page's."""
+NAMED = 10
+"""Lines, at most, that a chart names."""
 BINS = 240
 """Points of a curve; of longer ones each is the mean of its stretch, with the range behind it."""
-PANEL = (250.0, 130.0)
-FRAME = (44.0, 22.0, 246.0, 108.0)
-"""Left, top, right and bottom of a panel's axes."""
 
 
-def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> str:
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[Axes]:
+    """Axes of so many inches in the style of every chart; `svg` is called before it closes."""
+    with mpl.rc_context(STYLE):
+        yield Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def svg(axes: Axes, label: str) -> Markup:
+    """The chart, as wide as what it stands in; the label is for those who can't see it."""
+    text, figure = StringIO(), axes.get_figure(root=True)
+    assert figure is not None
+    with mpl.rc_context({"svg.hashsalt": label}):  # no two charts of a page share an id
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    drawn = text.getvalue().partition("</metadata>")[2]
+    for pattern, plain in _PLAINER.items():
+        drawn = re.sub(pattern, plain, drawn, flags=re.DOTALL)
+    used = set(re.findall(r'#([\w-]+)["\)]', drawn))
+    drawn = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in used else "", drawn)
+    width, height = figure.get_size_inches()
+    head = _HEAD.format(72 * width, 72 * height, FONT, LARGEST * width, escape(label))
+    return Markup(head + drawn)  # noqa: S704 (drawn here)
+
+
+def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
     """One column of metrics.csv against the step."""
-    left, top, right, bottom = FRAME
-    step, value = np.asarray(step_L, np.float64), np.asarray(value_L, np.float64)
-    known = value[np.isfinite(value)]
-    ticks = _ticks(known.min(), known.max(), 3) if len(known) else np.array([0.0, 1.0])
-    low, high = ticks[0], ticks[-1]
-    at, mean, least, most = _binned(step, value)
-    x = left + (right - left) * (at - step[0]) / max(step[-1] - step[0], 1)
-
-    def y(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        placed: NDArray[np.float64] = bottom - (bottom - top) * (values - low) / (high - low)
-        return placed
-
-    band = polyline(np.concatenate([x, x[::-1]]), y(np.concatenate([least, most[::-1]])))
-    line = polyline(x, y(mean))
-    scaled = {"transform": f"scale({1 / UNITS:g})"}
-    return picture(
-        *PANEL,
-        words(name, left, 13, 12, font_weight="600"),
-        *_value_axis(ticks, y(ticks)),
-        *_step_axis(step),
-        element("path", d=band, fill=ACCENT, fill_opacity=0.2, **scaled),
-        element("path", d=line, fill="none", stroke=ACCENT, stroke_width=1.4 * UNITS, **scaled),
-        label=f"{name} against the optimiser step",
-    )
+    at, mean, least, most = _binned(np.asarray(step_L, np.float64), np.asarray(value_L, np.float64))
+    with canvas(3, 1.7) as axes:
+        axes.fill_between(at, least, most, color=ACCENT, alpha=0.2, linewidth=0)
+        axes.plot(at, mean, color=ACCENT, linewidth=1.2)
+        axes.set_title(name)
+        axes.grid(axis="y")
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        return svg(axes, f"{name} against the optimiser step")
 
 
-def matrix(values_NN: ArrayLike, names: Sequence[str], title: str) -> str:
-    """Values between concepts, the darker the higher: from blank for the lowest to full for the highest."""
-    values = np.asarray(values_NN, np.float64)
-    low, high = float(values.min()), float(values.max())
-    side, margin = 10.0, 4 + 4.8 * max(map(len, names))
-    size = margin + side * len(names)
-    marks = "".join(
-        words(name, margin - 3, margin + side * (place + 0.8), 8, text_anchor="end")
-        + element(
-            "g",
-            words(name, 3, 0, 8),
-            transform=f"translate({margin + side * (place + 0.8):g} {margin:g}) rotate(-90)",
-        )
-        for place, name in enumerate(names)
-    )
-    return picture(
-        size,
-        size + 16,
-        cells((values - low) / ((high - low) or 1), margin, margin, side, side),
-        marks,
-        words(f"{title}: from {low:.2f} (blank) to {high:.2f}", margin, size + 13, 12, font_weight="600"),
-        label=title,
-    )
+def matrix(
+    values: ArrayLike,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str = "",
+    *,
+    axes_names: tuple[str, str] = ("", ""),
+    percent: bool = False,
+) -> Markup:
+    """A table of values, the darker the higher; in per cent each cell says its own, from 1 on."""
+    values = np.asarray(values, np.float64)
+    low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
+    side = 0.3 if percent else 0.16
+    with canvas(1.1 + side * len(columns), 1.1 + side * len(rows)) as axes:
+        axes.imshow(values, cmap="Blues", vmin=low, vmax=high, interpolation="none")
+        size = 8 if percent else 6
+        axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=size)
+        axes.set_yticks(range(len(rows)), rows, fontsize=size)
+        axes.tick_params(length=0)
+        axes.set(xlabel=axes_names[1], ylabel=axes_names[0])
+        axes.set_title(title if percent else f"{title}: from {low:.2f} (pale) to {high:.2f}")
+        for (row, column), value in np.ndenumerate(values) if percent else ():
+            if value >= 0.005:
+                colour = "white" if value > 0.6 else "black"  # on a cell, which is as blue in the dark
+                axes.text(
+                    column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7
+                )
+        return svg(axes, title)
 
 
-def interval(mean: float, low: float, high: float, least: float = 0.4) -> Markup:
-    """A share with its interval, on an axis from `least` to 1 with a mark at one half."""
-    width, height = 120.0, 14.0
+def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], title: str) -> Markup:
+    """Macro AUC with its interval by the share of training records, a line for each name.
 
-    def at(value: float) -> float:
-        return 4 + (width - 8) * (min(max(value, least), 1) - least) / (1 - least)
+    Args:
+        lines: by name, for each share its title, the mean, low and high in per cent.
+        title: what stands over it.
+    """
+    shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
+    with canvas(4, 3.2 + 0.1 * len(lines)) as axes:
+        for number, (name, points) in enumerate(lines.items()):
+            beside = 0.5 * (number + 0.5) / len(lines) - 0.25  # intervals stand side by side
+            x = [shares.index(share) + beside for share, *_ in points]
+            mean, low, high = np.array([values for _, *values in points]).T
+            (line,) = axes.plot(x, mean, "o-", ms=3, lw=1, label=name)
+            axes.vlines(x, low, high, color=line.get_color(), lw=0.8)
+        axes.set_xticks(range(len(shares)), shares)
+        axes.set_xlim(-0.5, len(shares) - 0.5)
+        axes.grid(axis="y")
+        axes.set_title(title)
+        legend(axes)
+        return svg(axes, title)
 
-    middle = height / 2
-    faint = {"stroke": "currentColor", "stroke_opacity": 0.4}
-    return picture(
-        width,
-        height,
-        element("path", d=f"M4 {middle:g}H{width - 4:g}", **faint),
-        element("path", d=f"M{at(0.5):.1f} 1V13", **faint, stroke_dasharray="2 2"),
-        element("path", d=f"M{at(low):.1f} {middle:g}H{at(high):.1f}", stroke=ACCENT, stroke_width=2.5),
-        element("circle", cx=at(mean), cy=middle, r=3.5, fill=ACCENT),
-        label=f"{100 * mean:.1f}, from {100 * low:.1f} to {100 * high:.1f}",
-    )
+
+def legend(axes: Axes) -> None:
+    """The names of the lines below the axes, of a few."""
+    handles, names = axes.get_legend_handles_labels()
+    if 1 < len(names) <= NAMED:
+        axes.figure.legend(handles, names, loc="outside lower left", ncols=2)
+
+
+def square(axes: Axes, x: str, y: str) -> None:
+    """Both axes from 0 to 1."""
+    axes.set(xlabel=x, ylabel=y, xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+
+
+def points(x_M2: ArrayLike, names: Sequence[str], colour_of: Mapping[str, str], label: str) -> Markup:
+    """A map of records, coloured by name; an axis would mean nothing."""
+    x_M2, named = np.asarray(x_M2, np.float64), np.array(names)
+    with canvas(5, 4) as axes:
+        for name, colour in colour_of.items():
+            if (named == name).any():
+                axes.plot(*x_M2[named == name].T, "o", ms=4, mew=0, alpha=0.8, color=colour, label=name)
+        axes.set_axis_off()
+        axes.set_aspect("equal", adjustable="datalim")
+        legend(axes)
+        return svg(axes, label)
 
 
 def _binned(step: NDArray[np.float64], value: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Step, mean, least and most of at most BINS stretches; one with nothing finite is NaN."""
     edges = np.linspace(0, len(step), min(BINS, len(step)) + 1).astype(int)
-    found = []
+    binned = []
     for start, stop in pairwise(edges):
         inside = value[start:stop][np.isfinite(value[start:stop])]
         bounds = (inside.mean(), inside.min(), inside.max()) if len(inside) else (np.nan,) * 3
-        found.append((step[start:stop].mean(), *bounds))
-    return tuple(np.array(found).T)
-
-
-def _ticks(low: float, high: float, count: int) -> NDArray[np.float64]:
-    """Round values that enclose low and high."""
-    spread = high - low or abs(high) or 1.0
-    return np.asarray(MaxNLocator(count, min_n_ticks=2).tick_values(low, low + spread), np.float64)
-
-
-def _value_axis(ticks: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
-    left, _, right, _ = FRAME
-    return [
-        element("path", d=f"M{left:g} {at:.1f}H{right:g}", stroke="currentColor", stroke_opacity=0.18)
-        + words(_short(tick), left - 4, at + 3.5, 10, text_anchor="end")
-        for tick, at in zip(ticks, y, strict=True)
-    ]
-
-
-def _short(value: float) -> str:
-    """A tick's label in a few characters."""
-    text = f"{value:.4g}"
-    return text if len(text) <= 6 else f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
-
-
-def _step_axis(step: NDArray[np.float64]) -> list[str]:
-    left, _, right, bottom = FRAME
-    return [
-        words(f"{step[0]:g}", left, bottom + 14, 10),
-        words("step", (left + right) / 2, bottom + 14, 10, text_anchor="middle"),
-        words(f"{step[-1]:g}", right, bottom + 14, 10, text_anchor="end"),
-    ]
+        binned.append((step[start:stop].mean(), *bounds))
+    return tuple(np.array(binned).T)

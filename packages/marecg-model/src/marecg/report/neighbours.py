@@ -3,23 +3,29 @@
 Shapes: B records, K nearest of each, D width, N concepts, L samples.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
+from sklearn.manifold import TSNE
 
-from ecg_ontology import Ontology
+from ecg_ontology import Ontology, family_colours
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import captions
+from marecg.report.charts import points
 from marecg.report.page import Figure, Section, paragraph
 from marecg.report.tracing import strip
 from marecg.use.embed import embed
 
-GALLERY = 256
-"""Records of the corpus among which neighbours are looked for."""
+GALLERY = 512
+"""Records of the corpus that are on the map, and among which neighbours are looked for."""
 QUERIES = 5
 NEAREST = 4
+FEWEST = 20
+"""Records that a map needs."""
 SECONDS = 5.0
 LEAD = "II"
 
@@ -49,8 +55,24 @@ def neighbours(model: MarEcg, corpus: Corpus) -> Section:
                 notes=notes,
                 kind="five",
             ),
+            *_map(cosine_BB, corpus.primary[rows], model.ontology),
         ],
     )
+
+
+def _map(
+    cosine_BB: NDArray[np.float32], primary_B: NDArray[np.int64], ontology: Ontology
+) -> Iterator[Figure]:
+    """The records by t-SNE, coloured by family; of fewer than a family's worth there is no map."""
+    if len(primary_B) < FEWEST:
+        return
+    colours = family_colours(ontology)
+    family = ["no leaf" if leaf < 0 else ontology.nodes[ontology.families[leaf]].label for leaf in primary_B]
+    colour_of = {ontology.nodes[root].label: colours[root] for root in ontology.roots} | {"no leaf": "0.6"}
+    apart_BB = np.clip(1 - cosine_BB, 0, 2)
+    tsne = TSNE(metric="precomputed", init="random", perplexity=min(30, len(apart_BB) / 4), random_state=0)
+    picture = points(tsne.fit_transform(apart_BB), family, colour_of, "Map of records by family")
+    yield Figure("map", [picture], captions.MAP.format(records=len(primary_B)), kind="row")
 
 
 def cosines_to(

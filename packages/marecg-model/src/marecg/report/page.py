@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Browsers hold the page to it: no scripts, and nothing is fetched."""
 STYLE = Path(__file__).with_name("page.css")
 TEMPLATES = Environment(
@@ -32,8 +32,8 @@ class Figure:
         pictures: SVG, each with a label.
         caption: plain text.
         notes: under each picture, if any.
-        kind: how they are laid out: classes of page.css: `sheet`, `along`, `panels`, `wide`, `beside`,
-            `four`, `five`; with `wide-only` or `narrow-only` where another figure takes its place.
+        kind: how they are laid out: classes of page.css: `sheet`, `along`, `panels`, `row`,
+            `beside`, `four`, `five`; with `wide-only` or `narrow-only` where another figure takes its place.
         aside: beside the picture.
     """
 

@@ -29,7 +29,7 @@ from marecg.report.attention import attention
 from marecg.report.attention_picture import attention_map
 from marecg.report.concept_graph import concept_graph
 from marecg.report.page import Figure, Section, heading, paragraph, table
-from marecg.report.tracing import SECONDS, tracing, tracing_gain
+from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
 
 FROM_CORPUS = 3
@@ -133,7 +133,7 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
         f"Record {number}: {shown.name}",
         [
             paragraph(f"Its codes name {named}." + f" {captions.SEEN}" * shown.seen),
-            _paper(shown, number),
+            *_paper(shown, number),
             *_concepts(model, shown, number),
             heading("Where the rhythm pool reads"),
             attention_figure(model, shown, f"record-{number}-attention", again=number > 1),
@@ -141,15 +141,17 @@ def record_section(model: MarEcg, shown: Shown, number: int) -> Section:
     )
 
 
-def _paper(shown: Shown, number: int) -> Figure:
+def _paper(shown: Shown, number: int) -> list[Figure]:
+    """As a sheet, and for a narrow window with the leads one below the other."""
     seconds = min(shown.x_KL.shape[1] / shown.fs, SECONDS)
     gain = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     caption = captions.ECG.format(seconds=seconds, gain=gain, square=1 / gain, large=5 / gain)
-    return Figure(
-        f"record-{number}-ecg",
-        [tracing(shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}")],
-        caption + f" {captions.LAYOUT}" * (number == 1),
-    )
+    drawn = shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}"
+    caption += f" {captions.LAYOUT}" * (number == 1)
+    return [
+        Figure(f"record-{number}-ecg", [tracing(*drawn)], caption, kind="sheet wide-only"),
+        Figure(f"record-{number}-leads", [stacked(*drawn)], "", kind="along narrow-only"),
+    ]
 
 
 def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Markup]:

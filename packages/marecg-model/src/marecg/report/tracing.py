@@ -28,8 +28,8 @@ WIDTH = MARGIN + SECONDS * MM_PER_SECOND
 PAPER, MINOR, MAJOR, INK = "#fffaf8", "#f7dcd9", "#e9aaa5", "#161616"
 NAME_SIZE, NAME_WIDTH = 3.4, 10.0
 """mm that a lead's name is high and, at most, wide."""
-NAME_HEIGHTS = (-8.0, -11.0, 9.5, 12.5)
-"""Where a name may stand, in mm below the baseline, the usual place first."""
+NAME_HEIGHTS = (-8.0, -5.0, -11.0, -13.5, -2.5)
+"""Where a name may stand, in mm below the baseline and so always above its lead, the usual place first."""
 COLUMN = 2.5
 """Seconds per column of the layout 3 × 4."""
 ROW = 30.0
@@ -189,10 +189,8 @@ def _clear(x_CL: NDArray[np.float32], place: int | None, fs: float, start: float
         return NAME_HEIGHTS[0]
     near_L = x_CL[place, round(start * fs) : round((start + NAME_WIDTH / MM_PER_SECOND) * fs)]
     y_L = -gain * (near_L - np.nanmedian(x_CL[place]))
-    for height in NAME_HEIGHTS:
-        if not ((y_L > height - NAME_SIZE - 0.6) & (y_L < height + 1)).any():
-            return height
-    return NAME_HEIGHTS[0]
+    crossed = [((y_L > height - NAME_SIZE - 0.6) & (y_L < height + 1)).sum() for height in NAME_HEIGHTS]
+    return NAME_HEIGHTS[int(np.argmin(crossed))]
 
 
 def _name(text: str, x: float, y: float) -> str:

@@ -83,11 +83,11 @@ def prototypes(model: MarEcg, sigma: float) -> Section:
             Figure(
                 "prototypes",
                 [
-                    matrix(prototypes_NK @ prototypes_NK.T, names, "cosine of the prototypes"),
-                    matrix(closeness_NN, names, f"exp(−D/σ) of the graph, σ = {sigma:g}"),
+                    matrix(prototypes_NK @ prototypes_NK.T, names, names, "cosine of the prototypes"),
+                    matrix(closeness_NN, names, names, f"exp(−D/σ) of the graph, σ = {sigma:g}"),
                 ],
                 captions.PROTOTYPES,
-                kind="wide",
+                kind="row",
             )
         ],
     )

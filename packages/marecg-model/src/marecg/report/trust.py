@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from marecg.evaluate.scores.results import Cell, Report
+import pandas as pd
+
+from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE
-from marecg.evaluate.table import title
+from marecg.evaluate.table import lines, tidy, title
 from marecg.model.card import Score
 
 
@@ -21,7 +23,7 @@ class Verdict(StrEnum):
 
 
 class Trust(NamedTuple):
-    """A verdict with what it rests on: AUC in percent, of the encoder and of the best other features.
+    """A verdict with the task and the number of test records that it rests on.
 
     `leak_unknown`: a verdict in favour, though nobody knows whether training saw the test records.
     """
@@ -29,9 +31,6 @@ class Trust(NamedTuple):
     verdict: Verdict
     task: str = ""
     records: int = 0
-    auc: float = 0.0
-    rival: str = ""
-    rival_auc: float = 0.0
     leak_unknown: bool = False
 
 
@@ -43,53 +42,34 @@ def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
         scores: what the model's card says it reaches, for a model that comes without its probes.
     """
     order = list(Verdict)
-    found = [each for each in map(_of, reports) if each is not None] or list(_carded(scores))
-    return max(found, key=lambda each: order.index(each.verdict)) if found else Trust(Verdict.untested)
+    verdicts = [_of(tidy(lines("", report)), report.reference) for report in reports]
+    judged = list(filter(None, verdicts)) or list(filter(None, _carded(scores)))
+    return max(judged, key=lambda each: order.index(each.verdict), default=Trust(Verdict.untested))
 
 
-def _of(report: Report) -> Trust | None:
+def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
+    """Per task; without pairs, intervals that overlap tell nothing."""
+    frame = pd.DataFrame([score.model_dump() for score in scores], columns=list(Score.model_fields))
+    largest = frame.groupby("task")["fraction"].transform("max")
+    for _, rows in frame[frame["fraction"] == largest].groupby("task", sort=False):
+        reference = WIDE if WIDE in set(rows["method"]) else ENCODER
+        own = rows[rows["method"] == reference].iloc[:1]
+        low, high = (own[name].max() for name in ("low", "high"))  # missing where there is none
+        named = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})
+        yield _of(named.assign(versus_low=rows["low"] - high, versus_high=rows["high"] - low), reference)
+
+
+def _of(scores: pd.DataFrame, reference: str) -> Trust | None:
     """What one probe says at its largest share; None where nothing was probed beside the encoder."""
-    largest = max(cell.fraction for cell in report.cells)
-    cells = {cell.method: cell for cell in report.cells if cell.fraction == largest}
-    own = cells.get(report.reference)
-    rivals = [cell for name, cell in cells.items() if name not in OWN]
-    if own is None or not rivals:
+    rows = scores[scores["fraction"] == scores["fraction"].max()]
+    own, rivals = rows[rows["method"] == reference], rows[~rows["method"].isin(OWN)]
+    if own.empty or rivals.empty:
         return None
-    best = max(rivals, key=lambda cell: cell.macro_auc.mean)
-    verdict = Verdict.leaking if report.leak and report.leak.records else _verdict(best)
-    percents = 100 * own.macro_auc.mean, 100 * best.macro_auc.mean
-    rest = (report.records.test, percents[0], best.method, percents[1])
-    return Trust(verdict, title(report.task), *rest, leak_unknown=_in_doubt(verdict, report.leak))
-
-
-def _carded(scores: Sequence[Score]) -> Iterator[Trust]:
-    """Per task the verdict by its largest share; without pairs, intervals that overlap tell nothing."""
-    for task in dict.fromkeys(score.task for score in scores):
-        asked = [score for score in scores if score.task == task]
-        largest = [score for score in asked if score.fraction == max(each.fraction for each in asked)]
-        cells = {score.method: score for score in largest}
-        own = cells.get(WIDE) or cells.get(ENCODER)
-        rivals = [score for score in largest if score.method not in OWN]
-        if own is None or not rivals:
-            continue
-        best = max(rivals, key=lambda score: score.auc)
-        verdict = Verdict.even
-        if own.leaks:
-            verdict = Verdict.leaking
-        elif own.low > best.high or own.high < best.low:
-            verdict = Verdict.better if own.low > best.high else Verdict.worse
-        rest = (own.tested, 100 * own.auc, best.method, 100 * best.auc)
-        yield Trust(verdict, title(task), *rest, leak_unknown=_in_doubt(verdict, own.leaks))
-
-
-def _in_doubt(verdict: Verdict, leak: object) -> bool:
-    """Whether a verdict in favour rests on a leak being unknown."""
-    return leak is None and verdict in (Verdict.better, Verdict.even)
-
-
-def _verdict(rival: Cell) -> Verdict:
-    """Whether the paired interval of the rival minus the encoder leaves zero out, and on which side."""
-    versus = rival.versus_encoder
-    if versus is None or versus.low <= 0 <= versus.high:
-        return Verdict.even
-    return Verdict.better if versus.high < 0 else Verdict.worse
+    encoder, best = own.iloc[0], rivals.loc[rivals["macro_auc"].idxmax()]
+    verdict = Verdict.even
+    if not pd.isna(encoder["leaked_records"]) and encoder["leaked_records"]:
+        verdict = Verdict.leaking
+    elif best["versus_high"] < 0 or best["versus_low"] > 0:  # the paired interval leaves zero out
+        verdict = Verdict.better if best["versus_high"] < 0 else Verdict.worse
+    doubt = pd.isna(encoder["leaked_records"]) and verdict in (Verdict.better, Verdict.even)
+    return Trust(verdict, title(encoder["task"]), int(encoder["test_records"]), bool(doubt))

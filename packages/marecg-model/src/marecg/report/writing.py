@@ -12,7 +12,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.report.neighbours import neighbours
 from marecg.report.page import Section, page
-from marecg.report.probes import probes
+from marecg.report.probes import beside_others, probes
 from marecg.report.records import from_corpus, from_file, record_section
 from marecg.report.svg import standalone
 from marecg.report.training import origin, prototypes, training
@@ -87,7 +87,8 @@ def _sections(
         yield record_section(model, record, number)
     if corpus is not None:
         yield neighbours(model, corpus)
-    yield probes(run)
+    yield probes(run, model.ontology)
+    yield from beside_others(run)
     yield from training(run, losses, len(model.ontology))
     if config.gscl is not None:
         yield prototypes(model, config.gscl.sigma)

@@ -1,0 +1,119 @@
+"""What a probe kept of every test record, as charts: ROC curves, and what is mistaken for what on the tree.
+
+Shapes: M test records, K classes, S seeds.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+from sklearn.metrics import roc_curve
+
+from ecg_ontology import Ontology
+from marecg.evaluate.scores.metrics import rotated, scorable
+from marecg.evaluate.scores.predictions import Predictions
+from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
+from marecg.report.charts import NAMED, canvas, legend, matrix, square, svg
+
+GRID = np.linspace(0, 1, 201)
+"""Rates of false positives at which curves are averaged."""
+ELSEWHERE = "no concept"
+"""The family of classes that no concept of the graph stands for."""
+
+
+def method_rocs(predictions: Predictions, share: float) -> Markup:
+    """A curve per method at one share of the training records, and of what needs none: means over classes."""
+    cells = [(name, at) for name, at in predictions.logits if at in (share, 0)]
+    cells.sort(
+        key=lambda cell: cell[0] != predictions.reference
+    )  # the first colour is its own in every chart
+    means = [[np.mean(list(of.values()), axis=0) for of in _rocs(predictions, cell)] for cell in cells]
+    curves = {name: np.mean(each, axis=0) for (name, _), each in zip(cells, means, strict=True)}
+    return _chart(curves, "ROC, mean over classes")
+
+
+def class_rocs(predictions: Predictions, share: float) -> Markup:
+    """A curve per class of the method that the probe is about, those of the most frequent classes."""
+    rotations = _rocs(predictions, (predictions.reference, share))
+    support = dict(zip(predictions.classes, predictions.y_MK.sum(axis=0, dtype=int), strict=True))
+    frequent = sorted({name for of in rotations for name in of}, key=lambda name: (-support[name], name))
+    curves = {
+        name: np.mean([of[name] for of in rotations if name in of], axis=0) for name in frequent[:NAMED]
+    }
+    return _chart(curves, f"ROC of {predictions.reference}, by class")
+
+
+def confusions(predictions: Predictions, share: float, task: str, ontology: Ontology) -> Iterator[Markup]:
+    """Of the records with the row's family or class, as what the likeliest class would have them.
+
+    A record whose likeliest class it has counts as right for all its classes. Classes stand family by family.
+    """
+    family_of = _families(predictions.classes, task, ontology)
+    present_K = np.asarray(predictions.y_MK.any(axis=0))
+    order = [
+        k
+        for family in dict.fromkeys((*family_of.values(), ELSEWHERE))
+        for k, name in enumerate(predictions.classes)
+        if present_K[k] and family_of.get(name, ELSEWHERE) == family
+    ]
+    names = [predictions.classes[k] for k in order]
+    y_MK = predictions.y_MK[:, order]
+    top_M = predictions.logits[predictions.reference, share].mean(axis=0)[:, order].argmax(axis=1)
+    families = [family_of.get(name, ELSEWHERE) for name in names]
+    named = list(dict.fromkeys(families))
+    place_K = np.array([named.index(family) for family in families])
+    if len(named) > 1:
+        y_MF = np.stack([y_MK[:, place_K == place].any(axis=1) for place in range(len(named))], axis=1)
+        yield _confusion(y_MF, place_K[top_M], named, "Families")
+    yield _confusion(y_MK, top_M, names, "Classes")
+
+
+def _confusion(
+    y_MK: NDArray[np.generic], top_M: NDArray[np.int64], names: Sequence[str], title: str
+) -> Markup:
+    y_MK = y_MK.astype(bool)
+    right_M = y_MK[np.arange(len(top_M)), top_M]
+    taken_MK = np.eye(y_MK.shape[1])[top_M] * ~right_M[:, None]
+    share_KK = np.stack([taken_MK[has_M].mean(axis=0) for has_M in y_MK.T])
+    share_KK[np.diag_indices(len(names))] += [right_M[has_M].mean() for has_M in y_MK.T]
+    return matrix(share_KK, names, names, title, axes_names=("has", "likeliest"), percent=True)
+
+
+def _families(classes: Sequence[str], task: str, ontology: Ontology) -> dict[str, str]:
+    """The family of each class that a concept stands for, in the order of the tree."""
+    nodes, concepts = {node.abbr: node for node in ontology.nodes}, zeroshot_concepts(task)
+    stands = {name: next(iter(concepts.get(name, (name,))), "") for name in classes}
+    place = {index: number for number, index in enumerate(ontology.by_family)}
+    known = sorted(
+        (name for name in classes if stands[name] in nodes), key=lambda name: place[nodes[stands[name]].index]
+    )
+    return {name: ontology.nodes[ontology.families[nodes[stands[name]].index]].abbr for name in known}
+
+
+def _rocs(predictions: Predictions, cell: tuple[str, float]) -> list[dict[str, NDArray[np.float64]]]:
+    """Of each rotation the sensitivity on `GRID` of each class that it can score, the mean over seeds."""
+    logits_SMK, rotations = predictions.logits[cell], []
+    for rows in rotated(predictions.rotation_M):
+        y_MK, curves = predictions.y_MK[rows], {}
+        for k in np.flatnonzero(scorable(y_MK)):
+            drawn = [roc_curve(y_MK[:, k], logits_MK[rows, k]) for logits_MK in logits_SMK]
+            curves[predictions.classes[k]] = np.mean([np.interp(GRID, x, y) for x, y, _ in drawn], axis=0)
+        rotations.append(curves)
+    return rotations
+
+
+def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
+    with canvas(4, 4.2 + 0.1 * len(curves)) as axes:
+        axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
+        for name, true_rate in curves.items():
+            axes.plot(
+                [0, *GRID],
+                [0, *true_rate],
+                lw=1.2,
+                label=name,
+            )
+        square(axes, "1 − specificity", "sensitivity")
+        axes.set_title(title)
+        legend(axes)
+        return svg(axes, title)
