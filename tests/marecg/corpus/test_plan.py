@@ -12,12 +12,13 @@ from tests.marecg.corpus.prepared_folders import SMALL, digest
 
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError
-from marecg.corpus.plan import locked, routing_sha256
+from marecg.base.lock import locked
+from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepare import prepare
 
 
 def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
-    with locked(tmp_path / "out"), pytest.raises(CorpusError, match="another process"):
+    with locked(tmp_path / "out", "prepared"), pytest.raises(CorpusError, match="another process"):
         prepare([source], tmp_path / "out", jobs=1)
     assert prepare([source], tmp_path / "out", jobs=1).kept == 5
 

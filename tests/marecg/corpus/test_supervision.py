@@ -1,7 +1,6 @@
 """The supervision of a corpus: computed once, kept beside it, the same to the bit however it is fetched."""
 
 import errno
-import fcntl
 import logging
 import os
 import shutil
@@ -16,6 +15,7 @@ import torch
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
+from marecg.base.lock import locked
 from marecg.corpus import supervision
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -112,16 +112,12 @@ def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(
 
 
 def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
-    handle = os.open(corpus.folder / "corpus.json", os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
     other = threading.Thread(target=made, args=(corpus,))
-    try:
+    with locked(corpus.folder):
         other.start()
         other.join(0.5)
         assert other.is_alive()
         assert not (corpus.folder / "supervision").exists()
-    finally:
-        os.close(handle)
     other.join()
     assert len(list((corpus.folder / "supervision").iterdir())) == 2
 

@@ -1,6 +1,5 @@
 """A command goes on in the run folder that is its own, to the same bytes, and leaves any other alone."""
 
-import fcntl
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from tests.marecg.train.runs import KILLED, SMALL, files, rows
 
 import ecg_ontology
 from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageError
+from marecg.base.lock import locked
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
 from marecg.recipes import Config, by_name
@@ -113,13 +113,8 @@ def test_an_unwritable_place_is_one_clear_error(corpus_folder: Path, micro: Conf
 def test_a_second_process_in_the_same_folder_is_refused(
     corpus_folder: Path, micro: Config, unbroken: Path
 ) -> None:
-    handle = os.open(unbroken, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
-        with pytest.raises(CorpusError, match="is being trained in by another process"):
-            train(micro, corpus_folder, unbroken)
-    finally:
-        os.close(handle)
+    with locked(unbroken), pytest.raises(CorpusError, match="is being trained in by another process"):
+        train(micro, corpus_folder, unbroken)
 
 
 def test_what_a_killed_process_left_half_written_goes(

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from ecg_ontology import refuse_address
+from marecg.base.errors import CorpusError, OutputError
+
 logger = logging.getLogger(__name__)
 LOCK = ".lock"
 """The file's name in the folder."""
@@ -15,32 +18,46 @@ _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 @contextmanager
-def locked(folder: Path, *, wait: bool) -> Iterator[None]:
-    """Keep other processes out of a folder; a killed one lets go by itself.
+def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
+    """Lock a folder, made if need be, against a second process; a killed one lets go by itself.
 
-    Where nothing can be written or the file system has no locks, as Lustre and NFS may be mounted, nobody
-    is kept out.
+    Where nothing can be written, or the file system has no locks, as Lustre and NFS may be mounted, nobody is
+    kept out.
 
     Args:
         folder: the folder.
-        wait: whether to wait for another process.
+        doing: what is being done to it, as the error says it; None waits for the other process.
 
     Raises:
-        TimeoutError: another process is in it, and `wait` is false.
+        CorpusError: another process holds it.
+        OutputError: it can't be made.
+        UsageError: it is an address.
     """
-    file = folder / LOCK
-    lock = FileLock(file, mode=0o600, thread_local=False, fallback_to_soft=False)
+    refuse_address(folder)
     try:
-        lock.acquire(blocking=wait)
-    except Timeout:
-        raise
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem, remedy = (
+            f"cannot be written ({error.strerror})",
+            "Choose a folder that is writable for --out",
+        )
+        raise OutputError(problem, where=folder, remedy=remedy) from error
+    lock = FileLock(folder / LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
+    try:
+        lock.acquire(blocking=doing is None)
+    except Timeout as error:
+        problem, remedy = (
+            f"is being {doing} by another process",
+            "Wait for it, or choose another folder for --out",
+        )
+        raise CorpusError(problem, where=folder, remedy=remedy) from error
     except (OSError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or error
         if getattr(error, "errno", None) not in _READ_ONLY:
-            logger.warning("%s can't be locked (%s): let no second process write there", folder, error)
-        yield
-        return
+            logger.warning("%s can't be locked (%s): let no second process write there", folder, reason)
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)  # whoever waits for it sees that, and makes another
-        lock.release()
+        if lock.is_locked:
+            (folder / LOCK).unlink(missing_ok=True)  # who waits for it sees that, and makes another
+            lock.release()

@@ -8,15 +8,12 @@ shards/*.npy     int16 [records, 12, window], 1 µV per unit
 building/        only while it is being prepared: the plan, and each finished shard's part of index and report
 """
 
-import fcntl
 import hashlib
 import json
 import logging
 import math
 import os
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +21,9 @@ from typing import Any
 from pydantic import ValidationError
 
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_address, refuse_pipe, replacing
+from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.base.config import LEADS, CorpusConfig
-from marecg.base.errors import CorpusError, InputError, OutputError, in_short
+from marecg.base.errors import CorpusError, InputError, in_short
 from marecg.corpus import index
 from marecg.corpus.account import Report
 from marecg.corpus.index import ONTOLOGY
@@ -36,9 +33,6 @@ from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate
 
 logger = logging.getLogger(__name__)
-
-_LEFT_OVER = re.compile(r"\.\w+-[0-9a-f]{8,16}\.(npy|parquet|json)")
-"""What is not whole yet, and stays behind where a process is killed while it writes."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +119,8 @@ class Plan:
             (path for path in (self.out / "corpus.json", self.building / "plan.json") if path.is_file()), None
         )
         if known is None:
-            others = [path.name for path in self.out.iterdir() if path != self.building]
-            others += [path.name for path in self.building.glob("*") if not _LEFT_OVER.fullmatch(path.name)]
+            paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # a hidden file is left over
+            others = [path.name for path in paths if path != self.building]
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
@@ -151,8 +145,8 @@ class Plan:
     def tidy(self) -> None:
         """Remove what this call, or one that was killed, has not finished."""
         for folder in (self.out, self.building, self.out / "shards"):
-            for path in folder.glob(".*"):
-                if _LEFT_OVER.fullmatch(path.name):
+            for ending in ("npy", "parquet", "json"):
+                for path in folder.glob(f".*-*.{ending}"):
                     path.unlink()
 
     def has_finished(self, number: int) -> bool:
@@ -213,44 +207,6 @@ def _differences(planned: dict[str, Any], found: Any) -> list[str]:
     if isinstance(found.get("config"), dict):  # settings that came later have their defaults
         found |= {"config": CorpusConfig().model_dump(mode="json") | found["config"]}
     return [word for key, word in words.items() if found.get(key) != planned[key]]
-
-
-@contextmanager
-def locked(folder: Path, doing: str = "prepared") -> Iterator[None]:
-    """Lock a folder, made if need be, against a second process; a killed one lets go by itself.
-
-    Args:
-        folder: the folder.
-        doing: what is being done to it, as the error says it.
-
-    Raises:
-        CorpusError: another process holds it.
-        OutputError: it can't be made.
-        UsageError: it is an address.
-    """
-    refuse_address(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        problem = f"cannot be written ({error.strerror})"
-        raise OutputError(
-            problem, where=folder, remedy="Choose a folder that is writable for --out"
-        ) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        problem = f"is being {doing} by another process"
-        raise CorpusError(
-            problem, where=folder, remedy="Wait for it, or choose another folder for --out"
-        ) from error
-    except OSError as error:  # Lustre and NFS may be mounted without locks
-        logger.warning("%s can't be locked (%s): let no second process write there", folder, error.strerror)
-    try:
-        yield
-    finally:
-        os.close(handle)
 
 
 def write_json(value: Any, path: Path) -> None:

@@ -22,10 +22,11 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
 from marecg.base.config import CorpusConfig
+from marecg.base.lock import locked
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Quarantined, Report, report
 from marecg.corpus.codes import of_statements, with_codes
-from marecg.corpus.plan import Plan, locked, read_json, read_report, write_json
+from marecg.corpus.plan import Plan, read_json, read_report, write_json
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import workers
@@ -109,7 +110,7 @@ def prepare(
     about = codes.about if codes else None
     with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, about)
-        with locked(plan.out):
+        with locked(plan.out, "prepared"):
             if plan.begin():
                 logger.warning("%s is complete already: nothing was done", out)
             else:

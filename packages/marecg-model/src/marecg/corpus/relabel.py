@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import CorpusError
+from marecg.base.lock import locked
 from marecg.corpus import index
 from marecg.corpus.index import ONTOLOGY
-from marecg.corpus.plan import locked, routing_sha256, write_json
+from marecg.corpus.plan import routing_sha256, write_json
 from marecg.corpus.prepared import Corpus, read_about
 
 _STAYS = ["root", "path", "codes", "signal_hash"]

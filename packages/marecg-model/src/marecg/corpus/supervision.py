@@ -11,13 +11,11 @@ process computes it for itself.
 Shapes: M records of the corpus or B of a batch, N concepts, T patches.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ from torch import Tensor
 from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, OutputError
+from marecg.base.lock import locked
 from marecg.corpus.prepared import Corpus, read_about, refuse_cut
 from marecg.corpus.sampling import labels
 from marecg.ecg.batch import SoftTargets, Supervision
@@ -119,7 +118,7 @@ def _read_or_made(
     """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
     folder, key = corpus.folder / KEPT, _key(corpus, model, limits)
     rhythm, phase = folder / f"{key}.npy", folder / f"{key}-phase.npy"
-    with _alone(corpus.folder):
+    with locked(corpus.folder):
         found = _read(rhythm, phase, len(corpus), model)
         if found is not None:
             return found
@@ -184,15 +183,3 @@ def _read(
         return None
     fits = rhythm_M.shape == (records,) and phase_MT.shape == (records, model.context_patches)
     return (rhythm_M, phase_MT) if fits and (rhythm_M.dtype, phase_MT.dtype) == (RHYTHM, np.int8) else None
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process after another in; where the file system knows no locks, all at once."""
-    handle = os.open(folder / "corpus.json", os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

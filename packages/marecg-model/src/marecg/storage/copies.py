@@ -188,7 +188,7 @@ class _Mirror:
             problem = f"cannot be written ({error.strerror})"
             remedy = "Set MARECG_CACHE to a folder that is writable"
             raise OutputError(problem, where=self.home, remedy=remedy) from error
-        with locked(self.home, wait=True):
+        with locked(self.home):
             try:
                 copied: Copied = json.loads(record.read_text(encoding="utf-8"))
             except (OSError, ValueError):  # none yet, or damaged: all is copied again

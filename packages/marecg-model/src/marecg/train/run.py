@@ -24,8 +24,8 @@ from torch import Tensor
 import ecg_ontology
 from marecg.base.device import best_device
 from marecg.base.errors import StoppedError, UsageError
+from marecg.base.lock import locked
 from marecg.base.memory import keep_freed
-from marecg.corpus.plan import locked
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import BeganFrom, Provenance
 from marecg.nn.collapse import COLLAPSED
