@@ -6,8 +6,8 @@ from itertools import count
 
 from benchmarks.corpora import prepared, workspace
 from benchmarks.ratio import Effort, Reach, Row, speedups
-from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.frozen_encoder import encoder, random_control
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.request import Request

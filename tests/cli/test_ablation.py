@@ -11,7 +11,7 @@ from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.cost import Cost
 from marecg.evaluate.leaderboard import Standing
 from marecg.evaluate.request import Request
-from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import tidy
 from marecg.evaluate.table_print import records
@@ -19,8 +19,8 @@ from marecg_cli import marecg
 from marecg_cli._ablation_text import ablation_json, standings_text
 from marecg_cli._recipes_text import print_costs
 
-BETTER = Difference(mean=0.03, low=0.01, high=0.05, p=0.01)
-ALIKE = Difference(mean=0.01, low=-0.02, high=0.04, p=0.6)
+BETTER = AucDifference(mean=0.03, low=0.01, high=0.05, p=0.01)
+ALIKE = AucDifference(mean=0.01, low=-0.02, high=0.04, p=0.6)
 CELLS = {("ptbxl-super", 0.1): BETTER, ("ptbxl-super", 1.0): ALIKE}
 FIRST = Standing("c1", False, 2, {0.1: 70.0, 1.0: 80.0}, {}, Cost(9600, 4 * 10**12, 80.0), 9.5, False)
 SECOND = Standing("c2", False, 2, {0.1: 73.0, 1.0: 81.0}, CELLS, Cost(9600, 9 * 10**12, None), 1.5, True)

@@ -13,7 +13,7 @@ import pytest
 import wfdb
 
 from marecg.base.config import LEADS, ModelConfig
-from marecg.evaluate.methods.encoder import random_encoder
+from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg_cli.marecg import main
 
 

@@ -9,7 +9,7 @@ from pyarrow import parquet
 
 import ecg_ontology
 from ecg_ontology import InputError, Status, UsageError
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 
 
 def test_the_official_map_has_110_codes_in_the_paper_s_corpus_and_leaves_two_leaves_without_support(
@@ -129,7 +129,7 @@ def test_another_line_separator_than_a_line_feed_ends_no_comment(tmp_path):
 
 def test_a_code_that_a_record_repeats_counts_once():
     onto = ecg_ontology.load()
-    corpus = Corpus(name="", counts={"164889003": 1}, records=(("164889003", "164889003"),))
+    corpus = CorpusCodes(name="", counts={"164889003": 1}, records=(("164889003", "164889003"),))
     assert ecg_ontology.coverage_of(onto, corpus).leaves["AF"] == 1
 
 

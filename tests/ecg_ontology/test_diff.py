@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.diff import _moved_pairs
 
 
@@ -83,7 +83,8 @@ def test_the_total_variation_is_half_the_absolute_difference_of_the_two_targets(
 
 def test_the_records_of_a_corpus_that_change_are_counted(onto, without_17_18):
     records = (("195042002",), ("164889003",), ("27885002", "426783006"), ())
-    found = ecg_ontology.compare(onto, without_17_18, Corpus(name="", counts={}, records=records)).records
+    corpus = CorpusCodes(name="", counts={}, records=records)
+    found = ecg_ontology.compare(onto, without_17_18, corpus).records
     assert (found.records, found.changed, found.primary_changed) == (4, 1, 0)
     assert found.max_total_variation == pytest.approx(4 * found.mean_total_variation)
 
@@ -107,7 +108,7 @@ def test_a_renumbering_is_seen_through_the_names(onto, revise):
         (":IRBBB a ccg:Leaf ;\n    ccg:index 39", ":IRBBB a ccg:Leaf ;\n    ccg:index 5"),
     )
     records = (("164889003", "426783006"),)
-    found = ecg_ontology.compare(onto, swapped, Corpus(name="", counts={}, records=records))
+    found = ecg_ontology.compare(onto, swapped, CorpusCodes(name="", counts={}, records=records))
     assert found.moved == ()
     assert found.routes == ()
     assert found.codes == ()
@@ -134,7 +135,7 @@ def test_a_concept_that_yields_no_more_is_a_difference_with_a_corpus_and_without
     assert onto.sha256 == changed.sha256
     assert onto.bundle_sha256 != changed.bundle_sha256
     records = (("164889003", "426783006"),)
-    corpus = Corpus(name="", counts={}, records=records)
+    corpus = CorpusCodes(name="", counts={}, records=records)
     for found in (
         ecg_ontology.compare(onto, changed),
         ecg_ontology.compare(onto, changed, corpus, rule="most-specific"),
@@ -147,7 +148,7 @@ def test_a_concept_that_yields_no_more_is_a_difference_with_a_corpus_and_without
 
 def test_records_alone_can_differ_and_are_then_a_difference(onto, revise):
     # Swapped indices move c* of records with both leaves, and of no code alone.
-    found = ecg_ontology.compare(onto, onto, Corpus(name="", counts={}, records=((),)))
+    found = ecg_ontology.compare(onto, onto, CorpusCodes(name="", counts={}, records=((),)))
     assert found.empty
     changed = found.records.model_copy(update={"primary_changed": 1})
     assert not found.model_copy(update={"records": changed}).empty

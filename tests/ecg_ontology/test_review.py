@@ -11,7 +11,7 @@ import ecg_ontology
 from ecg_ontology import EcgError
 from ecg_ontology.building import write_files
 from ecg_ontology.concepts import Regime
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.label_index import LabelIndex
 from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
 from ecg_ontology.review import review_rows, write_review
@@ -52,7 +52,7 @@ def rows_of(onto, code, table="base"):
 
 
 def test_the_sheet_has_every_mapping_of_every_table_with_its_counts(onto):
-    rows = review_rows(onto, Corpus(name="", counts={"164889003": 7}))
+    rows = review_rows(onto, CorpusCodes(name="", counts={"164889003": 7}))
     assert len(rows) == len(onto.draft.mappings)
     [af] = [row for row in rows if (row["table"], row["code"], row["node"]) == AF]
     assert (af["predicate"], af["records"], af["decision"]) == ("skos:exactMatch", "7", "")

@@ -10,7 +10,7 @@ from tests.extending.examples import example
 
 from marecg.base.config import ModelConfig
 from marecg.corpus.prepare import prepare
-from marecg.evaluate.methods.encoder import random_encoder
+from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 

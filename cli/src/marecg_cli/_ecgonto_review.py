@@ -14,7 +14,7 @@ from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, ex
 from marecg_cli._output import Format, result, result_json
 
 if TYPE_CHECKING:
-    from ecg_ontology.corpora import Corpus
+    from ecg_ontology.corpora import CorpusCodes
 
 
 def explain(
@@ -167,7 +167,7 @@ def draw(
 COMMANDS = (explain, coverage, diff, draw)
 
 
-def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "Corpus":
+def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":
     """The codes at `path`; those of a prepared corpus stand in its index."""
     index = path / "index.parquet"
     return ecg_ontology.read_corpus(index if index.is_file() else path, sources)

@@ -35,7 +35,7 @@ class PairedTest(StrEnum):
 
 
 def _baselines() -> tuple[str, ...]:
-    from marecg.evaluate.methods.registry import BASELINES
+    from marecg.evaluate.methods.baselines import BASELINES
 
     return tuple(BASELINES)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from marecg.evaluate.leak import describe_leak
-from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Report, Spread
+from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Report, Spread
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import ROW, names_of, of_reports, share, tasks_of, title
 from marecg.evaluate.table_print import LEAKED, Style, notes
@@ -174,7 +174,7 @@ def _spread(spread: Spread) -> str:
     return f"{100 * spread.mean:.1f}" + (f" ± {100 * spread.sd:.1f}" if spread.sd is not None else "")
 
 
-def _difference(found: Difference | None) -> str:
+def _difference(found: AucDifference | None) -> str:
     if found is None:
         return ""
     return f"{100 * found.mean:+.1f}\n[{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marecg.corpus import columns
-from marecg.corpus.columns import Beats, Texts
+from marecg.corpus.columns import BeatColumn, Texts
 
 names = st.lists(st.sampled_from(["georgia", "ptb", "", "ü"]) | st.none(), max_size=20)
 peaks = st.lists(st.lists(st.integers(0, 4999), max_size=6), min_size=1, max_size=10)
@@ -41,7 +41,7 @@ def test_texts_of_other_values_differ() -> None:
 
 @given(peaks, st.data())
 def test_beats_are_the_lists_of_each_record(values: list[list[int]], data: st.DataObject) -> None:
-    beats = Beats(pa.array(values, pa.list_(pa.int32())))
+    beats = BeatColumn(pa.array(values, pa.list_(pa.int32())))
     assert [each.tolist() for each in beats] == values
     assert [each.tolist() for each in beats[1:]] == values[1:]
     assert beats[-1].dtype == np.int64

@@ -197,9 +197,9 @@ def test_on_a_full_disk_it_is_computed_in_memory(
 def test_a_corpus_without_any_beat_is_supervised_too(corpus: Corpus) -> None:
     import pyarrow as pa
 
-    from marecg.corpus.columns import Beats
+    from marecg.corpus.columns import BeatColumn
 
-    mute = replace(corpus, rpeaks=Beats(pa.array([[]] * len(corpus), pa.list_(pa.int32()))))
+    mute = replace(corpus, rpeaks=BeatColumn(pa.array([[]] * len(corpus), pa.list_(pa.int32()))))
     found = made(mute, standardised=True).whole()
     assert found.rpeaks_BK.shape == (8, 0)
     assert not found.known_B.any()

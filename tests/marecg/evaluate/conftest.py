@@ -11,7 +11,7 @@ import wfdb
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods.encoder import random_encoder
+from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 

@@ -20,7 +20,7 @@ from marecg.evaluate.budget import equalled, records_of
 from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.leaderboard import Standing, averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
-from marecg.evaluate.scores.results import Difference, Leak, Report
+from marecg.evaluate.scores.results import AucDifference, Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
@@ -207,7 +207,7 @@ def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path: Pa
 def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_first_recipe() -> None:
     intervals = [(0.01, 0.05), (0.02, 0.03), (-0.05, -0.01), (-0.01, 0.01), (0.0, 0.02)]
     differences = {
-        ("task", float(place)): Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+        ("task", float(place)): AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
         for place, (low, high) in enumerate(intervals)
     }
     assert Standing("c2", False, 1, {}, differences, None, None, False).apart == (2, 1)

@@ -8,7 +8,7 @@ from tests.marecg.evaluate.reports import WHOLE
 
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods import encoder
+from marecg.evaluate.methods import frozen_encoder
 from marecg.evaluate.request import Request
 
 
@@ -93,13 +93,13 @@ def test_an_encoder_that_does_not_stay_frozen_is_refused_and_leaves_nothing(
     tensor, run_folder, ptbxl_root, tmp_path, monkeypatch
 ):
     """A single value of a buffer, or of a parameter, moves in the last batch."""
-    original = encoder.embed
+    original = frozen_encoder.embed
 
     def restless(model, *rest, **options):
         model.state_dict()[tensor].view(-1)[0].add_(1e-3)
         return original(model, *rest, **options)
 
-    monkeypatch.setattr(encoder, "embed", restless)
+    monkeypatch.setattr(frozen_encoder, "embed", restless)
     with pytest.raises(CheckpointError, match="the encoder changed while it was probed"):
         evaluate(run_folder, "ptbxl-super", ptbxl_root, WHOLE, out=tmp_path)
     assert not list(tmp_path.rglob("*.*"))

@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 
 from marecg.evaluate.scores.predictions import Predictions, save
-from marecg.evaluate.scores.results import Cell, ClassScore, Counts, Difference, Leak, Range, Report, Spread
+from marecg.evaluate.scores.results import (
+    AucDifference,
+    Cell,
+    ClassScore,
+    Counts,
+    Leak,
+    Range,
+    Report,
+    Spread,
+)
 from marecg.recipes import Config
 from marecg.report.writing import write_report
 from marecg.train.run import train
@@ -64,7 +73,7 @@ def report() -> Report:
         untrained=((), ("NORM",)),
         seconds=1.0,
     )
-    versus = Difference(mean=-0.03, low=-0.09, high=0.03, p=0.2)
+    versus = AucDifference(mean=-0.03, low=-0.09, high=0.03, p=0.2)
     return Report(
         task="ptbxl-super",
         protocol="strict",

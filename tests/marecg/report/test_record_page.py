@@ -14,7 +14,7 @@ from tests.marecg.report.test_page import Checked
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.ecg.intervals import Measurements, measure
-from marecg.evaluate.scores.results import Cell, Difference, Report
+from marecg.evaluate.scores.results import AucDifference, Cell, Report
 from marecg.model.card import Score
 from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
@@ -130,7 +130,7 @@ def test_the_page_has_the_intervals_that_are_near_enough_to_peoples(german: Chec
 def test_whether_to_believe_follows_from_the_paired_interval(
     report: Report, low: float, high: float, leaks: int, verdict: Verdict
 ) -> None:
-    versus = Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+    versus = AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
     cells = (report.cells[0], report.cells[1].model_copy(update={"versus_encoder": versus}))
     leak = report.leak.model_copy(update={"records": leaks}) if report.leak else None
     found = trust([report.model_copy(update={"cells": cells, "leak": leak})])
@@ -141,7 +141,7 @@ def test_whether_to_believe_follows_from_the_paired_interval(
 
 def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report: Report) -> None:
     def cells(share: float, low: float, high: float) -> tuple[Cell, Cell]:
-        versus = Difference(mean=(low + high) / 2, low=low, high=high, p=0.1)
+        versus = AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
         own, rival = (cell.model_copy(update={"fraction": share}) for cell in report.cells)
         return own, rival.model_copy(update={"versus_encoder": versus})
 

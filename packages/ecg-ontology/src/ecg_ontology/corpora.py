@@ -22,7 +22,7 @@ _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
 """A statement in the column scp_codes, which holds them as Python writes a dictionary."""
 
 
-class Corpus(Frozen):
+class CorpusCodes(Frozen):
     """What is known of a corpus' codes.
 
     Attributes:
@@ -38,7 +38,7 @@ class Corpus(Frozen):
     sources: tuple[str, ...] = ()
 
 
-def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
+def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
     r"""Read the codes of a corpus.
 
     Args:
@@ -78,12 +78,12 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> Corpus:
     return _from_records(path, _headers(path))
 
 
-def corpus_of(table: CodeTable) -> Corpus:
+def corpus_of(table: CodeTable) -> CorpusCodes:
     """The codes of a user's table, as a corpus. Raises `InputError` where it names none."""
     return _from_records(table.path, tuple(table.codes.values()))
 
 
-def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> Corpus:
+def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> CorpusCodes:
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
         raise InputError(
@@ -91,7 +91,7 @@ def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> Corpus:
             where=path,
             remedy="Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column",
         )
-    return Corpus(name=str(path), counts=dict(counts), records=records)
+    return CorpusCodes(name=str(path), counts=dict(counts), records=records)
 
 
 def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
@@ -129,7 +129,7 @@ def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
         ) from error
 
 
-def _from_table(path: Path, sources: Sequence[str]) -> Corpus:
+def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, restval="")
@@ -154,7 +154,7 @@ def _from_table(path: Path, sources: Sequence[str]) -> Corpus:
             problem = f"line {line} counts {code} a second time"
             raise InputError(problem, where=path, remedy="Keep one row for each code")
         counts[code] = sum(_count(row[column], path, code) for column in chosen)
-    return Corpus(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
+    return CorpusCodes(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
 
 
 def _default_columns(header: Sequence[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ecg_ontology.concepts import Frozen, Rule, Status
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.ontology import Ontology
 
 
@@ -56,7 +56,7 @@ class Coverage(Frozen):
     records: RecordUse | None = None
 
 
-def coverage_of(onto: Ontology, corpus: Corpus, rule: Rule = "max-index") -> Coverage:
+def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -> Coverage:
     """Measure what the codes of `corpus` hit and miss.
 
     Args:
@@ -69,7 +69,7 @@ def coverage_of(onto: Ontology, corpus: Corpus, rule: Rule = "max-index") -> Cov
 
     Example:
         >>> import ecg_ontology
-        >>> corpus = Corpus(name="two records", counts={"164889003": 2, "426783006": 1},
+        >>> corpus = CorpusCodes(name="two records", counts={"164889003": 2, "426783006": 1},
         ...                              records=(("164889003",), ("164889003", "426783006")))
         >>> found = ecg_ontology.coverage_of(ecg_ontology.load(), corpus)
         >>> found.leaves["AF"], found.records.normal_primary, found.records.codes_per_record
@@ -95,7 +95,7 @@ def _use(onto: Ontology, code: str, records: int) -> CodeUse:
     return CodeUse(code=code, label=route.label, status=route.status, records=records, leaves=leaves)
 
 
-def _leaf_counts(onto: Ontology, corpus: Corpus) -> dict[str, int]:
+def _leaf_counts(onto: Ontology, corpus: CorpusCodes) -> dict[str, int]:
     if corpus.records is not None:
         totals = onto.leaf_multi_hot(corpus.records).sum(axis=0, dtype=int)
         return {onto.nodes[leaf].abbr: int(totals[leaf]) for leaf in onto.leaves}

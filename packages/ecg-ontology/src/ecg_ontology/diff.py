@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology.concepts import Concept, Frozen, Rule
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.ontology import Ontology
 
 TOLERANCE = 1e-12
@@ -86,7 +86,7 @@ class Difference(Frozen):
 def compare(
     old: Ontology,
     new: Ontology,
-    corpus: Corpus | None = None,
+    corpus: CorpusCodes | None = None,
     *,
     sigma: float = 1.0,
     rule: Rule = "max-index",

@@ -28,7 +28,7 @@ class NewCode(Frozen):
     place: str = ""
 
 
-class Candidate(Frozen):
+class ConceptMatch(Frozen):
     """A concept for a code.
 
     Attributes:
@@ -54,7 +54,7 @@ class _Text(NamedTuple):
     note: str = ""
 
 
-def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[Candidate, ...]:
+def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[ConceptMatch, ...]:
     """Return up to `n` candidates whose names, texts, abbreviations or routed codes resemble `label`.
 
     Retired concepts are not proposed. A label that names two findings has the best of each first.
@@ -87,13 +87,13 @@ def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[Candidate, ...]
     return tuple(ranked[:n])
 
 
-def _ranked(onto: Ontology, label: str) -> list[Candidate]:
-    best: dict[int | None, Candidate] = {}
+def _ranked(onto: Ontology, label: str) -> list[ConceptMatch]:
+    best: dict[int | None, ConceptMatch] = {}
     for score, matched, text in _index(onto).near(label, LEAST):
         index = text.concept.index if text.concept else None
         if index not in best or score > best[index].score:
             predicate = text.predicate if score == 1 else BROAD if text.predicate == BROAD else CLOSE
-            best[index] = Candidate(
+            best[index] = ConceptMatch(
                 concept=text.concept,
                 score=score,
                 matched=matched,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ecg_ontology.concepts import Regime
-from ecg_ontology.corpora import Corpus
+from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.enumeration import sha256_of
 from ecg_ontology.errors import UsageError
@@ -33,7 +33,7 @@ COLUMNS = (
 DECISIONS = ("keep", "change", "remove", "add")
 
 
-def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, str]]:
+def review_rows(onto: Ontology, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
     """Return a review sheet of all routing tables: one row per code and node, the reviewer's columns empty.
 
     Args:
@@ -43,13 +43,13 @@ def review_rows(onto: Ontology, corpus: Corpus | None = None) -> list[dict[str, 
     return sheet_rows(onto.draft, corpus)
 
 
-def sheet_rows(draft: Draft, corpus: Corpus | None = None) -> list[dict[str, str]]:
+def sheet_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
     """Return every mapping as a row of the sheet; an unrouted code has no node."""
     concepts = {concept.iri: concept for concept in draft.concepts}
     return [_sheet_row(row, concepts.get(row.node or ""), corpus) for row in draft.mappings]
 
 
-def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: Corpus | None) -> dict[str, str]:
+def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCodes | None) -> dict[str, str]:
     state = (row.label, row.predicate, row.modifier, row.justification, row.reason, row.author, row.date)
     return {
         **dict.fromkeys(COLUMNS, ""),

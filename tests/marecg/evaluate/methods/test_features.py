@@ -9,8 +9,8 @@ import torch
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, InputError, RecordError
 from marecg.evaluate.methods import features as module
-from marecg.evaluate.methods.encoder import encoder, random_encoder
 from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.frozen_encoder import encoder, random_encoder
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.tasks.task import Recordings

@@ -58,7 +58,7 @@ class CodeAccount(Frozen):
     reaching_nothing: tuple[Unreached, ...]
 
 
-class Report(Account):
+class PreparationReport(Account):
     """Everything that became of the sources' records.
 
     Attributes:
@@ -84,7 +84,7 @@ def report(
     quarantined: Sequence[Quarantined],
     hashes: Mapping[str, str],
     codes: CodeAccount | None = None,
-) -> Report:
+) -> PreparationReport:
     """Count what became of the records.
 
     Args:
@@ -102,7 +102,7 @@ def report(
     total = Account.of(kept.total(), (entry.reason for entry in quarantined))
     assert total.found == found.total(), "found = kept + quarantined"
     assert all(account.found == found[name] for name, account in sources.items())
-    return Report(
+    return PreparationReport(
         found=total.found,
         kept=total.kept,
         quarantined=total.quarantined,

@@ -66,11 +66,11 @@ class Texts(Sequence[Text], Generic[Text]):
         return np.asarray(is_among.to_numpy(zero_copy_only=False), bool)
 
 
-class Beats(Sequence[NDArray[np.int64]]):
+class BeatColumn(Sequence[NDArray[np.int64]]):
     """The R-peaks of each record, ascending, int64 [K].
 
     Example:
-        >>> beats = Beats(pa.array([[5, 9], [], [7]], pa.list_(pa.int32())))
+        >>> beats = BeatColumn(pa.array([[5, 9], [], [7]], pa.list_(pa.int32())))
         >>> beats[0].tolist(), [len(each) for each in beats[1:]]
         ([5, 9], [0, 1])
         >>> beats.padded([2, 0]).tolist()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ecg_ontology import EcgError, find_concept
 from marecg.base.errors import UsageError
 from marecg.corpus import index
-from marecg.corpus.intervals import COLUMNS, intervals
+from marecg.corpus.interval_table import COLUMNS, intervals
 from marecg.corpus.prepared import Corpus
 
 ALIASES = {"date": "acquired", "seconds": "length", "statement": "statements"}

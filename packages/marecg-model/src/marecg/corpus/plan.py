@@ -25,7 +25,7 @@ from ecg_ontology import Ontology, refuse_pipe, replacing
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError, InputError, in_short
 from marecg.corpus import index
-from marecg.corpus.account import Report
+from marecg.corpus.account import PreparationReport
 from marecg.corpus.index import ONTOLOGY
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.read.array_layout import Layout
@@ -215,11 +215,11 @@ def write_json(value: Any, path: Path) -> None:
         temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_report(folder: Path) -> Report:
+def read_report(folder: Path) -> PreparationReport:
     """What became of a corpus' records, from its `report.json`. Raises `CorpusError`."""
     path = folder / "report.json"
     try:
-        return Report.model_validate(read_json(path))
+        return PreparationReport.model_validate(read_json(path))
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"

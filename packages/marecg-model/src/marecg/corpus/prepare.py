@@ -24,7 +24,7 @@ from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
 from marecg.base.config import CorpusConfig
 from marecg.base.lock import locked
 from marecg.corpus import index
-from marecg.corpus.account import CodeAccount, Quarantined, Report, report
+from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, report
 from marecg.corpus.codes import of_statements, with_codes
 from marecg.corpus.plan import Plan, read_json, read_report, write_json
 from marecg.corpus.prepare_record import PreparedRecords
@@ -59,7 +59,7 @@ def prepare(
     layout: Layout | None = None,
     codes: CodeTable | CodeMapping | None = None,
     ontology: str | Path | None = None,
-) -> Report:
+) -> PreparationReport:
     """Prepare a corpus; called again after an interruption, go on.
 
     Args:

@@ -19,7 +19,7 @@ from ecg_ontology import Ontology, Profile, refuse_pipe
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index
-from marecg.corpus.columns import Beats, Texts
+from marecg.corpus.columns import BeatColumn, Texts
 from marecg.corpus.index import ONTOLOGY
 from marecg.ecg.signal import MILLIVOLTS_PER_UNIT
 from marecg.storage.copies import ensure_local
@@ -67,7 +67,7 @@ class Corpus:
     y: NDArray[np.uint8]
     primary: NDArray[np.int64]
     n_valid: NDArray[np.int64]
-    rpeaks: Beats
+    rpeaks: BeatColumn
     _ontology: Ontology = field(repr=False)
     _shard: NDArray[np.int32] = field(repr=False)
     _row: NDArray[np.int32] = field(repr=False)
@@ -119,7 +119,7 @@ class Corpus:
             y=y,
             primary=column(rows, "primary"),
             n_valid=column(rows, "n_valid"),
-            rpeaks=Beats(rows["rpeaks"].combine_chunks()),
+            rpeaks=BeatColumn(rows["rpeaks"].combine_chunks()),
             _ontology=ontology,
             _shard=rows["shard"].to_numpy(),
             _row=rows["row"].to_numpy(),

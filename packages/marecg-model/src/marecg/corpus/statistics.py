@@ -12,7 +12,7 @@ import pyarrow as pa
 from ecg_ontology import Ontology
 from marecg.base.config import Frozen
 from marecg.corpus import index
-from marecg.corpus.account import Account, Report
+from marecg.corpus.account import Account, PreparationReport
 from marecg.corpus.plan import read_report
 from marecg.corpus.prepared import labelling_ontology, read_about
 
@@ -20,7 +20,7 @@ _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
 
 
-class Measures(Frozen):
+class Summary(Frozen):
     """Mean, median, smallest and largest of some numbers; None where there are none."""
 
     mean: float | None = None
@@ -36,7 +36,7 @@ class SourceAccount(Account):
     fs: tuple[str, ...]
 
 
-class CodesPerRecord(Measures):
+class CodesPerRecord(Summary):
     """How many codes the records have; `histogram` is {number of codes: records}."""
 
     histogram: dict[str, int]
@@ -55,10 +55,10 @@ class PeakCounts(Frozen):
 
     records_with: int
     records_without: int
-    per_record: Measures
+    per_record: Summary
 
 
-class Seconds(Measures):
+class Seconds(Summary):
     """How long the recordings were, how long the window is, and how many records are shorter than that."""
 
     window: float
@@ -122,7 +122,7 @@ def statistics(folder: str | Path) -> Statistics:
     )
 
 
-def _sources(rows: pa.Table, report: Report) -> dict[str, SourceAccount]:
+def _sources(rows: pa.Table, report: PreparationReport) -> dict[str, SourceAccount]:
     rates: dict[str, Counter[float]] = {name: Counter() for name in report.sources}
     for source, fs in zip(rows["source"].to_pylist(), rows["fs"].to_pylist(), strict=True):
         rates[source][fs] += 1
@@ -160,7 +160,7 @@ def _rpeaks(rpeaks: list[list[int]]) -> PeakCounts:
     return PeakCounts(
         records_with=sum(n > 0 for n in beats),
         records_without=beats.count(0),
-        per_record=Measures(**_measures(beats)),
+        per_record=Summary(**_measures(beats)),
     )
 
 
@@ -181,7 +181,7 @@ def _histogram(values: Iterable[int]) -> dict[str, int]:
 
 
 def _measures(values: Iterable[float]) -> dict[str, Any]:
-    """The fields of `Measures`; none for no values."""
+    """The fields of `Summary`; none for no values."""
     numbers = list(values)
     measures: dict[str, Callable[[list[float]], float]] = {
         "mean": fmean, "median": median, "min": min, "max": max

@@ -20,8 +20,8 @@ from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.leak import describe_leak, leak
 from marecg.evaluate.methods.method import Progress, no_progress
-from marecg.evaluate.scores.calibration import error_by_chance, expected_calibration_error
 from marecg.evaluate.scores.metrics import class_ap, class_auc, interval, resampled_macro_auc
+from marecg.evaluate.scores.reliability import error_by_chance, expected_calibration_error
 from marecg.evaluate.tasks.corpus import corpus_task
 from marecg.evaluate.tasks.labels import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
@@ -45,7 +45,7 @@ AT_ONCE = 256
 """Records that are embedded between two looks at the progress."""
 
 
-class ClassScore(Settings):
+class GroupScore(Settings):
     """How a class does on the test part, or on a group of it.
 
     Attributes:
@@ -102,7 +102,7 @@ class Evaluation(Settings):
     missing: int
     leak: str
     seen: int
-    scores: tuple[ClassScore, ...]
+    scores: tuple[GroupScore, ...]
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ def _predictions(
     return frame
 
 
-def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> list[ClassScore]:
+def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> list[GroupScore]:
     """The figures of every class that has enough of both kinds; all classes where it is the whole of test."""
-    scores: list[ClassScore] = []
+    scores: list[GroupScore] = []
     for name, cut in zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True):
         labelled = frame[frame[f"label {name}"].notna()]
         y_M, logit_M, p_M = (
@@ -257,7 +257,7 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
         y_M1, called_M, before_M = y_M[:, None].astype(np.uint8), p_M >= cut, expit(logit_M)
         low, high = interval(resampled_macro_auc(y_M1, logit_M[None, :, None]))
         scores.append(
-            ClassScore(
+            GroupScore(
                 name=name,
                 group=group,
                 records=len(y_M),
@@ -279,7 +279,7 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
     return scores
 
 
-def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
+def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[GroupScore]:
     """The figures by age, sex, source, device and whether the encoder has seen the record."""
     bands = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
     by = {
@@ -289,7 +289,7 @@ def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[ClassScore]:
         "device": frame.get("device", pd.Series(None, frame.index, dtype=object)),
         "in pretraining": frame["seen"].map({True: "yes", False: "no"}),
     }
-    scores: list[ClassScore] = []
+    scores: list[GroupScore] = []
     for what, values in by.items():
         different = sorted(values.dropna().unique())
         for value in different if len(different) > 1 else ():

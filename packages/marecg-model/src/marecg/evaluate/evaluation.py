@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.methods.encoder import encoder, random_control
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.frozen_encoder import encoder, random_control
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import Features, Method, Progress, no_progress
+from marecg.evaluate.methods.method import FeatureTable, Method, Progress, no_progress
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
 from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
@@ -90,7 +90,7 @@ def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]
 
 def _features(
     methods: Sequence[Method], files: Mapping[str, Path], task: Task, folder: Path, watch: Progress
-) -> dict[str, Features]:
+) -> dict[str, FeatureTable]:
     """The features of every row: those of the methods, and those that lie in files."""
     taken = {*OWN, *(name for method in methods for name in method.columns)}
     for name in files:
@@ -103,7 +103,7 @@ def _features(
 def _trials(
     methods: Sequence[Method],
     files: Mapping[str, Path],
-    features_of: Mapping[str, Features],
+    features_of: Mapping[str, FeatureTable],
     task: Task,
     request: Request,
     cache: TrialCache,
@@ -122,7 +122,7 @@ def _trials(
     return trials
 
 
-def _fits(features: Features, task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
+def _fits(features: FeatureTable, task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
     """The protocol's trials on some features; an error says which task it is of."""
     learner = request.protocol.on_features(features.x_RF[task.row_M], task, method.choose if method else None)
     try:
@@ -131,9 +131,9 @@ def _fits(features: Features, task: Task, request: Request, method: Method | Non
         raise InputError(error.problem, where=task.name, remedy=error.remedy) from error
 
 
-def _zero_shot(under_test: ModelUnderTest, features_of: Mapping[str, Features], task: Task) -> Trial | None:
+def _zero_shot(under: ModelUnderTest, features_of: Mapping[str, FeatureTable], task: Task) -> Trial | None:
     """The encoder's prototypes, read without labels, where it has any."""
-    model, onto = under_test.model, under_test.ontology
+    model, onto = under.model, under.ontology
     if model is None or onto is None or not model.prototypes.any():
         return None
     if not any(known_concepts(task, name, onto) for name in task.classes):

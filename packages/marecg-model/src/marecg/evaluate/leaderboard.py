@@ -15,7 +15,7 @@ from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.predictions import Predictions
-from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import OWN, difference, judged_by
 from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
@@ -71,7 +71,7 @@ class Standing:
     flops: bool
     runs: int
     means: dict[float, float]
-    differences: dict[Column, Difference]
+    differences: dict[Column, AucDifference]
     cost: Cost | None
     rank: float | None
     leaked: bool
@@ -179,7 +179,7 @@ def _resampled(probed: Sequence[ProbedRun], wide: bool, resamples: int) -> dict[
     }
 
 
-def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> dict[Column, Difference]:
+def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> dict[Column, AucDifference]:
     return {
         column: difference(cell.mean - first[column].mean, cell.auc_R, first[column].auc_R)
         for column, cell in one.items()

@@ -14,7 +14,7 @@ import torch
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
 from marecg.evaluate.leak import leak
-from marecg.evaluate.methods.method import Features
+from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.methods.zeroshot import known_concepts
 from marecg.evaluate.model_under_test import ModelUnderTest
 from marecg.evaluate.request import Request
@@ -114,7 +114,7 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     return report
 
 
-def rank_of(features_of: Mapping[str, Features], task: Task) -> float | None:
+def rank_of(features_of: Mapping[str, FeatureTable], task: Task) -> float | None:
     """The effective rank of h_rhythm, or of the mean of H where its pool is untrained, of RANKED records."""
     read = features_of.get(MEAN_H, features_of.get(ENCODER))
     if read is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.registry import Baseline, baseline_named
+from marecg.evaluate.methods.baselines import Baseline, baseline_named
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.probe.strict import STRICT

@@ -26,7 +26,7 @@ _RANGE = re.compile(r"(?P<low>[^,.]+(?:\.\d+)?(?:e[+-]?\d+)?)\.\.(?P<high>[^,:]+
 JOURNAL = "search.journal"
 
 
-class Axis(NamedTuple):
+class SweepAxis(NamedTuple):
     """A value that is varied: the choices, or where there are none, a range.
 
     Attributes:
@@ -59,7 +59,7 @@ class Axis(NamedTuple):
         return of.FloatDistribution(self.low, self.high, log=self.log)
 
 
-def axis(text: str) -> Axis:
+def axis(text: str) -> SweepAxis:
     """Read `KEY=1,2,3`, or `KEY=0.1..2` and `KEY=1e-4..1e-2:log`, which are ranges.
 
     Raises:
@@ -79,13 +79,13 @@ def axis(text: str) -> Axis:
         low, high = ends if all(isinstance(end, int) for end in ends) else map(float, ends)
         if bounds["log"] and low <= 0:
             raise ConfigError("has no logarithm", where=f"--vary {text}", remedy="Begin above 0")
-        return Axis(key, (), low, high, bool(bounds["log"]), text)
+        return SweepAxis(key, (), low, high, bool(bounds["log"]), text)
     values = parsed(f"[{values_text}]")
     choices = tuple(values) if isinstance(values, list) else tuple(map(parsed, values_text.split(",")))
-    return Axis(key, choices, 0, 0, log=False, text=text)
+    return SweepAxis(key, choices, 0, 0, log=False, text=text)
 
 
-def grid(config: Config, axes: Sequence[Axis]) -> list[Config]:
+def grid(config: Config, axes: Sequence[SweepAxis]) -> list[Config]:
     """Every combination, in the order of the axes, each called after its values.
 
     Raises:
@@ -99,7 +99,7 @@ def grid(config: Config, axes: Sequence[Axis]) -> list[Config]:
 
 def search(
     config: Config,
-    axes: Sequence[Axis],
+    axes: Sequence[SweepAxis],
     trials: int,
     out: Path,
     measure: "Callable[[Config], list[ProbedRun]]",
@@ -156,7 +156,7 @@ def search(
     return list({each.folder: each for each in ordered}.values())
 
 
-def _varied(config: Config, axes: Sequence[Axis], values: Sequence[Any]) -> Config:
+def _varied(config: Config, axes: Sequence[SweepAxis], values: Sequence[Any]) -> Config:
     pairs = list(zip(axes, values, strict=True))
     settings = " ".join(f"{each.key}={_short(value)}" for each, value in pairs)
     named = Change("name", f"{config.name} {settings}", "")

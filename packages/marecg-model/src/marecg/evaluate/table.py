@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.scores.results import Difference, Report
+from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.nn.collapse import COLLAPSED
 
@@ -131,7 +131,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
         }
 
 
-def _points(versus: Difference | None) -> list[float]:
+def _points(versus: AucDifference | None) -> list[float]:
     return [] if versus is None else [100 * value for value in (versus.mean, versus.low, versus.high)]
 
 

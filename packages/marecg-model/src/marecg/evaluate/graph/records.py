@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.methods.encoder import encoder
 from marecg.evaluate.methods.features import extract
+from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Recordings

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import InputError
 from marecg.corpus.audit import published_as
-from marecg.evaluate.methods.method import Features
+from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.embedding_files import blocks, vectors
 
 
-def read_features(path: Path, recordings: Recordings) -> Features:
+def read_features(path: Path, recordings: Recordings) -> FeatureTable:
     """Match a file's features to the recordings by id; a recording that the file lacks counts as unreadable.
 
     Of what `marecg embed` wrote the wide readout is taken, and h_rhythm where there is none.
@@ -45,7 +45,7 @@ def read_features(path: Path, recordings: Recordings) -> Features:
     matched_MF = np.full((len(recordings.ids), x_RF.shape[1]), np.nan, np.float32)
     matched_MF[matched] = x_RF[[row[recordings.ids[number]] for number in matched]]
     absent = {record: f"not in {path.name}" for record in recordings.ids if record not in row}
-    return Features(matched_MF, absent)
+    return FeatureTable(matched_MF, absent)
 
 
 def _is_embedded(path: Path) -> bool:
@@ -57,7 +57,7 @@ def _is_embedded(path: Path) -> bool:
         return False
 
 
-def _of_embeddings(folder: Path, recordings: Recordings) -> Features:
+def _of_embeddings(folder: Path, recordings: Recordings) -> FeatureTable:
     """The same of embeddings, whose records go by source and name, or as the world calls them."""
     number = {record: row for row, record in enumerate(recordings.ids)}
     world = {identity: row for row, identity in enumerate(recordings.identities) if identity is not None}
@@ -87,4 +87,4 @@ def _of_embeddings(folder: Path, recordings: Recordings) -> Features:
         problem = f"knows none of the {len(recordings.ids)} recordings"
         few = ", ".join(recordings.ids[:3])
         raise InputError(problem, where=folder, remedy=f"Embed the records of the task, such as {few}")
-    return Features(matched_MF, {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)})
+    return FeatureTable(matched_MF, {recordings.ids[row]: f"not in {folder.name}" for row in sorted(absent)})

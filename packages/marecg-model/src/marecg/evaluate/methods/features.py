@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, RecordError
 from marecg.corpus.workers import workers
-from marecg.evaluate.methods.method import Features, Method, Progress, Signals, finite, no_progress
+from marecg.evaluate.methods.method import FeatureTable, Method, Progress, Signals, finite, no_progress
 from marecg.evaluate.tasks.task import Recordings
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Computed(NamedTuple):
 
 def extract(
     recordings: Recordings, methods: Sequence[Method], folder: Path, watch: Progress = no_progress
-) -> dict[str, Features]:
+) -> dict[str, FeatureTable]:
     """What is read from the features of every method, by its name.
 
     What `folder` holds under the same method and data is used, anything else is computed and put there. A
@@ -69,14 +69,14 @@ def extract(
     }
 
 
-def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, Features]:
+def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, FeatureTable]:
     """By other processes what may be, where there is work for several; the rest by this one."""
     threads = torch.get_num_threads()
     count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
     apart = [method for method in methods if method.apart and count > 1]
     local = [method for method in methods if method not in apart]
     what = f"{recordings.name}: features"
-    features_of: dict[Method, Features] = {}
+    features_of: dict[Method, FeatureTable] = {}
     if apart:
         spans = _cut(range(len(recordings.ids)), SPAN)
         with workers(0, count, None, threads // count, where=recordings.name):
@@ -123,7 +123,7 @@ def _checked(method: Method, x_BF: NDArray[np.floating], batch: int) -> NDArray[
 
 def _gathered(
     recordings: Recordings, methods: list[Method], batches: Iterable[Computed]
-) -> dict[Method, Features]:
+) -> dict[Method, FeatureTable]:
     usable: list[int] = []
     unreadable: dict[str, str] = {}
     made: list[list[NDArray[np.floating]]] = []
@@ -138,7 +138,7 @@ def _gathered(
         x_RF = np.full((len(recordings.ids), width), np.nan, np.float32)
         if made:
             x_RF[usable] = np.concatenate([x_BFs[number] for x_BFs in made])
-        features_of[method] = Features(x_RF, unreadable)
+        features_of[method] = FeatureTable(x_RF, unreadable)
     return features_of
 
 
@@ -147,7 +147,7 @@ def _place(folder: Path, recordings: Recordings, method: Method) -> Path:
     return folder / f"{name}-{recordings.sha256[:12]}-{method.sha256[:12]}.npz"
 
 
-def _save(path: Path, recordings: Recordings, features: Features) -> None:
+def _save(path: Path, recordings: Recordings, features: FeatureTable) -> None:
     with replacing(path) as temporary:
         np.savez(
             temporary,
@@ -157,7 +157,7 @@ def _save(path: Path, recordings: Recordings, features: Features) -> None:
         )
 
 
-def _load(path: Path, recordings: Recordings) -> Features | None:
+def _load(path: Path, recordings: Recordings) -> FeatureTable | None:
     if not path.is_file():
         return None
     try:
@@ -169,4 +169,5 @@ def _load(path: Path, recordings: Recordings) -> Features | None:
     if ids.tolist() != list(recordings.ids) or len(x_RF) != len(ids):
         logger.warning("%s belongs to other recordings; computing its features again", path)
         return None
-    return Features(np.asarray(x_RF, np.float32), {str(record): str(reason) for record, reason in unreadable})
+    reasons = {str(record): str(reason) for record, reason in unreadable}
+    return FeatureTable(np.asarray(x_RF, np.float32), reasons)

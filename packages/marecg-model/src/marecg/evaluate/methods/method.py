@@ -54,15 +54,15 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureTable:
     """Features float32 [R, F], NaN for the unreadable, and why each of those can't be read, by id."""
 
     x_RF: NDArray[np.float32]
     unreadable: dict[str, str]
 
-    def only(self, columns: slice) -> "Features":
+    def only(self, columns: slice) -> "FeatureTable":
         """Some of the features."""
-        return Features(self.x_RF[:, columns], self.unreadable)
+        return FeatureTable(self.x_RF[:, columns], self.unreadable)
 
 
 def finite(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:

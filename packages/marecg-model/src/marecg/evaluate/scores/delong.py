@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 
 from marecg.evaluate.scores.metrics import Floats, Rotations, rotated, scorable
-from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.results import AucDifference
 
 CENTRAL = float(norm.ppf(0.975))
 
 
 def delong(
     y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
-) -> Difference:
+) -> AucDifference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds.
 
     The probes are taken as given: the spread is that over test records. A class with a single positive (or
@@ -36,7 +36,7 @@ def delong(
         added.append((one_M - other_M) / len(rotations))
     mean, sd = float(np.mean(means)), float(np.linalg.norm(np.concatenate(added)))
     p = 2 * float(norm.sf(abs(mean) / sd)) if sd else float(mean == 0)
-    return Difference(mean=mean, low=mean - CENTRAL * sd, high=mean + CENTRAL * sd, p=p)
+    return AucDifference(mean=mean, low=mean - CENTRAL * sd, high=mean + CENTRAL * sd, p=p)
 
 
 def contributions(y_M: NDArray[np.uint8], logits_M: Floats) -> tuple[float, Floats]:

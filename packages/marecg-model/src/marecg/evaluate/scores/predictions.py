@@ -16,7 +16,7 @@ from ecg_ontology import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
 from marecg.evaluate.scores.metrics import Floats, Rotations, macro_auc, resampled_macro_auc
-from marecg.evaluate.scores.results import Difference
+from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import difference
 from marecg.evaluate.scores.trial import Trial
 
@@ -102,7 +102,7 @@ def load(path: Path) -> Predictions:
 
 def compare(
     one: Predictions, other: Predictions, test: Literal["bootstrap", "delong"] = "bootstrap"
-) -> dict[float, Difference]:
+) -> dict[float, AucDifference]:
     """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
 
     Args:
@@ -144,7 +144,7 @@ def scarce(predictions: Predictions) -> dict[str, int]:
 
 def bootstrap(
     y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
-) -> Difference:
+) -> AucDifference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
     runs = (one_SMK, other_SMK)
     one, other = (np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in run]) for run in runs)

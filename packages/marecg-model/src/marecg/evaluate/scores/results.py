@@ -17,7 +17,7 @@ class Range(Frozen):
     high: float
 
 
-class Difference(Range):
+class AucDifference(Range):
     """A method's macro AUC minus another's on the same records, with its paired interval; p is two-sided."""
 
     mean: float
@@ -62,7 +62,7 @@ class Cell(Frozen):
     seeds: int
     macro_auc: Spread
     interval: Range
-    versus_encoder: Difference | None
+    versus_encoder: AucDifference | None
     val_macro_auc: Spread | None
     chosen: tuple[float, ...]
     classes: tuple[ClassScore, ...]

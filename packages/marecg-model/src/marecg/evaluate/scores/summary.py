@@ -22,7 +22,7 @@ from marecg.evaluate.scores.metrics import (
     rotated,
     scorable,
 )
-from marecg.evaluate.scores.results import Cell, ClassScore, Difference, Range, Spread
+from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Range, Spread
 from marecg.evaluate.scores.trial import Trial
 
 ENCODER, WIDE, MEAN_H = "encoder", "encoder, wide", "encoder, mean H"
@@ -83,7 +83,7 @@ def _cell(
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
     within: Interval,
-    versus: Difference | None,
+    versus: AucDifference | None,
     rotation_M: Rotations,
 ) -> Cell:
     rotations = rotated(rotation_M)
@@ -122,7 +122,7 @@ def _cell(
     )
 
 
-def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:
+def difference(mean: float, auc_R: Floats, reference_R: Floats) -> AucDifference:
     """A difference of two macro AUCs, with its interval and p from the same resamples of both.
 
     p is twice the share of resamples on the rarer side of zero, itself counted (Davison & Hinkley 1997, §4).
@@ -130,7 +130,7 @@ def difference(mean: float, auc_R: Floats, reference_R: Floats) -> Difference:
     difference_R = auc_R - reference_R
     low, high = interval(difference_R)
     rarer = min((difference_R <= 0).sum(), (difference_R >= 0).sum())
-    return Difference(mean=mean, low=low, high=high, p=min(1.0, 2 * (1 + rarer) / (1 + len(difference_R))))
+    return AucDifference(mean=mean, low=low, high=high, p=min(1.0, 2 * (1 + rarer) / (1 + len(difference_R))))
 
 
 def spread(values_S: Floats) -> Spread:

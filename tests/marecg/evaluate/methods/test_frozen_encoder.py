@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from marecg.base.config import ModelConfig
-from marecg.evaluate.methods.encoder import encoder, random_control, random_encoder
+from marecg.evaluate.methods.frozen_encoder import encoder, random_control, random_encoder
 from marecg.model.pretrained import weights_sha256
 from marecg.use.embed import embed
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from marecg.base.config import LEADS
-from marecg.corpus import intervals as module
+from marecg.corpus import interval_table as module
 from marecg.corpus.expression import matching
-from marecg.corpus.intervals import COLUMNS, intervals
+from marecg.corpus.interval_table import COLUMNS, intervals
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.intervals import measure
 
