@@ -6,6 +6,7 @@ from tests.marecg.ecg.test_intervals import FS, drawn
 
 from marecg.base.config import LEADS
 from marecg.ecg.electrodes import Doubts, doubts
+from marecg.ecg.intervals import measure
 
 
 def test_a_good_recording_raises_no_doubt() -> None:
@@ -24,6 +25,20 @@ def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead: int) -> None:
     x_KL = drawn()
     x_KL[lead] *= -1
     assert doubts(x_KL, FS, LEADS).swapped_arms == (LEADS[lead] in {"I", "V6"})
+
+
+def test_swapped_arms_take_the_axis_away_and_change_no_interval() -> None:
+    """I turns, II and III change places, and so do aVR and aVL."""
+    x_KL = drawn()
+    x_KL[3], x_KL[4] = -(x_KL[0] + x_KL[1]) / 2, x_KL[0] - x_KL[1] / 2
+    x_KL[2], x_KL[5] = x_KL[1] - x_KL[0], x_KL[1] - x_KL[0] / 2
+    swapped_KL = x_KL[[0, 2, 1, 4, 3, 5, 6, 7, 8, 9, 10, 11]]
+    swapped_KL[0] *= -1
+    found, right = measure(swapped_KL, FS, LEADS), measure(x_KL, FS, LEADS)
+    assert (found.axis, found.reasons) == (None, {"axis": "swapped_arms"})
+    assert right.axis is not None
+    for name in ("qrs", "pr", "qt"):
+        assert getattr(found, name) == pytest.approx(getattr(right, name), abs=4), name
 
 
 def test_swapped_arms_are_looked_for_only_with_lead_i_and_v6() -> None:

@@ -8,6 +8,7 @@ Shapes: K leads, L samples at 500 Hz, N beats, B samples of a beat, W those of i
 F samples of all leads.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +50,12 @@ class Beats(NamedTuple):
         """The beats that look alike, [N, K, B]; NaN beyond the record."""
         padded_KL = np.pad(self.x_KL, ((0, 0), (BEFORE, AFTER)), constant_values=np.nan)
         return np.stack([padded_KL[:, peak : peak + BEFORE + AFTER] for peak in self.peaks_N[self.alike_N]])
+
+
+def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
+    """The rows of a record, those of I and II first."""
+    names = [name.strip().lower() for name in leads]
+    return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
 
 
 def beats(x_KL: NDArray[np.floating], order: tuple[int, ...]) -> Beats:

@@ -62,5 +62,5 @@ def _values(measured: Measurements) -> dict[str, float | None]:
 
 def reasons(measured: Measurements, say: Say) -> str:
     """Why there is a dash, a sentence for each interval that has one."""
-    reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt")}
+    reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt", "axis")}
     return " ".join(f"{say(name)}: {say(reason)}" for name, reason in reasons.items() if reason)
