@@ -1,9 +1,11 @@
 """How tests call `marecg` in this process."""
 
-import pytest
-from typer.testing import CliRunner
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 
-from marecg_cli.marecg import app, main
+import pytest
+
+from marecg_cli.marecg import main
 
 
 def run(*argv: object) -> int:
@@ -15,8 +17,9 @@ def run(*argv: object) -> int:
 
 def invoke(*argv: object) -> tuple[int, str, str]:
     """Its exit code, stdout and stderr."""
-    result = CliRunner().invoke(app, [str(each) for each in argv], catch_exceptions=False)
-    return result.exit_code, result.stdout, result.stderr
+    with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+        code = run(*argv)
+    return code, out.getvalue(), err.getvalue()
 
 
 def end(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str]:

@@ -10,14 +10,15 @@ from ecg_ontology import UsageError
 from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.cost import Cost
 from marecg.evaluate.leaderboard import Standing
-from marecg.evaluate.request import Request
+from marecg.evaluate.request import READERS, Request
 from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import tidy
 from marecg.evaluate.table_print import records
 from marecg_cli import marecg
 from marecg_cli._ablation_text import ablation_json, standings_text
-from marecg_cli._recipes_text import print_costs
+from marecg_cli._options import settings
+from marecg_cli._recipes import print_costs
 
 BETTER = AucDifference(mean=0.03, low=0.01, high=0.05, p=0.01)
 ALIKE = AucDifference(mean=0.01, low=-0.02, high=0.04, p=0.6)
@@ -89,10 +90,10 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(
 
 @pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])
 def test_a_setting_that_a_probe_does_not_have_is_refused(setting: str) -> None:
-    with pytest.raises(UsageError, match=f"no setting '{setting}'"):
-        Request.of_settings([setting])
+    with pytest.raises(UsageError, match=f"--set {setting}: "):
+        settings([setting], READERS)
 
 
 def test_several_rotations_of_folds_may_be_set() -> None:
-    request = Request.of_settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"])
-    assert request == Request.named((0.1, 1.0), folds=("1-5,6,7-8", "3-7,8,1-2"))
+    values = settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"], READERS)
+    assert Request.named(**values) == Request.named((0.1, 1.0), folds=("1-5,6,7-8", "3-7,8,1-2"))

@@ -7,12 +7,12 @@ import shlex
 from typing import Any
 
 import pytest
-import typer
 from tests.docs.options import APPS, MIXED, commands, kind, kinds, options
 
+from marecg_cli._commands import tree
 from marecg_cli._progress import PATIENCE, PAUSE, Tenths
 
-TREES = {name: typer.main.get_command(module.app) for name, module in APPS.items()}
+TREES = {name: tree(module.app()) for name, module in APPS.items()}
 
 
 COMMANDS = commands()
@@ -64,14 +64,10 @@ def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
     assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
 
 
-def test_no_option_is_known_by_two_names_that_a_help_page_shows() -> None:
-    twice = {
-        f"{name} {' '.join(each.opts)}"
-        for name, command in COMMANDS.items()
-        for each, _ in options(command)
-        if sum(option.startswith("--") for option in each.opts) > 1
-    }
-    assert twice == {"marecg ablate --recipe --recipes"}
+@EVERY
+def test_no_option_is_known_by_two_names(name: str) -> None:
+    for each, _ in options(COMMANDS[name]):
+        assert sum(option.startswith("--") for option in each.opts) == 1
 
 
 def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> None:
@@ -81,20 +77,21 @@ def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> 
                 assert "json" in kind(each), name
 
 
-def test_the_stages_name_every_command_and_no_other() -> None:
-    for name, module in APPS.items():
-        staged = [each for stage in module.STAGES.values() for each in stage]
-        assert sorted(staged) == sorted(TREES[name].commands)
+@pytest.mark.parametrize("program", APPS)
+def test_a_command_is_built_alone_where_it_is_named(program: str) -> None:
+    for name in TREES[program].commands:
+        assert list(tree(APPS[program].app([name, "--help"])).commands) == [name]
+    for argv in (["--help", *TREES[program].commands], ["-q"], ["nonsense"], []):
+        assert list(tree(APPS[program].app(argv)).commands) == list(TREES[program].commands)
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_the_help_page_lists_the_stages_in_order_within_eighty_columns(
+def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(
     program: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, long, _ = said(capsys, f"{program} --help")
     assert (code, said(capsys, f"{program} -h")[1]) == (0, long)
-    headings = re.findall(r"^(\w+):$", long, re.MULTILINE)
-    assert headings == ["Options", *(stage.capitalize() for stage in APPS[program].STAGES)]
+    assert re.findall(r"^╭─ (\w+) ", long, re.MULTILINE) == ["Options", *APPS[program].PANELS]
     assert max(map(len, long.splitlines())) <= 80
     assert "--show-completion" in long
 
@@ -107,8 +104,11 @@ def test_the_version_names_every_package(program: str, capsys: pytest.CaptureFix
     assert re.search(r"ecg-ontology \d+\.\d+.*, marecg-model \d.*, torch \d.*, Python 3\.", out)
 
 
-def test_q_leaves_messages_out_and_keeps_results_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = said(capsys, "ecgonto route nonsense -q")
+@pytest.mark.parametrize("line", ["ecgonto route nonsense -q", "ecgonto -q route nonsense"])
+def test_q_leaves_messages_out_and_keeps_results_and_failures(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, line)
     assert (code, "unknown or malformed" in err, "invalid" in out) == (1, True, True)
     assert not logging.getLogger("marecg_cli").isEnabledFor(logging.INFO)
     said(capsys, "ecgonto route 164889003")

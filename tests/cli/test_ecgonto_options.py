@@ -29,7 +29,7 @@ ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
     ("validate ontology --profile curated", "ecg_ontology.validate", {"profile": "curated"}),
     ("validate --reasoner", "ecg_ontology.owl.consistency", {}),
     (
-        "draw --out x.svg --target 164889003 --sigma 0.5 --rule most-specific",
+        "target 164889003 --sigma 0.5 --rule most-specific",
         "ecg_ontology.explain_codes",
         {"codes": ["164889003"], "sigma": 0.5, "rule": "most-specific"},
     ),

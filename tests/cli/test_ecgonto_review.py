@@ -92,12 +92,12 @@ def test_a_diff_counts_the_records_of_a_corpus(call, revision, realdata):
 
 
 def test_graph_distances_and_targets_are_drawn(call, tmp_path):
-    for name, arguments in {
-        "g.svg": (),
-        "d.png": ("--distances",),
-        "t.pdf": ("--target", "54329005"),
+    for name, command in {
+        "g.svg": ("draw", "--out"),
+        "d.png": ("draw", "--distances", "--out"),
+        "t.pdf": ("explain", "54329005", "--picture"),
     }.items():
-        assert call("draw", "--out", tmp_path / name, *arguments)[0] == 0
+        assert call(*command, tmp_path / name)[0] == 0
         assert (tmp_path / name).stat().st_size > 5000
 
 
@@ -142,8 +142,7 @@ def test_no_command_opens_a_socket(call, monkeypatch, tmp_path, revision):
         ("build", SOURCES, "--out", tmp_path / "ccg.json", "--check"),
         ("init", tmp_path / "sources"),
     ]
-    named = (command.name or command.callback.__name__ for command in ecgonto.app.registered_commands)
-    names = {name.replace("_", "-") for name in named}
+    names = {command.name for command in ecgonto.app().registered_commands}
     assert {str(arguments[0]) for arguments in asked} == names
     for arguments in asked:
         code, _, err = call(*arguments)

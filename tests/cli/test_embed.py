@@ -46,8 +46,8 @@ def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
         header,
         "--fs",
         "250",
-        "--array",
-        "leads=I,II,V2",
+        "--set",
+        "array.leads=I,II,V2",
         "--out",
         str(out),
     ]
@@ -149,7 +149,7 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
     assert len(told) == 6
     assert "microvolts" in told[0]
     assert "4 more" in told[-1]
-    assert run("embed", str(place / "run"), *arguments, "--array", "units=uV") == 0
+    assert run("embed", str(place / "run"), *arguments, "--set", "array.units=uV") == 0
     assert "check the units" not in capsys.readouterr().err
 
 
@@ -160,12 +160,12 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
         (["{place}/some.npy", "--fs", "0", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
         (["{place}/some.npy", "--fs", "-500", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
         (
-            ["{place}/some.npy", "--fs", "500", "--array", "leads=I,X", "--out", "{place}/x.npz"],
+            ["{place}/some.npy", "--fs", "500", "--set", "array.leads=I,X", "--out", "{place}/x.npz"],
             2,
             "unknown ['X']",
         ),
         (
-            ["{place}/some.npy", "--fs", "500", "--array", "leads=I,II", "--out", "{place}/x.npz"],
+            ["{place}/some.npy", "--fs", "500", "--set", "array.leads=I,II", "--out", "{place}/x.npz"],
             2,
             "2 leads",
         ),
@@ -214,7 +214,15 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "parts"
-    command = ("embed", str(place / "run"), str(place / "wfdb"), "--out", f"{out}/", "--part-records", "2")
+    command = (
+        "embed",
+        str(place / "run"),
+        str(place / "wfdb"),
+        "--out",
+        f"{out}/",
+        "--set",
+        "part_records=2",
+    )
     codes = [run(*command, "--shard", f"{number}/2", "--format", "json") for number in (1, 2)]
     shown = capsys.readouterr()
     assert codes == [1, 0]

@@ -59,7 +59,7 @@ def given(lab: Path, kind: str) -> list[object]:
     if kind == "record":
         return [sorted((lab / "folder").rglob("*.hea"))[0]]
     if kind in ("array", "one"):
-        return [lab / f"{kind}.npy", "--fs", 500, "--array", "leads=" + ",".join(LEADS)]
+        return [lab / f"{kind}.npy", "--fs", 500, "--set", "array.leads=" + ",".join(LEADS)]
     return [lab / kind]
 
 

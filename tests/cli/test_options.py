@@ -17,7 +17,7 @@ from marecg.use.embed_records import Shard
 from marecg.use.tuning import Tuning
 from marecg_cli.marecg import app as marecg
 
-ARRAYS = "--fs 250 --array leads=II,V1 --array units=adc --array gain=200 --array key=ecg"
+ARRAYS = "--fs 250 --set array.leads=II,V1 --set array.units=adc --set array.gain=200 --set array.key=ecg"
 LAYOUT = Layout(250, ("II", "V1"), "adc", 200, "ecg")
 
 
@@ -54,8 +54,9 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
-        "prepare a --out x --codes t.csv --id-column who --code-column what --patient-column whose "
-        "--vocabulary omop --mapping m.sssom.tsv --concepts c.csv",
+        "prepare a --out x --codes t.csv --set codes.id_column=who --set codes.code_column=what "
+        "--set codes.patient_column=whose "
+        "--set codes.vocabulary=omop --set codes.mapping=m.sssom.tsv --set codes.concepts=c.csv",
         "ecg_ontology.read_code_table",
         dict(
             zip(
@@ -74,7 +75,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"data": Path("c"), "out": Path("x"), "start": None, "resume": False}
         | {"loggers": ["tensorboard", "mlflow"]},
     ),
-    ("train --data c --out x --resume", "marecg.train.run.train", {"resume": True, "loggers": []}),
+    ("train --data c --out x --resume", "marecg.train.run.train", {"resume": True, "loggers": ()}),
     ("train --data c --out x", "marecg.train.run.train", {"resume": None, "config": by_name("tiny")}),
     (
         "train --data c --out x --from w --recipe tiny --set train.lr=0.5",
@@ -83,7 +84,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "recipes tiny --cost 5000 --speed 20",
-        "marecg_cli._recipes_text.print_costs",
+        "marecg_cli._recipes.print_costs",
         {"recipes": {"tiny": by_name("tiny")}, "records": 5000, "tflops": 20.0},
     ),
     (
@@ -92,8 +93,8 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"out": Path("x"), "records": 300, "steps": 7, "seed": 5},
     ),
     (
-        f"embed run in --out x/ {ARRAYS} --patch --readout wide --batch-size 5 --part-records 9 --shard 2/3 "
-        "--jobs 2 --cluster tcp://here:1",
+        f"embed run in --out x/ {ARRAYS} --patch --readout wide --set batch_size=5 --set part_records=9 "
+        "--shard 2/3 --jobs 2 --cluster tcp://here:1",
         "marecg.use.embed_records.embed_records",
         {
             "run": "run",
@@ -110,7 +111,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
-        f"embed run in --out x.npz {ARRAYS} --patch --readout wide --batch-size 5 --jobs 2",
+        f"embed run in --out x.npz {ARRAYS} --patch --readout wide --set batch_size=5 --jobs 2",
         "marecg.use.embed_records.embed_records",
         {"layout": LAYOUT, "patches": True, "readout": "wide", "batch_size": 5, "jobs": 2},
     ),
@@ -137,8 +138,8 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "classify judge run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
-        "--folds 1,2,3 --set steps=6 --set patience=8 --set batch_size=7 --set lr=0.5 --set balanced=true "
-        "--out x",
+        "--set folds=1,2,3 --set steps=6 --set patience=8 --set batch_size=7 --set lr=0.5 "
+        "--set balanced=true --out x",
         "marecg.evaluate.finetune.finetune",
         {
             "run": "run",
@@ -147,7 +148,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
             "how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")],
             "fractions": [0.5],
             "seeds": 4,
-            "folds": ["1,2,3"],
+            "folds": ("1,2,3",),
             "out": Path("x"),
         },
     ),
@@ -158,7 +159,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"path": Path("a/probe/cpsc2018-merl.npz")},
     ),
     (
-        "ablate --recipe tiny tiny-c1 --data c --out x --root r --seeds 3 --equal flops --equal records "
+        "ablate tiny tiny-c1 --data c --out x --root r --seeds 3 --equal flops --equal records "
         "--records 50 --set probe.fractions=0.5 --set probe.seeds=4 --set probe.folds=1-5,6,7 "
         "--set probe.resamples=60 --set probe.readout=wide --set train.lr=0.5 --jobs 2 --log wandb",
         "marecg.evaluate.ablate.ablate",
@@ -218,8 +219,9 @@ def test_a_value_that_is_set_is_in_the_recipe(
 
 def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     line = (
-        "probe a b --task ptbxl-form cpsc2018 --root r cpsc2018=s --fraction 0.5 --seeds 4 --protocol merl "
-        "--splits m --features f=f.npz --readout wide --out x --keep k"
+        "probe a b --task ptbxl-form --task cpsc2018 --root r --root cpsc2018=s --fraction 0.5 "
+        "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
+        "--set readout=wide --out x --set features=k"
     )
     found = reached(monkeypatch, marecg, line, "marecg.evaluate.probe_many.probe_many")
     assert found["runs"] == ["a", "b"]
@@ -231,7 +233,7 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> N
     found = reached(
         monkeypatch,
         marecg,
-        "probe a --root r --folds 1-5,6,7 --baseline minirocket",
+        "probe a --root r --set folds=1-5,6,7 --baseline minirocket",
         "marecg.evaluate.probe_many.probe_many",
     )
     request = Request.named(baselines=("minirocket",), folds=("1-5,6,7",))

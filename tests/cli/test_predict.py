@@ -41,7 +41,7 @@ def test_a_prediction_takes_an_array_of_one_record_and_no_more(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
-    options = ["--fs", "250", "--array", "leads=II,V1"]
+    options = ["--fs", "250", "--set", "array.leads=II,V1"]
     assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     assert run("predict", str(place / "run"), str(place / "wfdb")) == 2

@@ -4,27 +4,41 @@ import re
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.cli import get_docs_for_click
 
 from marecg_cli import ecgonto, marecg
-from marecg_cli._commands import summary
+from marecg_cli._commands import tree
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
 
 
+def panels(module: Any) -> dict[str, list[str]]:
+    """The names of a command line's commands, by the panel of its help page."""
+    return {
+        panel: [name for each in names.values() for name in each] for panel, names in module.PANELS.items()
+    }
+
+
+def summary(text: str) -> str:
+    """The first sentence of a help text, without what follows a semicolon or a colon."""
+    first = " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    for end in (". ", "; ", ": "):
+        first = first.partition(end)[0]
+    return first.rstrip(".")
+
+
 def page(name: str) -> str:
     """The page of a command line: its commands by stage, then each with all its options."""
-    tree: Any = typer.main.get_command(APPS[name].app)
-    context = tree.make_context(name, [next(iter(tree.commands))])
-    made = get_docs_for_click(obj=tree, ctx=context, name=name)
+    group: Any = tree(APPS[name].app())
+    context = group.make_context(name, [next(iter(group.commands))])
+    made = get_docs_for_click(obj=group, ctx=context, name=name)
     head, _, commands = made.partition("\n## ")
     head = head[: head.index("**Commands**")].replace(f"# `{name}`", f"# The command {name}")
     overview = "\n\n".join(
-        f"**{stage.capitalize()}**\n\n"
-        + "\n".join(f"* [`{each}`](#{name}-{each}): {summary(tree.commands[each].help)}" for each in names)
-        for stage, names in APPS[name].STAGES.items()
+        f"**{panel}**\n\n"
+        + "\n".join(f"* [`{each}`](#{name}-{each}): {summary(group.commands[each].help)}" for each in names)
+        for panel, names in panels(APPS[name]).items()
     )
     text = f"{head}{overview}\n\n## {commands}"
     text = re.sub(r"^Example: (.+?)$", r"```console\n$ \1\n```", text, flags=re.MULTILINE)

@@ -9,9 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import typer
-
 from marecg_cli import ecgonto, marecg
+from marecg_cli._commands import tree
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "options.md"
 APPS: dict[str, Any] = {"marecg": marecg, "ecgonto": ecgonto}
@@ -29,8 +28,8 @@ MIXED = {
 
 def commands() -> dict[str, Any]:
     """Every command by the words that call it."""
-    trees = {name: typer.main.get_command(module.app) for name, module in APPS.items()}
-    return dict(pair for name, tree in trees.items() for pair in _walk((name,), tree))
+    trees = {name: tree(module.app()) for name, module in APPS.items()}
+    return dict(pair for name, group in trees.items() for pair in _walk((name,), group))
 
 
 def options(command: Any) -> Iterator[tuple[Any, str]]:

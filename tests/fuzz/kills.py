@@ -81,7 +81,7 @@ def embed(records: Path, model: Path) -> Killed:
 
     return Killed(
         "embed",
-        lambda out: ["embed", str(model), str(records), "--out", f"{out}/", "--part-records", "2"],
+        lambda out: ["embed", str(model), str(records), "--out", f"{out}/", "--set", "part_records=2"],
         left,
     )
 

@@ -3,7 +3,7 @@
 It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,11 +12,9 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._commands import one_of
-from marecg_cli._given import PLACE
+from marecg_cli._options import Data, Log, by_group, one_of, recipe_names, settings, task_names
 from marecg_cli._output import message
 from marecg_cli._progress import passing, progress
-from marecg_cli._training import Log, recipe_names, task_names
 
 
 class Equal(StrEnum):
@@ -37,24 +35,19 @@ class AblationFormat(StrEnum):
 
 
 def ablate(
-    data: Annotated[Path, typer.Option(**PLACE, help="The prepared corpus to train on.")],
+    data: Data,
     out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
     root: Annotated[
         list[str], typer.Option(metavar="[DATA=]PATH", help="The probe's data, one for each data set.")
     ],
-    recipe: Annotated[
+    recipes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--recipe",
-            "--recipes",
-            metavar="NAME",
-            help="Recipes by name, mine.toml, mine.py:recipe, or RECIPE@GRAPH; one or several. "
-            "[default: c1 c2p c2 c3]",
-            show_default=False,
+        typer.Argument(
+            metavar="[RECIPE]...",
+            help="Recipes by name, mine.toml, mine.py:recipe, or RECIPE@GRAPH. [default: c1 c2p c2 c3]",
             **one_of(recipe_names),
         ),
     ] = None,
-    more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     task: Annotated[
         list[str] | None,
         typer.Option(
@@ -120,11 +113,11 @@ def ablate(
 
     With --vary the recipes are one recipe with every combination of some values, or a search among them.
 
-    Example: marecg ablate --recipe c1 c2p c2 c3 --data corpus --out ablation --root ptb-xl --seeds 3
+    Example: marecg ablate c1 c2p c2 c3 --data corpus --out runs/ablation --root ptb-xl --seeds 3
     """
     from marecg.evaluate.ablate import ProbedRun, ablate, no_step_progress
     from marecg.evaluate.methods.method import no_progress
-    from marecg.evaluate.request import Request
+    from marecg.evaluate.request import READERS, Request
     from marecg.evaluate.scores.summary import WIDE
     from marecg.evaluate.sweep import axis, grid
     from marecg.evaluate.sweep import search as search_by_val
@@ -133,17 +126,15 @@ def ablate(
     from marecg.recipes.overrides import override
     from marecg_cli._ablation_text import print_ablation
 
-    names = [*(recipe or []), *(more or [])]
-    of_probe = [each.removeprefix("probe.") for each in set_ or [] if each.startswith("probe.")]
-    settings = [each for each in set_ or [] if not each.startswith("probe.")]
-    request = Request.of_settings(of_probe)
+    of_probe, changes = by_group("probe.", set_)
+    request = Request.named(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
     wide = request.readout == "wide"
     request = request if wide else replace(request, without=(WIDE,))
     probe_roots = roots(task or ["ptbxl-super"], root)
 
-    def trained(recipes: Sequence[str | Config], settings: Sequence[str] = ()) -> list[ProbedRun]:
+    def trained(configs: Sequence[str | Config], changes: Sequence[str] = ()) -> list[ProbedRun]:
         return ablate(
-            recipes,
+            configs,
             data,
             out,
             tasks=probe_roots,
@@ -151,25 +142,22 @@ def ablate(
             seeds=seeds,
             equal=[each.value for each in equal or [Equal.records]],
             records=records,
-            settings=settings,
+            settings=changes,
             jobs=jobs,
             step_progress=progress if jobs == 1 else no_step_progress,
             progress=passing if jobs == 1 else no_progress,
-            loggers=[each.value for each in log or []],
+            loggers=log or (),
         )
 
     if vary:
-        if len(names) > 1:
+        if recipes and len(recipes) > 1:
             raise UsageError("--vary takes one recipe", remedy="Leave the others out")
-        config, axes = override(by_name(*names or ["tiny"]), settings), [axis(each) for each in vary]
+        config, axes = override(by_name(*recipes or ["tiny"]), changes), [axis(each) for each in vary]
         if search is None:
             probed = trained(grid(config, axes))
         else:
             probed = search_by_val(config, axes, search, out, lambda one: trained([one]))
             message(f"best on val: {probed[0].arm}")
     else:
-        probed = trained(names or ["c1", "c2p", "c2", "c3"], settings)
+        probed = trained(recipes or ["c1", "c2p", "c2", "c3"], changes)
     print_ablation(probed, seeds, format_.value, wide, request.resamples)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (ablate,)

@@ -3,24 +3,35 @@
 Each command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ecg_ontology import UsageError
-from marecg_cli._commands import add, application, one_of
-from marecg_cli._evaluation import _tasks
-from marecg_cli._given import PLACE, Folds
+from marecg_cli._commands import SETTINGS
+from marecg_cli._options import Data, one_of, settings, task_names
 from marecg_cli._output import Format, message, result, result_json
 from marecg_cli._progress import passing
+
+ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
+EXAMPLE = "marecg classify fit marecg-small --data corpus --labels labels.csv --out runs/classifier"
+classify = typer.Typer(help=f"{ABOUT}\n\nExample: {EXAMPLE}", **SETTINGS)
 
 Encoder = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="A run folder, or an installed model; it stays as it is."),
 ]
-KINDS = {"steps": int, "patience": int, "batch_size": int, "lr": float, "balanced": bool, "seed": int}
+TRAINING: dict[str, Callable[[str], Any]] = {
+    "steps": int,
+    "patience": int,
+    "batch_size": int,
+    "lr": float,
+    "balanced": lambda text: {"true": True, "false": False}[text],
+    "seed": int,
+}
+"""How a value of the training is read from a text."""
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -28,24 +39,9 @@ Set = Annotated[
         metavar="KEY=VALUE",
         help="How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=3e-4 of the head, balanced=true to weigh positives and negatives "
-        "alike, seed=0.",
+        "alike, seed=0; of judge, folds=1-5,6,7-8 that train, validate and test, too.",
     ),
 ]
-
-
-def training(assignments: list[str] | None) -> dict[str, Any]:
-    """What --set says. Raises `UsageError`."""
-    from pydantic import TypeAdapter, ValidationError
-
-    found: dict[str, Any] = {}
-    for key, _, text in (each.partition("=") for each in assignments or ()):
-        if key not in KINDS:
-            raise UsageError(f"there is no value named {key!r}", remedy=f"Choose from {', '.join(KINDS)}")
-        try:
-            found[key] = TypeAdapter(KINDS[key]).validate_python(text)
-        except ValidationError as error:
-            raise UsageError(f"{text!r} isn't a value of {key}", where="--set") from error
-    return found
 
 
 class Calibrate(StrEnum):
@@ -57,9 +53,10 @@ class Calibrate(StrEnum):
     none = "none"
 
 
+@classify.command(rich_help_panel="Classifiers")
 def fit(
     model: Encoder,
-    data: Annotated[Path, typer.Option(**PLACE, help="A prepared corpus.")],
+    data: Data,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the classifier is kept.")],
     labels: Annotated[
         Path | None,
@@ -96,7 +93,7 @@ def fit(
         layers,
         calibration=calibration.value,
         threshold=threshold,
-        **training(set_),
+        **settings(set_, TRAINING),
     )
     found = fit_classifier(classifier, data, out, labels, watch=passing)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
@@ -116,11 +113,12 @@ def fit(
             )
 
 
+@classify.command(rich_help_panel="Classifiers")
 def judge(
     run: Encoder,
     root: Annotated[Path, typer.Option(metavar="PATH", help="The task's data.")],
     task: Annotated[
-        str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(_tasks))
+        str, typer.Option(help="As for probe: a task's name, or FILE.py:NAME.", **one_of(task_names))
     ] = "ptbxl-super",
     fraction: Annotated[
         list[float] | None,
@@ -131,7 +129,6 @@ def judge(
         typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]", show_default=False),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
-    folds: Folds = None,
     set_: Set = None,
     out: Annotated[
         Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
@@ -145,10 +142,13 @@ def judge(
     Example: marecg classify judge runs/c3 --task ptbxl-super --root data/ptb-xl --layers head --layers all
     """
     from marecg.evaluate.finetune import finetune
+    from marecg.evaluate.request import READERS
     from marecg.use.tuning import Tuning
     from marecg_cli._probe_text import probe_text, remarks
 
-    how = [Tuning(each, **training(set_)) for each in layers or ["all"]]
+    values = settings(set_, {**TRAINING, "folds": READERS["folds"]})
+    folds = values.pop("folds", ())
+    how = [Tuning(each, **values) for each in layers or ["all"]]
     report = finetune(
         run,
         task,
@@ -156,7 +156,7 @@ def judge(
         how,
         fractions=fraction or (1.0,),
         seeds=seeds,
-        folds=folds or (),
+        folds=folds,
         out=out,
         watch=passing,
     )
@@ -166,11 +166,3 @@ def judge(
         result_json(report.model_dump(mode="json"))
     else:
         result(probe_text(report))
-
-
-app = application(
-    "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned.\n\n"
-    "Example: marecg classify fit marecg-small --data corpus --labels labels.csv --out clf",
-    {"classifiers": ("fit", "judge")},
-)
-add(app, (fit, judge))

@@ -3,7 +3,6 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError, replacing
-from marecg_cli._given import place
+from marecg_cli._options import Corpus
 from marecg_cli._output import Format, Readout, message, result, result_json
 
 
@@ -25,10 +24,7 @@ class TableFormat(StrEnum):
 
 
 def cohort(
-    data: Annotated[
-        Path,
-        typer.Argument(parser=place, metavar="CORPUS", help="A corpus that `marecg prepare` wrote."),
-    ],
+    data: Corpus,
     where: Annotated[
         str,
         typer.Option(
@@ -117,6 +113,3 @@ def _as_it_ends(out: Path | None) -> TableFormat:
         remedy = f"End it in {', '.join(TableFormat)}, or say --format"
         raise UsageError(f"can't tell a format from {out.name}", remedy=remedy)
     return TableFormat(ending or "csv")
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (cohort, neighbours)

@@ -1,175 +1,132 @@
-"""How both command lines are built: what every command has, and a help page in stages.
+"""How both command lines are built: Typer's groups, with a panel of commands for every stage of a user's way.
 
-Every command takes -h, -q and -v. The packages' parts are imported by the commands that run them, so this
-file knows names only.
+The packages' parts are imported by the commands that run them, and a command's own module when the command is
+asked for; only a help page imports all of these.
 """
 
-import inspect
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
 from ecg_ontology import refuse_address
-from marecg_cli._given import Address
-from marecg_cli._output import be_as_loud_as
+from marecg_cli._output import set_loudness
 
-Stages = Mapping[str, Sequence[str]]
-"""What commands are for, in the order of a user's way, and the names of those that are for it."""
-T = TypeVar("T")
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results and failures only.")]
-Verbose = Annotated[
-    int,
-    typer.Option(
-        "--verbose",
-        "-v",
-        count=True,
-        show_default=False,
-        help="Tell what is done; twice: everything, with the place of an error.",
-    ),
-]
+Panels = Mapping[str, Mapping[str, Sequence[str]]]
+"""What commands are for, and by module the names of those that are for it."""
+SETTINGS: dict[str, Any] = {
+    "no_args_is_help": True,
+    "rich_markup_mode": "markdown",
+    "pretty_exceptions_enable": False,
+}
+"""Of every group of commands."""
 
 
-def application(help_: str, stages: Stages, distribution: str = "", default: str = "") -> typer.Typer:
-    """A command line, or a group within one.
+def application(about: str, panels: Panels, argv: Sequence[str] = ()) -> typer.Typer:
+    """A command line, or as much of it as these arguments need.
 
     Args:
-        help_: what it is for, and an example where it is a group.
-        stages: the order and the headings of its help page. A command that they don't name comes last.
-        distribution: what --version tells the version of; a group has none.
-        default: the command that is meant where none is named.
+        about: what it is for.
+        panels: its commands; each is the function, or the group, of that name in its module.
+        argv: the arguments; where they begin with a command, it is the only one that is imported.
     """
-
-    class Group(TyperGroup):
-        """Lists its commands by stage, and may have one that is meant where none is named."""
-
-        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Put the default command's name in front, unless another is named or help is asked for."""
-            if default and (not args or args[0] not in (*self.commands, "-h", "--help")):
-                args = [default, *args]
-            return super().parse_args(ctx, args)
-
-        def list_commands(self, ctx: Any) -> list[str]:
-            """The names in the order of the stages."""
-            ordered = [name for names in stages.values() for name in names if name in self.commands]
-            return ordered + [name for name in self.commands if name not in ordered]
-
-        def format_commands(self, ctx: Any, formatter: Any) -> None:
-            """A section per stage, each command with its whole first sentence."""
-            names = self.list_commands(ctx)
-            known = {name for each in stages.values() for name in each}
-            rest = {"more": [name for name in names if name not in known]}
-            for stage, wanted in {**stages, **rest}.items():
-                rows = [
-                    (name, summary(self.commands[name].help or ""))
-                    for name in wanted
-                    if name in self.commands and not self.commands[name].hidden
-                ]
-                if rows:
-                    with formatter.section(stage.capitalize()):
-                        formatter.write_dl(rows)
-
-    app = typer.Typer(
-        cls=Group,
-        help=help_,
-        no_args_is_help=True,
-        add_completion=bool(distribution),
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    if distribution:
-
-        @app.callback()
-        def _(
-            version: bool = typer.Option(
-                False,
-                "--version",
-                is_eager=True,
-                callback=lambda value: _tell_version(distribution) if value else None,
-                help="Print the versions and exit.",
-            ),
-        ) -> None:
-            pass
-
+    app = typer.Typer(help=about, context_settings={"help_option_names": ["-h", "--help"]}, **SETTINGS)
+    app.callback()(_of_all)
+    places = [
+        (name, module, panel)
+        for panel, modules in panels.items()
+        for module, names in modules.items()
+        for name in names
+    ]
+    for name, module, panel in [each for each in places if each[0] in argv[:1]] or places:
+        command = getattr(import_module(f"marecg_cli.{module}"), name.replace("-", "_"))
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(command)
     return app
 
 
-def add(app: typer.Typer, commands: Iterable[Callable[..., None]]) -> None:
-    """Add functions to a command line, each under its own name, with -q and -v."""
-    for command in commands:
-        name = command.__name__.rstrip("_").replace("_", "-")
-        app.command(name)(_with_loudness(command))
+def tree(app: typer.Typer) -> TyperGroup:
+    """The commands as they are run: each takes -q and -v, and refuses an address where a path belongs."""
+    group = cast(TyperGroup, typer.main.get_command(app))
+    loudness = [each for each in group.params if each.name in ("quiet", "verbose")]
+    for command in _leaves(group):
+        for each in command.params:
+            of_paths = each.type_descriptor.annotation in (Path, list[Path]) or each.name == "out"
+            each.callback = each.callback or (_refuse_address if of_paths else None)
+        command.params += loudness
+    return group
 
 
-def summary(text: str) -> str:
-    """The first sentence of a help text, without what follows a semicolon or a colon."""
-    first = " ".join(text.split("\n\n", maxsplit=1)[0].split())
-    for end in (". ", "; ", ": "):
-        first = first.partition(end)[0]
-    return first.rstrip(".")
+def _leaves(group: TyperGroup) -> Iterator[Any]:
+    for command in group.commands.values():
+        yield from _leaves(command) if isinstance(command, TyperGroup) else [command]
 
 
-def one_of(values: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """The settings of an option whose values are a closed set that a package knows, and refuses others by.
-
-    A shell completes them; until then nothing is imported.
-    """
-    return {"autocompletion": lambda incomplete: [each for each in values() if each.startswith(incomplete)]}
-
-
-def _with_loudness(command: Callable[..., None]) -> Callable[..., None]:
-    """The same command with -q and -v."""
-
-    @wraps(command)
-    def run(*args: Any, quiet: bool, verbose: int, **options: Any) -> None:
-        be_as_loud_as(-1 if quiet else verbose)
-        command(*args, **{name: _at_hand(name, value) for name, value in options.items()})
-
-    signature, kind = inspect.signature(command), inspect.Parameter.KEYWORD_ONLY
-    more = [
-        inspect.Parameter("quiet", kind, default=False, annotation=Quiet),
-        inspect.Parameter("verbose", kind, default=0, annotation=Verbose),
-    ]
-    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {**command.__annotations__, "quiet": Quiet, "verbose": Verbose}
-    return run
-
-
-def _at_hand(name: str, value: Any) -> Any:
-    """What an option was given; of an address, where that may stand, the copy of what lies there.
+def _refuse_address(_: object, option: Any, value: Any) -> Any:
+    """A path, or several, as given.
 
     Raises:
-        UsageError: it takes a path of this machine, and an address is given.
-        InputError: what is there can't be copied.
+        UsageError: an address is given for a path; or neither, where both are taken.
     """
-    if isinstance(value, Address):
-        from marecg.storage.copies import ensure_local
-
-        return ensure_local(value)
-    for path in value if isinstance(value, list) else [value]:
+    for path in value if isinstance(value, list | tuple) else [value]:
         if isinstance(path, Path):
-            refuse_address(path, f"is an address, and {name.rstrip('_')} takes a path")
-    if name == "out" and isinstance(value, str):  # it takes both
-        remedy = "Write it with two slashes, as s3://bucket/folder"
-        refuse_address(value, "isn't a path of this machine, and no address", remedy)
+            refuse_address(path, f"is an address, and {option.name.rstrip('_')} takes a path")
+        elif path is not None:
+            remedy = "Write it with two slashes, as s3://bucket/folder"
+            refuse_address(path, "isn't a path of this machine, and no address", remedy)
     return value
 
 
-def _tell_version(distribution: str) -> None:
-    from importlib.metadata import PackageNotFoundError, version
+def _print_versions(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import distributions
 
-    def known(name: str) -> Iterable[str]:
-        try:
-            yield f"{name} {version(name)}"
-        except PackageNotFoundError:
-            return
+        installed = {each.name: each.version for each in distributions()}
+        names = [
+            name for name in ("marecg-cli", "ecg-ontology", "marecg-model", "torch") if name in installed
+        ]
+        typer.echo(
+            ", ".join(
+                [f"{name} {installed[name]}" for name in names] + [f"Python {platform.python_version()}"]
+            )
+        )
+        raise typer.Exit
 
-    others = [line for name in ("ecg-ontology", "marecg-model", "torch") for line in known(name)]
-    typer.echo(f"{distribution} {version(distribution)}")
-    typer.echo(", ".join([*others, f"Python {platform.python_version()}"]))
-    raise typer.Exit
+
+def _of_all(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_versions, help="Print the versions and exit."
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            expose_value=False,
+            callback=lambda given: set_loudness(-1) if given else None,
+            help="Print results and failures only.",
+        ),
+    ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            expose_value=False,
+            show_default=False,
+            callback=lambda given: set_loudness(given) if given else None,
+            help="Tell what is done; twice: everything, with the place of an error.",
+        ),
+    ] = 0,
+) -> None:
+    """What stands before the name of a command."""

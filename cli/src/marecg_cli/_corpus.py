@@ -3,16 +3,12 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from marecg_cli._arrays import Array, Fs, array_layout
-from marecg_cli._codes import CodeColumn, Codes, Concepts, IdColumn, Mapping, PatientColumn, code_table
-from marecg_cli._commands import one_of
 from marecg_cli._corpus_text import (
     print_accounts,
     print_audit,
@@ -22,7 +18,7 @@ from marecg_cli._corpus_text import (
     tell_codes,
     tell_quarantined,
 )
-from marecg_cli._given import PLACE, place
+from marecg_cli._options import LOCAL, Corpus, Fs, array_layout, by_group, codes_of, one_of
 from marecg_cli._output import EXIT_FINDINGS, Format, problem, result_json
 from marecg_cli._progress import passing, progress
 
@@ -125,24 +121,22 @@ def prepare(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Change one setting, such as zero_limit; may be repeated."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one setting, such as zero_limit=0.5; may be repeated. codes.KEY says what --codes "
+            "is: id_column, code_column, patient_column, vocabulary=snomed, icd10, omop or scp, mapping=FILE "
+            "to SNOMED CT (.csv with code and snomed, or .sssom.tsv), concepts=FILE of OMOP. array.KEY says "
+            "what arrays are: leads=I,II,V2, units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME.",
         ),
     ] = None,
     select: Annotated[
         Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
     ] = Selection.all,
     fs: Fs = None,
-    array: Array = None,
     codes: Annotated[
         Path | None,
-        typer.Option(**PLACE, help="A table with the records' codes, .csv, .tsv or .parquet."),
+        typer.Option(**LOCAL, help="A table with the records' codes, .csv, .tsv or .parquet."),
     ] = None,
-    id_column: IdColumn = "",
-    code_column: CodeColumn = "",
-    patient_column: PatientColumn = "",
-    vocabulary: Codes = "snomed",
-    mapping: Mapping = None,
-    concepts: Concepts = None,
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one per core.")] = -1,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
@@ -151,23 +145,21 @@ def prepare(
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --array where they differ from it. With
-    --codes, a row per record and code, any source has labels: the table's take the place of the files' own.
-    --mapping alone gives codes to the statements that electrocardiographs wrote into the files.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
+    differ. With --codes, a row per record and code, the table's labels take the place of the files' own.
+    With --set codes.mapping=FILE alone, statements that electrocardiographs wrote into the files get codes.
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
-    from ecg_ontology import CodeMapping
     from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import statistics
     from marecg.recipes.overrides import with_settings
     from marecg.storage.copies import ensure_local
 
-    config = with_settings(set_ or [])
-    layout = array_layout(fs, array)
-    of_table = mapping if codes else None
-    table = code_table(codes, id_column, code_column, patient_column, vocabulary, of_table, concepts)
+    of_arrays, others = by_group("array.", set_)
+    of_codes, others = by_group("codes.", others)
+    config, layout, table = with_settings(others), array_layout(fs, of_arrays), codes_of(codes, of_codes)
     only = COLLECTIONS if select is Selection.paper else ()
     with progress("records") as tell:
         account = prepare(
@@ -178,9 +170,9 @@ def prepare(
             only=only,
             jobs=jobs,
             cluster=cluster,
-            watch=lambda found, kept, bad: tell(kept + bad, found, f"{kept} kept, {bad} quarantined"),
+            watch=lambda total, kept, bad: tell(kept + bad, total, f"{kept} kept, {bad} quarantined"),
             layout=layout,
-            codes=CodeMapping.read(mapping) if mapping and table is None else table,
+            codes=table,
             ontology=ontology,
         )
     compared = reconcile(statistics(ensure_local(out))) if select is Selection.paper else ()
@@ -196,7 +188,7 @@ def prepare(
 
 
 def stats(
-    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
+    data: Corpus,
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every signal and compare it with the index first.")
     ] = False,
@@ -223,7 +215,7 @@ def stats(
 
 
 def audit(
-    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
+    data: Corpus,
     against: Annotated[
         list[str],
         typer.Option(metavar="SOURCE", help="Evaluation records, here or as s3://…; may be repeated."),
@@ -243,6 +235,3 @@ def audit(
         print_audit(found)
     if found.leaking:
         raise typer.Exit(EXIT_FINDINGS)
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (synth, prepare, stats, audit)

@@ -8,10 +8,13 @@ from typing import Annotated
 
 import typer
 
-from marecg_cli._commands import add, application, one_of
-from marecg_cli._given import place
+from marecg_cli._commands import SETTINGS
+from marecg_cli._options import Corpus, one_of
 from marecg_cli._output import Format, result, result_json
 from marecg_cli._progress import progress
+
+ABOUT = "The datasets that are read by name: list them, get them; hand a corpus on to other tools."
+data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
 
 
 def _names() -> list[str]:
@@ -20,6 +23,7 @@ def _names() -> list[str]:
     return list(catalogue())
 
 
+@data.command("list", rich_help_panel="Datasets")
 def list_(
     root: Annotated[Path | None, typer.Option(help="Count what this folder holds of each.")] = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
@@ -44,6 +48,7 @@ def list_(
         result(f"    {each.home}")
 
 
+@data.command(rich_help_panel="Datasets")
 def get(
     name: Annotated[
         str,
@@ -79,8 +84,9 @@ def get(
     result(str(folder))
 
 
+@data.command(rich_help_panel="Corpora")
 def export(
-    data: Annotated[Path, typer.Argument(parser=place, help="A corpus that `marecg prepare` wrote.")],
+    corpus: Corpus,
     out: Annotated[Path, typer.Option(help="A .h5, .hdf5 or .parquet file, or a folder of Parquet files.")],
 ) -> None:
     """Write a prepared corpus as HDF5 or Parquet: int16 signals in µV, labels, R-peaks, codes, patients.
@@ -89,12 +95,4 @@ def export(
     """
     from marecg.corpus.export import export
 
-    result(f"{export(data, out)} records in {out}")
-
-
-app = application(
-    "The datasets that are read by name: list them, get them; hand a corpus on to other tools.\n\n"
-    "Example: marecg data list",
-    {"datasets": ("list", "get"), "corpus": ("export",)},
-)
-add(app, (list_, get, export))
+    result(f"{export(corpus, out)} records in {out}")

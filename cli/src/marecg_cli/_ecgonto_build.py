@@ -127,6 +127,3 @@ def perturb(
         control = controls.flat(real) if flat else controls.without(real, kinds)
     result(str(ecg_ontology.export(control, out)))
     message(f"{control.header.title}: {control.header.iri}, sha256 {control.sha256}")
-
-
-COMMANDS = (export, init, build, perturb)

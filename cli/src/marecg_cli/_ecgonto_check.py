@@ -137,9 +137,6 @@ def errata(form: As = Format.text) -> None:
         result(f"  decision  {entry.decision}\n  test      {entry.test}\n")
 
 
-COMMANDS = (validate, rules, snomed, errata)
-
-
 def _report(
     findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
 ) -> None:

@@ -124,9 +124,6 @@ def match(
     message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
 
 
-COMMANDS = (review, add_code, match)
-
-
 def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
     from ecg_ontology.revise import apply_decisions, decision_counts
 

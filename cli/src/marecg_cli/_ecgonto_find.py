@@ -114,4 +114,17 @@ def browse(
     note_language(onto, onto.nodes, lang)
 
 
-COMMANDS = (search, tree, browse)
+def draw(
+    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
+    distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
+    profile: Profile = "paper",
+    ontology: Source = None,
+) -> None:
+    """Draw the graph, or its distance matrix; `ecgonto explain --picture` draws a soft target.
+
+    Example: ecgonto draw --out graph.svg
+    """
+    from ecg_ontology.draw import draw_distances
+
+    draw_it = draw_distances if distances else ecg_ontology.draw_graph
+    result(str(draw_it(ecg_ontology.load(ontology, profile), out)))

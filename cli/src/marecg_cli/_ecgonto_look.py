@@ -50,41 +50,6 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     exit_if_unknown(routes)
 
 
-def target(
-    codes: Codes,
-    sigma: Sigma = 1.0,
-    rule: Rule = "max-index",
-    profile: Profile = "paper",
-    ontology: Source = None,
-    form: As = Format.text,
-) -> None:
-    """Show the leaves, the primary c* and the soft target of a record with these codes; -: from stdin.
-
-    Exits 1 when a code is unknown or malformed; such a code adds nothing.
-
-    Example: ecgonto target 54329005 --sigma 1.0 --format json
-    """
-    onto = ecg_ontology.load(ontology, profile)
-    codes = given(codes)
-    routes = onto.routes(codes)
-    y = onto.leaf_multi_hot([codes])
-    leaves = y[0].nonzero()[0].tolist()
-    primary = int(onto.primary(y, rule)[0])
-    soft = onto.soft_targets(y, sigma, rule)[0].tolist()
-    if form is Format.json:
-        names = [onto.nodes[index].abbr for index in (*leaves, primary) if index >= 0]
-        about = {"names": names[: len(leaves)], "primary_name": names[-1] if names else "", "rule": rule}
-        result_json({"leaves": leaves, "primary": primary, "target": soft, **about, "sigma": sigma})
-    elif not leaves:
-        result("no leaf: the record has no target and leaves the contrastive loss")
-    else:
-        result(f"leaves   {_names(onto, leaves)}")
-        result(f"primary  {_names(onto, [primary])} by {rule}\ntarget")
-        for index in sorted(range(len(onto)), key=lambda i: (-soft[i], i)):
-            result(f"  {soft[index]:.4f}  {index:>3}  {onto.nodes[index].abbr}")
-    exit_if_unknown(routes)
-
-
 def distance(
     a: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
     b: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
@@ -177,9 +142,6 @@ def note_language(onto: "Ontology", concepts: "Sequence[Concept]", lang: str) ->
 
         for note in language_notes(onto, concepts, lang):
             message(note)
-
-
-COMMANDS = (route, target, distance, show)
 
 
 def _as_json(onto: "Ontology", answer: "Route") -> dict[str, object]:

@@ -8,43 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._codes import CodeColumn, Concepts, IdColumn, Mapping, code_table
-from marecg_cli._codes import Codes as CodeVocabulary
-from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown
+from marecg_cli._ecgonto_look import As, Profile, Rule, Sigma, Source
+from marecg_cli._options import code_settings
 from marecg_cli._output import Format, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology.corpora import CorpusCodes
-
-
-def explain(
-    codes: Codes,
-    sigma: Sigma = 1.0,
-    rule: Rule = "max-index",
-    profile: Profile = "paper",
-    ontology: Source = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
-    ] = None,
-    form: As = Format.text,
-) -> None:
-    """Explain the supervision of a record: routes, leaves, both selection rules, the soft target as bars.
-
-    Exits 1 when a code is unknown or malformed.
-
-    Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
-    """
-    onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, codes, sigma, rule)
-    if picture is not None:
-        ecg_ontology.draw_graph(onto, picture, why)
-    if form is Format.json:
-        result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
-    else:
-        from ecg_ontology.explain import explanation_text
-
-        result(explanation_text(onto, why))
-    exit_if_unknown(why.routes)
 
 
 def coverage(
@@ -55,11 +24,16 @@ def coverage(
     sources: Annotated[
         list[str] | None, typer.Option(help="Columns of the .csv to add up; default: Ningbo, Georgia, PTB.")
     ] = None,
-    id_column: IdColumn = "",
-    code_column: CodeColumn = "",
-    vocabulary: CodeVocabulary = "snomed",
-    mapping: Mapping = None,
-    concepts: Concepts = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="What the corpus is if it is a table of a row per record and code; may be repeated: "
+            "codes.id_column, codes.code_column, codes.vocabulary=snomed, icd10, omop or scp, "
+            "codes.mapping=FILE to SNOMED CT, codes.concepts=FILE of OMOP.",
+        ),
+    ] = None,
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
@@ -67,17 +41,17 @@ def coverage(
 ) -> None:
     """Show what the codes of a corpus hit and miss.
 
-    With --id-column it is a table of a row per record and code, as `marecg prepare --codes` takes it.
+    With --set codes.id_column=… it is a table of a row per record and code, as for `marecg prepare --codes`.
 
     Example: ecgonto coverage dx_map.csv --sources Ningbo --sources Georgia
     """
     from ecg_ontology.corpora import corpus_of
 
     onto = ecg_ontology.load(ontology, profile)
-    table = code_table(
-        corpus if id_column else None, id_column, code_column, "", vocabulary, mapping, concepts
-    )
-    records = corpus_of(table) if table else _read_corpus(corpus, sources or ())
+    if set_:
+        records = corpus_of(ecg_ontology.read_code_table(corpus, **code_settings(set_)))
+    else:
+        records = _read_corpus(corpus, sources or ())
     found = ecg_ontology.coverage_of(onto, records, rule)
     if form is Format.json:
         result_json(found.model_dump(mode="json"))
@@ -137,34 +111,6 @@ def diff(
     result(
         difference_text(found, threshold) if is_text else difference_markdown(before, after, found, threshold)
     )
-
-
-def draw(
-    out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
-    distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
-    target: Annotated[
-        list[str] | None, typer.Option(metavar="CODE", help="Draw this record's target.")
-    ] = None,
-    sigma: Sigma = 1.0,
-    rule: Rule = "max-index",
-    profile: Profile = "paper",
-    ontology: Source = None,
-) -> None:
-    """Draw the graph, its distance matrix, or a soft target on the graph.
-
-    Example: ecgonto draw --out target.svg --target 54329005
-    """
-    onto = ecg_ontology.load(ontology, profile)
-    if distances:
-        from ecg_ontology.draw import draw_distances
-
-        result(str(draw_distances(onto, out)))
-        return
-    why = ecg_ontology.explain_codes(onto, target, sigma, rule) if target else None
-    result(str(ecg_ontology.draw_graph(onto, out, why)))
-
-
-COMMANDS = (explain, coverage, diff, draw)
 
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":

@@ -3,7 +3,7 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
+import re
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._commands import one_of
-from marecg_cli._given import Folds, Given, named_files
-from marecg_cli._output import EXIT_UNREADABLE, Format, Readout, message, problem, result, result_json
+from marecg_cli._options import local_path, one_of, settings, task_names
+from marecg_cli._output import EXIT_UNREADABLE, Format, message, problem, result, result_json
 from marecg_cli._progress import passing
+
+_NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
 class TableFormat(StrEnum):
@@ -46,19 +47,12 @@ def _protocols() -> tuple[str, ...]:
     return tuple(PROTOCOLS)
 
 
-def _tasks() -> tuple[str, ...]:
-    from marecg.evaluate.tasks.registry import ALL, TASKS
-
-    return (*TASKS, ALL)
-
-
 def probe(
     runs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[RUN]…",
-            help="Run folders of trained encoders, or with --out an installed model. [default: marecg-small, "
-            "or --features alone]",
+            help="Run folders of trained encoders, or models. [default: marecg-small, or --features alone]",
         ),
     ] = None,
     *,
@@ -66,10 +60,10 @@ def probe(
         list[str] | None,
         typer.Option(
             help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or "
-            "all, which is the five published ones; one or several; FILE.py:NAME for your own. "
+            "all, which is the five published ones; FILE.py:NAME for your own; may be repeated. "
             "[default: ptbxl-super]",
             show_default=False,
-            **one_of(_tasks),
+            **one_of(task_names),
         ),
     ] = None,
     root: Annotated[
@@ -77,7 +71,7 @@ def probe(
         typer.Option(
             metavar="[DATA=]PATH",
             help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus. Of tasks on several data sets "
-            "one each, such as ptbxl=PATH cpsc2018=PATH.",
+            "one each: --root ptbxl=PATH --root cpsc2018=PATH.",
         ),
     ] = None,
     fraction: Annotated[
@@ -93,10 +87,6 @@ def probe(
             help="How it is probed: strict, merl, merl-positional, or FILE.py:NAME.", **one_of(_protocols)
         ),
     ] = "strict",
-    splits: Annotated[
-        Path | None, typer.Option(help="MERL's split tables, to take labels and split from.")
-    ] = None,
-    folds: Folds = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
@@ -113,18 +103,19 @@ def probe(
             **one_of(_baselines),
         ),
     ] = None,
-    readout: Annotated[
-        Readout, typer.Option(help="What of the encoder the rows beside it are compared with.")
-    ] = Readout.rhythm,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one setting; may be repeated: readout=wide to compare the wide readout, "
+            "folds=1-5,6,7-8 that train, select and test (rotations parted by ;), splits=FOLDER of MERL's "
+            "split tables, resamples=1000 of the test records, features=FOLDER to keep computed features "
+            "in, for later runs too.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
-    ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where computed features are kept, for later runs too. [default: the first run's folder]",
-            show_default=False,
-        ),
     ] = None,
     card: Annotated[
         bool, typer.Option("--card", help="Put the figures into the card of each run's model, too.")
@@ -135,48 +126,63 @@ def probe(
 
     One run on one task gives a report; several of either give one table.
 
-    Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl cpsc2018=cpsc_2018
+    Example: marecg probe runs/c1 runs/c3 --task all --root ptbxl=ptb-xl --root cpsc2018=cpsc_2018
     """
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate
     from marecg.evaluate.model_card import write_model_card
     from marecg.evaluate.probe_many import probe_many
-    from marecg.evaluate.request import FRACTIONS, Request
+    from marecg.evaluate.request import FRACTIONS, READERS, Request
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._probe_text import many_text, probe_text, remarks
 
-    given = Given(list(task or []), list(fraction or []), list(root or []))
-    folders = [word for word in runs or [] if not given.takes(word)]
+    folders = [word for word in runs or () if not (fraction and _is_share(word))]  # of --fraction 0.1 1
     if not folders and not features:
         folders = ["marecg-small"]
+    values = settings(set_, {**READERS, "features": Path})
+    features_in = values.pop("features", None)
+    shares = [float(word) for word in runs or () if word not in folders]
+    fractions = [*(fraction or ()), *shares] or FRACTIONS
     request = Request.named(
-        tuple(given.shares) or FRACTIONS, seeds, protocol, splits, baseline or (), readout.value, folds or ()
+        **{
+            "fractions": fractions,
+            "seeds": seeds,
+            "protocol": protocol,
+            "baselines": baseline or (),
+            **values,
+        }
     )
+    named = [each.rpartition("=") for each in features or ()]
+    feature_files = {name or Path(file).stem: local_path(file) for name, _, file in named}
     refused: list[str] = []
-    found = []
+    reports = []
     for place, report in probe_many(
         folders,
-        roots(given.tasks or ["ptbxl-super"], given.roots),
-        partial(evaluate, request=request, features=named_files(features or []), watch=passing),
+        roots(task or ["ptbxl-super"], root or []),
+        partial(evaluate, request=request, features=feature_files, watch=passing),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
-        features_in=keep,
+        features_in=features_in,
     ):
-        found.append((place, report))
+        reports.append((place, report))
         for line in (f"measured: {place}, {report.task}", *remarks(report)):
             message(line)
     for folder in dict.fromkeys(folders if card else []):
         message(f"card: {write_model_card(folder, protocol)}")
     if output is Format.json:
-        dumped = [report.model_dump(mode="json") for _, report in found]
+        dumped = [report.model_dump(mode="json") for _, report in reports]
         result_json(dumped[0] if len(dumped) == 1 else dumped)
-    elif found:
-        result(probe_text(found[0][1]) if len(found) == 1 else many_text(found))
+    elif reports:
+        result(probe_text(reports[0][1]) if len(reports) == 1 else many_text(reports))
     for line in refused:
         problem(line)
-    if refused and not found:
+    if refused and not reports:
         raise typer.Exit(EXIT_UNREADABLE)
+
+
+def _is_share(word: str) -> bool:
+    return _NUMBER.fullmatch(word) is not None and not Path(word).exists()
 
 
 def table(
@@ -188,7 +194,7 @@ def table(
     ] = TableFormat.markdown,
     task: Annotated[
         list[str] | None,
-        typer.Option(help="These tasks alone, one option each. [default: all]", **one_of(_tasks)),
+        typer.Option(help="These tasks alone, one option each. [default: all]", **one_of(task_names)),
     ] = None,
     protocol: Annotated[str, typer.Option(help="Whose reports are read.", **one_of(_protocols))] = "strict",
     published: Annotated[
@@ -252,6 +258,3 @@ def _print_differences(
         low, mean, high = (100 * line[name] for name in ("low", "mean", "high"))
         shown = f"{mean:+.2f} [{low:+.2f}, {high:+.2f}], p = {line['p']:.2g}"
         result(f"{line['task']}, minus {line['other']}, {100 * line['fraction']:g} % of train: {shown}")
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (probe, table)

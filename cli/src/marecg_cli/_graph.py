@@ -3,13 +3,12 @@
 It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from marecg_cli._given import PLACE
+from marecg_cli._options import LOCAL
 from marecg_cli._output import message, result
 from marecg_cli._progress import passing
 
@@ -18,7 +17,7 @@ def ablate_graph(
     base: Annotated[
         list[Path], typer.Argument(help="Runs that differ in their seed alone, such as of small-c1.")
     ],
-    data: Annotated[Path, typer.Option(**PLACE, help="The prepared corpus whose codes teach and test.")],
+    data: Annotated[Path, typer.Option(**LOCAL, help="The prepared corpus whose codes teach and test.")],
     out: Annotated[
         Path, typer.Option(help="A folder for scores and answer; the same command goes on in it.")
     ],
@@ -73,6 +72,3 @@ def ablate_graph(
     )
     result(write_answer(scores, pd.read_csv(out / "leaves.csv"), out))
     message(f"written: {out / 'table.md'}, {out / 'forest.svg'}")
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (ablate_graph,)

@@ -3,7 +3,7 @@
 Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._arrays import Array, Fs, array_layout
+from marecg_cli._options import ArraySettings, Fs, array_layout, by_group, count, settings
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
 from marecg_cli._progress import progress
 
@@ -51,15 +51,19 @@ def embed(
         ),
     ],
     fs: Fs = None,
-    array: Array = None,
     patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
     readout: Annotated[
         Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
     ] = Readout.rhythm,
-    batch_size: Annotated[int, typer.Option(help="Windows per forward pass.", min=1)] = 32,
-    part_records: Annotated[
-        int | None,
-        typer.Option(help="Records per part of a folder. [default: 1024]", min=1, show_default=False),
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one setting; may be repeated: batch_size=32 windows per forward pass, "
+            "part_records=1024 per part of a folder. array.KEY says what arrays are: leads=I,II,V2, "
+            "units=mV, uV, V or adc, gain=200 per mV for adc, key=NAME of several.",
+        ),
     ] = None,
     shard: Annotated[
         str, typer.Option(metavar="I/N", help="Of a folder's parts every Nth, such as 3/8 in a job array.")
@@ -80,15 +84,20 @@ def embed(
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
-    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --array where they differ. Into a
-    folder the same command goes on after an interruption, and --shard and --cluster share the work.
+    Arrays (.npy, .npz, .h5, .parquet, .mat, .csv) need --fs, and --set array.units=adc and so on where they
+    differ. Into a folder the same command goes on after an interruption, and --shard and --cluster share the
+    work.
 
     Example: marecg embed /data/georgia --out georgia.npz
     """
     from marecg.use.embed_records import Shard, embed_records
 
     run, *inputs = _with_model(given)
-    layout = array_layout(fs, array)
+    of_arrays, others = by_group("array.", set_)
+    layout, sizes = (
+        array_layout(fs, of_arrays),
+        settings(others, {"batch_size": count, "part_records": count}),
+    )
     with progress("records") as tell:
         done = embed_records(
             run,
@@ -97,8 +106,7 @@ def embed(
             layout=layout,
             patches=patch,
             readout=readout.value,
-            batch_size=batch_size,
-            part_records=part_records,
+            **sizes,
             shard=Shard.named(shard) if shard else None,
             jobs=jobs,
             cluster=cluster,
@@ -118,7 +126,7 @@ def predict(
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
     fs: Fs = None,
-    array: Array = None,
+    set_: ArraySettings = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
@@ -132,15 +140,16 @@ def predict(
     from marecg.use.predict import classify_file, predict_file
 
     run, read = model_and_record(given)
+    layout = array_layout(fs, set_)
     if is_classifier(run):
-        _tell_calls(classify_file(run, read, array_layout(fs, array)), format_)
+        _print_calls(classify_file(run, read, layout), format_)
         return
-    found = predict_file(run, read, top, array_layout(fs, array))
+    concepts = predict_file(run, read, top, layout)
     if format_ is Format.json:
-        result_json([asdict(concept) for concept in found])
+        result_json([asdict(concept) for concept in concepts])
         return
-    names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in found]
-    for concept, name in zip(found, names, strict=True):
+    names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]
+    for concept, name in zip(concepts, names, strict=True):
         near = [f"{each.relation} {each.abbr} {each.probability:.1%}" for each in concept.neighbours]
         more = f" · {len(near) - BESIDE} more" if len(near) > BESIDE else ""
         around = " · ".join(near[:BESIDE]) + more
@@ -151,7 +160,7 @@ def predict(
     )
 
 
-def _tell_calls(calls: list[Any], format_: Format) -> None:
+def _print_calls(calls: list[Any], format_: Format) -> None:
     """Print what a classifier says of a record."""
     if format_ is Format.json:
         result_json([asdict(call) for call in calls])
@@ -242,6 +251,3 @@ def _name(what: str, problems: Collection[str]) -> None:
         problem(f"{what}: {each}")
     if len(problems) > SHOWN:
         problem(f"{what}: {len(problems) - SHOWN} more; --format json names all")
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (embed, predict, export)

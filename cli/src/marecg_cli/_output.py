@@ -14,10 +14,11 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from io import TextIOWrapper
+from threading import Timer
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
 EXIT_UNREADABLE = 3
-EXIT_INTERRUPTED = 130
-EXIT_STOPPED = 143
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WIDTH = 200
 """Columns of a table where there is no terminal that says how wide it is."""
 LOGGERS = ("marecg_cli", "marecg", "ecg_ontology")
@@ -97,107 +97,98 @@ def console(*, stderr: bool = False) -> "Console":
     return made if made.is_terminal or "COLUMNS" in os.environ else Console(stderr=stderr, width=WIDTH)
 
 
-def be_as_loud_as(wanted: int) -> None:
+def set_loudness(level: int) -> None:
     """Say only what failed (−1), what concerns a user (0), what is done (1), or everything (2 and more)."""
-    own, others = {-1: (logging.ERROR, logging.ERROR), 0: (logging.INFO, logging.WARNING)}.get(
-        wanted, (logging.INFO, logging.INFO) if wanted == 1 else (logging.DEBUG, logging.DEBUG)
-    )
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(own if name == LOGGERS[0] else others)
-    logging.getLogger("lightning.pytorch").setLevel(logging.INFO if wanted > 1 else logging.WARNING)
+    of_packages = {-1: logging.ERROR, 0: logging.WARNING, 1: logging.INFO}.get(level, logging.DEBUG)
+    for name in LOGGERS[1:]:
+        logging.getLogger(name).setLevel(of_packages)
+    logging.getLogger(LOGGERS[0]).setLevel(logging.INFO if level == 0 else of_packages)
+    logging.getLogger("lightning.pytorch").setLevel(logging.INFO if level > 1 else logging.WARNING)
 
 
-def run(app: typer.Typer, argv: list[str] | None) -> NoReturn:
-    """Run `app` on `argv`, or on the process's own arguments; a user's error ends in one line."""
+def run(app: Callable[[Sequence[str]], typer.Typer], argv: Sequence[str]) -> NoReturn:
+    """Run a command line on these arguments; a mistake or a signal ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
     for name in LOGGERS:
         log = logging.getLogger(name)
         if not any(isinstance(handler, _OnStderr) for handler in log.handlers):
             log.addHandler(_OnStderr())
-    be_as_loud_as(0)
+    set_loudness(0)
     if isinstance(sys.stdout, TextIOWrapper):  # what a terminal's encoding, or UTF-8, has no letters for
         sys.stdout.reconfigure(errors="backslashreplace")
+    from marecg_cli._commands import tree
+
+    signals: list[int] = []
+    code = 1
     try:
-        with _tidying_up():
-            app(args=argv, standalone_mode=True)
-    except _Stopped as end:
-        number = end.args[0]
-        problem("interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}")
-        sys.exit(128 + number)
-    except EcgError as error:
-        stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
-        if stopped_by is not None:
-            problem(str(error))
-            sys.exit(EXIT_INTERRUPTED if stopped_by == signal.SIGINT else EXIT_STOPPED)
-        logger.debug("where it happened", exc_info=True)
-        problem(f"error: {error}")
-        sys.exit(EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE)
-    except (OSError, MemoryError, RuntimeError, UnicodeEncodeError) as error:
-        refused = _refused(error)
-        if refused is None:
-            raise
-        logger.debug("where it happened", exc_info=True)
-        problem(f"error: {refused}")
-        sys.exit(EXIT_UNREADABLE)
-    sys.exit(0)
-
-
-class _Stopped(BaseException):
-    """A signal, by its number, that ends the command as Ctrl-C does."""
-
-
-_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
-_MOMENT = 0.01
-"""Seconds after which a signal is raised again where it was lost."""
+        with _stoppable(signals):
+            code = tree(app(argv)).main(args=argv, standalone_mode=False) or 0
+    except BaseException as error:  # noqa: BLE001 (what isn't a user's is raised again)
+        if not signals:  # after one, an error is what a library made of it
+            code = _exit_code(error)
+    if signals and code:
+        code = 128 + signals[0]
+        problem(
+            "interrupted" if signals[0] == signal.SIGINT else f"stopped by {signal.Signals(signals[0]).name}"
+        )
+    sys.exit(code)
 
 
 @contextmanager
-def _tidying_up() -> Iterator[None]:
-    """Let the signals that end a program do so by way of what removes half-written and temporary files.
+def _stoppable(signals: list[int]) -> Iterator[None]:
+    """Let a signal that ends a program raise, so that half-written files are removed, and take its number.
 
-    One that is ignored, as behind nohup, or has another's handler stays as it is. Whatever else is raised
-    after one was heard is what a library made of it: pydantic turns it into an error of serialization. And
-    where nothing can be raised, while an object is taken away, an alarm raises it a moment later.
+    One that is ignored, as behind nohup, or has another's handler stays as it is. What is raised while an
+    object is taken away Python only prints: it is sent again a moment later.
     """
-    here = threading.current_thread() is threading.main_thread()
-    untouched: dict[int, Any] = dict.fromkeys((*_ENDINGS, signal.SIGALRM), signal.SIG_DFL)
-    untouched[signal.SIGINT] = signal.default_int_handler
-    before = {each: was for each, was in untouched.items() if here and signal.getsignal(each) is was}
-    heard: list[int] = []
-    reported = sys.unraisablehook
 
-    def end(number: int, frame: object) -> NoReturn:
-        heard.append(number)
-        if number != signal.SIGALRM:
-            signal.signal(number, before[number])  # a second one is not waited for
-        raise KeyboardInterrupt if heard[0] == signal.SIGINT else _Stopped(heard[0])
+    def stop(number: int, frame: object) -> NoReturn:
+        signals.append(number)
+        raise KeyboardInterrupt
 
-    def lost(unraisable: Any) -> None:
-        if heard and unraisable.exc_type in (KeyboardInterrupt, _Stopped):
-            signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+    def send_again(lost: Any) -> None:
+        if signals:
+            Timer(0.01, os.kill, (os.getpid(), signals[0])).start()
         else:
-            reported(unraisable)
+            sys.__unraisablehook__(lost)
 
+    untouched = (signal.SIG_DFL, signal.default_int_handler)
+    main_thread = threading.current_thread() is threading.main_thread()
+    before = {each: signal.getsignal(each) for each in _ENDINGS if main_thread}
+    before = {each: handler for each, handler in before.items() if handler in untouched}
+    hook = sys.unraisablehook
     for each in before:
-        signal.signal(each, end)
-    if signal.SIGALRM in before:
-        sys.unraisablehook = lost
+        signal.signal(each, stop)
+        sys.unraisablehook = send_again
     try:
         yield
-    except BaseException as error:
-        done = isinstance(error, SystemExit) and not error.code
-        if heard and not done:
-            raise _Stopped(heard[0]) from error
-        raise
     finally:
-        if signal.SIGALRM in before:
-            sys.unraisablehook = reported
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        for each, was in before.items():
-            signal.signal(each, was)
+        sys.unraisablehook = hook
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
-def _refused(error: Exception) -> str | None:
+def _exit_code(error: BaseException) -> int:
+    """Say in one line what went wrong; raises it again where it is a mistake of the program."""
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)
+        text = " ".join(error.format_message().split()).rstrip(".")
+        if text:  # none where all that was missing is a command, and help was printed
+            problem(f"error: {text}. See {context.command_path} --help" if context else f"error: {text}")
+        return EXIT_USAGE
+    stopped_by = getattr(error, "signal", None)  # marecg's StoppedError; ecgonto imports no marecg
+    if isinstance(error, EcgError) and stopped_by is not None:
+        problem(str(error))
+        return 130 if stopped_by == signal.SIGINT else 143
+    refused = str(error) if isinstance(error, EcgError) else _refused(error)
+    if refused is None:
+        raise error
+    logger.debug("where it happened", exc_info=error)
+    problem(f"error: {refused}")
+    return EXIT_USAGE if isinstance(error, UsageError) else EXIT_UNREADABLE
+
+
+def _refused(error: BaseException) -> str | None:
     """What this machine did not give, or can't take; None where the error is one of the program."""
     if isinstance(error, UnicodeEncodeError):
         if error.reason != "surrogates not allowed":
@@ -206,7 +197,7 @@ def _refused(error: Exception) -> str | None:
         return f"{shown}: a name in this path isn't UTF-8. Rename it."
     of_torch = type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in str(error)
     if of_torch or isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
-        return "there is not enough memory. Do less at once: a smaller --batch-size, fewer --jobs."
+        return "there is not enough memory. Do less at once: a smaller batch_size, fewer --jobs."
     if not isinstance(error, OSError):
         return str(error) if str(error).startswith("Symlink loop") else None  # of `Path.resolve`
     if error.filename is not None:  # what the program writes, or asks for by name, it reports as EcgError
@@ -219,7 +210,6 @@ class _OnStderr(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one."""
-        told = self.format(record)
-        own = record.name.startswith(LOGGERS[0])
+        prefix = "" if record.name.startswith(LOGGERS[0]) else f"{record.levelname.lower()}: "
         with suppress(OSError):  # nowhere is left to say that stderr can't be written
-            typer.echo(told if own else f"{record.levelname.lower()}: {told}", err=True)
+            typer.echo(prefix + self.format(record), err=True)

@@ -3,7 +3,6 @@
 The command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
 """
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,8 @@ from typing import Annotated
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._given import PLACE
 from marecg_cli._inference import model_and_record
+from marecg_cli._options import LOCAL
 from marecg_cli._output import message, result
 
 
@@ -35,7 +34,7 @@ def report(
     ],
     data: Annotated[
         Path | None,
-        typer.Option(**PLACE, help="A prepared corpus, to show records and their neighbours."),
+        typer.Option(**LOCAL, help="A prepared corpus, to show records and their neighbours."),
     ] = None,
     record: Annotated[
         list[Path] | None,
@@ -75,6 +74,3 @@ def report(
 
     model, read = model_and_record(given)
     result(str(write_record(model, read, out, data=data, language=lang.value)))
-
-
-COMMANDS: tuple[Callable[..., None], ...] = (report,)

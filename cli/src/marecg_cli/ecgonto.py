@@ -1,44 +1,34 @@
 """`ecgonto`: what a code means, how far two concepts lie apart, and whether an ontology is sound."""
 
 import gc
+import sys
+from collections.abc import Sequence
 
-from marecg_cli import (
-    _ecgonto_build,
-    _ecgonto_check,
-    _ecgonto_curate,
-    _ecgonto_find,
-    _ecgonto_look,
-    _ecgonto_review,
-)
-from marecg_cli._commands import add, application
+import typer
+
+from marecg_cli._commands import Panels, application
 from marecg_cli._output import run
 
-STAGES = {
-    "look": ("show", "search", "tree", "browse", "route", "target", "distance", "explain", "draw"),
-    "check": ("validate", "rules", "errata", "snomed"),
-    "review": ("coverage", "diff", "review", "add-code", "match"),
-    "build": ("init", "build", "export", "perturb"),
+PANELS: Panels = {
+    "Look": {
+        "_ecgonto_look": ("show", "route", "distance"),
+        "_ecgonto_find": ("search", "tree", "browse", "draw"),
+        "_ecgonto_target": ("target", "explain"),
+    },
+    "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
+    "Review": {"_ecgonto_review": ("coverage", "diff"), "_ecgonto_curate": ("review", "add-code", "match")},
+    "Build": {"_ecgonto_build": ("init", "build", "export", "perturb")},
 }
-"""What the commands are for."""
+"""What the commands are for, in the order of a user's way, and the modules that have them."""
 
-app = application(
-    "The cardiac concept graph: route codes, see targets and distances, check, build and export it.\n\n"
-    "Example: ecgonto route 164889003",
-    STAGES,
-    "marecg-cli",
-)
-for module in (
-    _ecgonto_look,
-    _ecgonto_find,
-    _ecgonto_review,
-    _ecgonto_curate,
-    _ecgonto_check,
-    _ecgonto_build,
-):
-    add(app, module.COMMANDS)
+
+def app(argv: Sequence[str] = ()) -> typer.Typer:
+    """The command line, or as much of it as these arguments need."""
+    about = "The cardiac concept graph: route codes, see targets and distances, check, build and export it."
+    return application(f"{about}\n\nExample: ecgonto route 164889003", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the `ecgonto` command line."""
     gc.set_threshold(100_000, 20, 20)  # rows and concepts stay: looking for cycles would take half the time
-    run(app, argv)
+    run(app, sys.argv[1:] if argv is None else argv)

@@ -1,41 +1,34 @@
 """`marecg`: from a folder of hospital records to a probed encoder."""
 
 import os
+import sys
+from collections.abc import Sequence
 
-from marecg_cli import (
-    _ablation,
-    _classify,
-    _cohort,
-    _corpus,
-    _data,
-    _evaluation,
-    _graph,
-    _inference,
-    _report,
-    _training,
-)
-from marecg_cli._commands import add, application
+import typer
+
+from marecg_cli._commands import Panels, application
 from marecg_cli._output import run
 
-STAGES = {
-    "start": ("demo", "synth", "data"),
-    "corpus": ("prepare", "stats", "cohort", "audit"),
-    "train": ("recipes", "train", "ablate", "ablate-graph"),
-    "evaluate": ("probe", "classify", "table"),
-    "use": ("embed", "neighbours", "predict", "export", "report"),
-    "develop": ("texts",),
+PANELS: Panels = {
+    "Start": {"_training": ("demo",), "_corpus": ("synth",), "_data": ("data",)},
+    "Corpus": {"_corpus": ("prepare", "stats", "audit"), "_cohort": ("cohort",)},
+    "Train": {
+        "_recipes": ("recipes",),
+        "_training": ("train",),
+        "_ablation": ("ablate",),
+        "_graph": ("ablate-graph",),
+    },
+    "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
+    "Use": {"_inference": ("embed", "predict", "export"), "_report": ("report",), "_cohort": ("neighbours",)},
+    "Develop": {"_training": ("texts",)},
 }
-"""What the commands are for, in the order of a user's way."""
+"""What the commands are for, in the order of a user's way, and the modules that have them."""
 
-app = application(
-    "Ontology-guided representation learning for 12-lead ECG.\n\nExample: marecg demo",
-    STAGES,
-    "marecg-cli",
-)
-for module in (_corpus, _cohort, _training, _ablation, _graph, _evaluation, _inference, _report):
-    add(app, module.COMMANDS)
-app.add_typer(_data.app, name="data")
-app.add_typer(_classify.app, name="classify")
+
+def app(argv: Sequence[str] = ()) -> typer.Typer:
+    """The command line, or as much of it as these arguments need."""
+    about = "Ontology-guided representation learning for 12-lead ECG."
+    return application(f"{about}\n\nExample: marecg demo", PANELS, argv)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -43,4 +36,4 @@ def main(argv: list[str] | None = None) -> None:
     # A thread that waits for another by spinning keeps it from running where other programs run too. OpenMP
     # reads this when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    run(app, argv)
+    run(app, sys.argv[1:] if argv is None else argv)

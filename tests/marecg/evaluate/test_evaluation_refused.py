@@ -56,7 +56,7 @@ def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
 
 
 @pytest.mark.parametrize(
-    ("protocol", "words"), [("loose", "merl-positional"), ("merl-positional", "--splits")]
+    ("protocol", "words"), [("loose", "merl-positional"), ("merl-positional", "--set splits")]
 )
 def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match=words):

@@ -55,7 +55,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_archive_of_many_formats_becomes_a_cohort(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = ("--codes", place / "codes.csv", "--id-column", "ecg", "--code-column", "dx")
+    table = ("--codes", place / "codes.csv", "--set", "codes.id_column=ecg", "--set", "codes.code_column=dx")
     prepared = ("prepare", place / "archive", "--fs", 500, *table, "--ontology", place / "graph", "--jobs", 1)
     assert run(*prepared, "--out", place / "corpus", "--format", "json") == 0
     account = json.loads(capsys.readouterr().out)
@@ -70,7 +70,7 @@ def test_an_archive_of_many_formats_becomes_a_cohort(
     model = MarEcg.from_pretrained(place / "run")
     assert (len(model.prototypes), model.ontology.nodes[40].abbr) == (41, "LAxis")
 
-    command = ("embed", place / "run", place / "archive", "--fs", 500, "--part-records", 2)
+    command = ("embed", place / "run", place / "archive", "--fs", 500, "--set", "part_records=2")
     first = ("--out", f"{place}/parts/", "--shard", "1/2")
     rename = Path.replace
 

@@ -125,10 +125,10 @@ def read_code_table(
     path = Path(path)
     if vocabulary not in VOCABULARIES:
         remedy = f"Choose one of {', '.join(VOCABULARIES)}"
-        raise UsageError(f"no vocabulary is called {vocabulary!r}", where="--vocabulary", remedy=remedy)
+        raise UsageError(f"no vocabulary is called {vocabulary!r}", where="codes.vocabulary", remedy=remedy)
     if concepts is not None and vocabulary != "omop":
-        remedy = "Add --vocabulary omop"
-        raise UsageError("a CONCEPT table is for OMOP's concept ids", where="--concepts", remedy=remedy)
+        remedy = "Add --set codes.vocabulary=omop"
+        raise UsageError("a CONCEPT table is for OMOP's concept ids", where="codes.concepts", remedy=remedy)
     names = _column_names(path)
     code_column = code_column or next((name for name in CODE_COLUMNS if name in names), CODE_COLUMNS[0])
     columns = [name for name in (id_column, code_column, patient_column) if name]

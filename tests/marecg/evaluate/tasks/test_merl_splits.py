@@ -65,7 +65,7 @@ def test_a_folder_without_tables_is_refused(ptbxl_root, tmp_path):
 
 
 def test_a_corpus_has_no_split_tables(tmp_path):
-    with pytest.raises(UsageError, match="Leave out --splits"):
+    with pytest.raises(UsageError, match="Leave out --set splits"):
         task_named("corpus").open(tmp_path, tmp_path)
 
 

@@ -23,6 +23,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "seeds": int,
     "folds": lambda text: tuple(text.split(";")),
     "readout": str,
+    "splits": Path,
     "resamples": int,
 }
 """How a setting of a request is read from a text."""
@@ -81,22 +82,6 @@ class Request:
             tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, rotations, resamples
         )
 
-    @classmethod
-    def of_settings(cls, settings: Sequence[str]) -> "Request":
-        """The request of `KEY=VALUE`s, such as `fractions=0.1,1` and `folds=1-5,6,7-8;3-7,8,1-2`.
-
-        Without any, all of the training records are asked for. Raises `UsageError`.
-        """
-        values: dict[str, Any] = {"fractions": (1.0,)}
-        for setting in settings:
-            key, _, text = setting.partition("=")
-            try:
-                values[key] = READERS[key](text)
-            except (KeyError, ValueError) as error:
-                remedy = f"Set one of {', '.join(READERS)}"
-                raise UsageError(f"a probe has no setting {setting!r}", remedy=remedy) from error
-        return cls.named(**values)
-
     def __post_init__(self) -> None:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
             listed = " ".join(f"{fraction:g}" for fraction in self.fractions)
@@ -111,7 +96,7 @@ class Request:
         if self.resamples < 1:
             raise UsageError(f"resamples {self.resamples}: impossible", remedy="Give at least 1")
         if self.protocol.by_position and self.splits is None:
-            remedy = "Name their folder as --splits"
+            remedy = "Name their folder: --set splits=FOLDER"
             raise UsageError(f"{self.protocol.name} reads MERL's split tables", remedy=remedy)
         if self.baselines and not self.protocol.own_classifiers:
             problem = f"baselines are not measured by protocol {self.protocol.name}"

@@ -36,17 +36,17 @@ class Layout:
         adc = self.units.lower() == "adc"
         if not adc and self.units.lower() not in UNITS_PER_MV:
             raise UsageError(
-                f"no unit {self.units!r}", where="--array units", remedy="Choose mV, uV, V or adc"
+                f"no unit {self.units!r}", where="--set array.units", remedy="Choose mV, uV, V or adc"
             )
         if adc != (self.gain is not None) or (adc and not (math.isfinite(self.gain or 0) and self.gain)):
             remedy = "Give units=adc together with gain=…, in units per mV"
             raise UsageError(
-                "a gain belongs to adc units, and they to it", where="--array gain", remedy=remedy
+                "a gain belongs to adc units, and they to it", where="--set array.gain", remedy=remedy
             )
         names = [name.strip().lower() for name in self.leads]
         if not names or len(set(names)) != len(names) or not all(names):
             raise UsageError(
-                "a lead is nameless or named twice", where="--array leads", remedy="Name each lead once"
+                "a lead is nameless or named twice", where="--set array.leads", remedy="Name each lead once"
             )
 
     @property
@@ -60,7 +60,7 @@ class Layout:
             lead_rows(self.leads)
         except RecordError as error:
             remedy = f"A corpus needs {', '.join(LEADS)}"
-            raise UsageError(error.problem, where="--array leads", remedy=remedy) from error
+            raise UsageError(error.problem, where="--set array.leads", remedy=remedy) from error
         return self
 
     def as_dict(self) -> dict[str, Any]:

@@ -232,11 +232,13 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     if fitting:
         problem, remedy = (
             f"holds several arrays that could be signals: {inside}",
-            "Choose one with --array key=NAME",
+            "Choose one with --set array.key=NAME",
         )
     else:
         problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
-        remedy = "Name its leads with --array leads=I,II; records are [leads, samples] or [samples, leads]"
+        remedy = (
+            "Name its leads with --set array.leads=I,II; records are [leads, samples] or [samples, leads]"
+        )
     raise UsageError(problem, where=path, remedy=remedy)
 
 

@@ -170,7 +170,7 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
         problem = "is not a folder, and no array by its ending, nor a clinical format"
         raise CorpusError(problem, where=file, remedy=_REMEDY)
     if layout is None:
-        remedy = "Add --fs, and --array leads=… and --array units=… where they are not the twelve leads in mV"
+        remedy = "Add --fs; where they aren't the twelve leads in mV, --set array.leads=… and array.units=…"
         raise UsageError("an array does not say its sampling rate", where=file, remedy=remedy)
     return Arrays(layout).in_file(file.parent, file, as_text(file.stem))
 

@@ -164,7 +164,7 @@ def _refuse_for_file(out: Path, *options: object) -> None:
         remedy = f"Use {' or '.join(FORMATS)}, or end a folder's name in /"
         raise UsageError(f"can't write {out.suffix}", remedy=remedy)
     if any(option is not None for option in options):
-        problem = "--part-records, --shard and --cluster are for a folder of parts"
+        problem = "part_records, --shard and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")
 
 

@@ -47,12 +47,12 @@ class TaskDefinition:
             if self.build_on_folds is None or splits is not None:
                 problem = f"the folds of the task {self.name} can't be chosen"
                 raise UsageError(
-                    problem if splits is None else f"{problem} beside --splits", remedy="Leave out --folds"
+                    problem if splits is None else f"{problem} beside splits", remedy="Leave out --set folds"
                 )
             return self.build_on_folds(root, folds)
         if splits is None:
             return self.build(root)
         if self.build_from_splits is None:
             problem = f"there are no split tables for the task {self.name}"
-            raise UsageError(problem, remedy="Leave out --splits")
+            raise UsageError(problem, remedy="Leave out --set splits")
         return self.build_from_splits(root, splits, by_position)

@@ -60,7 +60,7 @@ def described(stem: str, by_position: bool) -> str:
 
 
 def _read(path: Path, key: str) -> tuple[list[str], list[dict[str, str]]]:
-    remedy = "Give the folder of MERL's split tables as --splits"
+    remedy = "Give the folder of MERL's split tables: --set splits=FOLDER"
     try:
         with path.open(newline="", encoding="utf-8") as file:
             table = csv.DictReader(file)
