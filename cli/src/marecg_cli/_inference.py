@@ -32,6 +32,11 @@ BESIDE = 4
 """Neighbours that are printed for each concept; JSON has all."""
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")]
 
+Every = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="A time line of long recordings: a row per step, as 10s or 1min."),
+]
+
 
 def embed(
     given: Annotated[
@@ -55,6 +60,7 @@ def embed(
     readout: Annotated[
         Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
     ] = Readout.rhythm,
+    every: Every = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,6 +112,7 @@ def embed(
             layout=layout,
             patches=patch,
             readout=readout.value,
+            step=_seconds(every),
             **sizes,
             shard=Shard.named(shard) if shard else None,
             jobs=jobs,
@@ -125,6 +132,7 @@ def predict(
         ),
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
+    every: Every = None,
     fs: Fs = None,
     set_: ArraySettings = None,
     format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
@@ -137,12 +145,17 @@ def predict(
     Example: marecg predict /data/georgia/E00001
     """
     from marecg.use.classifier_folder import is_classifier
-    from marecg.use.predict import classify_file, predict_file
+    from marecg.use.predict import classify_file, predict_file, predict_steps
 
     run, read = model_and_record(given)
-    layout = array_layout(fs, set_)
+    layout, step = array_layout(fs, set_), _seconds(every)
     if is_classifier(run):
+        if step is not None:
+            raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
         _print_calls(classify_file(run, read, layout), format_)
+        return
+    if step is not None:
+        _print_steps(predict_steps(run, read, step, top, layout), format_)
         return
     concepts = predict_file(run, read, top, layout)
     if format_ is Format.json:
@@ -158,6 +171,24 @@ def predict(
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )
+
+
+def _seconds(every: str | None) -> float | None:
+    from marecg.base.durations import seconds_of
+
+    return None if every is None else seconds_of(every)
+
+
+def _print_steps(steps: dict[float, list[Any]], format_: Format) -> None:
+    """Print what each step of a recording is nearest to."""
+    if format_ is Format.json:
+        lines = [{"start": at, "concepts": [asdict(each) for each in near]} for at, near in steps.items()]
+        result_json(lines)
+        return
+    for start, near in steps.items():
+        minutes, seconds = divmod(round(start), 60)
+        shares = " · ".join(f"{each.abbr} {each.probability:.1%}" for each in near)
+        result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 
 def _print_calls(calls: list[Any], format_: Format) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticUndefined
 
+from marecg.base.durations import DURATION, seconds_of
 from marecg.base.errors import ConfigError
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
@@ -88,11 +89,35 @@ class CorpusConfig(Settings):
     rpeaks_lead: Literal["I", "best"] = chosen(
         "I", "as in the paper; best: I, II or all leads together, where the beats stand out most"
     )
+    windows: str = chosen(
+        "1",
+        "of a long recording: so many, evenly spread; all, side by side; or such as `every 1h`",
+        pattern=rf"^(all|[1-9]\d*|every {DURATION})$",
+        coerce_numbers_to_str=True,
+    )
     ptbxl_folds: tuple[Annotated[int, Field(ge=1, le=10)], ...] = chosen(
         (), "all of PTB-XL; 1 to 8 leave out what it is probed on"
     )
     ptbxl_rate: Literal[500, 100] = chosen(500, "Hz: records500, and records100 where they are absent")
     shard: int = chosen(2048, "records per file: 231 MB, and 500 files for a million records", gt=0)
+
+    def starts(self, seconds: float) -> list[float]:
+        """Where the windows of a recording of so many seconds begin.
+
+        Example:
+            >>> CorpusConfig(windows="3").starts(100), CorpusConfig(windows="all").starts(30)
+            ([0.0, 45.3, 90.6], [0.0, 9.4, 18.8])
+            >>> CorpusConfig(windows="every 1h").starts(9000), CorpusConfig(windows="3").starts(8)
+            ([0.0, 3600.0, 7200.0], [0.0])
+        """
+        width = self.window / self.fs
+        if self.windows.isdecimal():
+            count = max(1, min(int(self.windows), int(seconds // width)))
+            step = (seconds - width) / max(1, count - 1)
+        else:
+            step = width if self.windows == "all" else seconds_of(self.windows.removeprefix("every "))
+            count = max(1, int((seconds - self.shortest) // step) + 1)
+        return [round(number * step, 3) for number in range(count)]
 
     @property
     def seconds_read(self) -> float:

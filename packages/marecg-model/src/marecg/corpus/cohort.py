@@ -20,7 +20,7 @@ from marecg.corpus.audit import published_as
 from marecg.corpus.expression import matching
 from marecg.corpus.prepared import Corpus
 from marecg.read.machine import MEASURED
-from marecg.read.record import name_of
+from marecg.read.parts import name_of
 
 COLUMNS = (
     *("id", "source", "patient", "age", "sex", "acquired", "device"),

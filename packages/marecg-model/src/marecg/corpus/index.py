@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ecg_ontology import refuse_pipe
 from marecg.base.errors import CorpusError
@@ -29,6 +31,7 @@ SCHEMA = pa.schema(
         ("row", pa.int32()),
         ("fs", pa.float64()),  # as recorded
         ("length", pa.int64()),  # as recorded, samples per lead
+        ("start", pa.float64()),  # the second of the recording at which the window begins
         ("n_valid", pa.int32()),  # samples of the window before the zero-padding
         ("codes", pa.list_(pa.string())),
         ("leaves", pa.list_(pa.int32())),  # the active leaf concepts
@@ -82,3 +85,12 @@ def schema(path: Path) -> pa.Schema:
     """The columns of an index file: one that an older version wrote has fewer. Raises as `read` does."""
     read(path, ["id"])
     return pq.read_schema(path)
+
+
+def begins_record(folder: Path) -> NDArray[np.bool_]:
+    """Which rows of a corpus begin a record, bool [M]: the windows of one stand side by side."""
+    columns = ("root", "path", "start")
+    rows = read(folder / "index.parquet", list(columns))
+    cells = zip(*(rows[name].to_pylist() for name in columns), strict=True)
+    records = [(root, path.removesuffix(f"@{start:.12g}")) for root, path, start in cells]
+    return np.array([row == 0 or record != records[row - 1] for row, record in enumerate(records)], bool)

@@ -32,6 +32,7 @@ from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
+from marecg.read.parts import in_parts
 from marecg.read.record import Candidate, StatementCodes
 from marecg.read.remote_records import on_disk
 from marecg.storage.copies import upload
@@ -107,6 +108,8 @@ def prepare(
     elif codes is not None:
         beside = [each for each in candidates if each.file != codes.path.resolve()]  # a table isn't an array
         candidates, account = with_codes(beside, codes, graph)
+    if config.windows != "1":
+        candidates = [part for _, part in in_parts(((None, each) for each in candidates), config.starts)]
     about = codes.about if codes else None
     with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, about)

@@ -73,6 +73,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
         "id": record.id,
         "fs": record.fs,
         "length": record.length,
+        "start": record.start,
         "n_valid": n_valid,
         "codes": list(record.codes),
         "age": record.age,

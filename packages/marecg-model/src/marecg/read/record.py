@@ -42,6 +42,7 @@ class Record:
         leads: names out of `config.LEADS`.
         acquired: when it was recorded, as its file says: ISO 8601, local time.
         device: by what electrocardiograph, as its file says.
+        start: the second of the recording at which it begins, where it is a part.
         machine: what that one measured and stated; of PTB-XL the report and the statements in its table.
     """
 
@@ -60,6 +61,7 @@ class Record:
     acquired: str | None = None
     device: str | None = None
     machine: MachineReport = field(default_factory=MachineReport)
+    start: float = 0.0
 
     @property
     def x_CL(self) -> NDArray[np.float32]:
@@ -126,6 +128,7 @@ class Candidate:
         copies: files that hold the same recording once more, such as at another rate.
         root_name: what `root` is called in a corpus; other roots are called otherwise.
         stated: the codes that a table or a mapping of the user's gives it.
+        part: which part of the recording it is; where that says how long it is, its record has that length.
     """
 
     root: Path
@@ -138,22 +141,33 @@ class Candidate:
     copies: tuple[Path, ...] = field(default=(), compare=False)
     root_name: str = ""
     stated: LabelOverride | StatementCodes | None = None
+    part: Stretch = WHOLE
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
-        """Read the record, or so many seconds from `start` on. Raises `RecordError` when it can't be used."""
+        """Read the record, or so many of its seconds from `start` on.
+
+        Raises:
+            RecordError: it can't be used.
+        """
         if isinstance(self.about, Unusable):
             raise RecordError(*self.about, where=self.place)
         if not is_text(self._file):
             raise RecordError(Reason.path, "has a name that is not UTF-8", where=self.place)
-        record = self.reader.read(self, Stretch(start, seconds))
+        record = self.reader.read(self, self.part.within(start, seconds))
+        if self.part != WHOLE:
+            length = self.part.length(record.fs, record.length)
+            record = replace(record, start=self.part.start, length=length)
         refuse_codes(len(record.codes), self.place)
         return record if self.stated is None else self.stated.on(record)
 
     @property
     def path(self) -> str:
-        """The file relative to its root, with `/` between folders; `#` and the row behind a file of many."""
+        """The file relative to its root, with `/` between folders.
+
+        Behind it stand `#` and the row in a file of many, and `@` and the second at which a part begins.
+        """
         path = as_text(self._file)
-        return path if self.row < 0 else f"{path}#{self.row}"
+        return (path if self.row < 0 else f"{path}#{self.row}") + self._at
 
     @property
     def place(self) -> str:
@@ -164,7 +178,11 @@ class Candidate:
     def name(self) -> str:
         """What tells the record from all others: its root's name and its path, without the ending."""
         stem = f"{self.root_name}/{as_text(without_ending(self._file))}"
-        return stem if self.row < 0 else f"{stem}/{self.row}"
+        return (stem if self.row < 0 else f"{stem}/{self.row}") + self._at
+
+    @property
+    def _at(self) -> str:
+        return "" if self.part == WHOLE else f"@{self.part.start:.12g}"
 
     @property
     def order(self) -> tuple[str, str, int, str]:
@@ -174,19 +192,6 @@ class Candidate:
     @property
     def _file(self) -> str:
         return str(self.file).removeprefix(str(self.root)).lstrip("/")  # a million times: no pathlib
-
-
-def name_of(root_name: str, path: str) -> str:
-    """`Candidate.name` from what an index keeps of a record: its root's name and `Candidate.path`.
-
-    Example:
-        >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17")
-        ('georgia/g1/E00001', 'clinic/ecgs/17')
-    """
-    file, mark, row = path.rpartition("#")
-    if mark and row.isdecimal():
-        return f"{root_name}/{without_ending(file)}/{row}"
-    return f"{root_name}/{without_ending(path)}"
 
 
 class ReadsRecords(Protocol):

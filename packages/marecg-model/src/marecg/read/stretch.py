@@ -46,6 +46,23 @@ class Stretch(NamedTuple):
                 raise RecordError(Reason.too_long, problem, where=where)
         return slice(first, stop)
 
+    def within(self, start: float, seconds: float | None) -> "Stretch":
+        """So many seconds from `start` seconds of this stretch on, as far as it reaches.
+
+        Example:
+            >>> Stretch(60, 10).within(8, 5), Stretch(60).within(8, None)
+            (Stretch(start=68, seconds=2), Stretch(start=68, seconds=None))
+        """
+        left = math.inf if self.seconds is None else max(0, self.seconds - start)
+        most = min(left, math.inf if seconds is None else seconds)
+        return Stretch(self.start + start, None if most == math.inf else most)
+
+    def length(self, fs: float, length: int) -> int:
+        """The samples of this stretch of a recording that has `length`; all of that where it is open."""
+        if self.seconds is None:
+            return length
+        return max(0, min(length, _nth(self.start + self.seconds, fs)) - _nth(self.start, fs))
+
 
 WHOLE = Stretch()
 

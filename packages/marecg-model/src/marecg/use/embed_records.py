@@ -30,7 +30,7 @@ PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
 SHARES = 64
 """Parts that a file is made of, at least, so that several processes have something to do."""
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,7 @@ def embed_records(
     layout: Layout | None = None,
     patches: bool = False,
     readout: Readout = "rhythm",
+    step: float | None = None,
     batch_size: int = BATCH,
     part_records: int | None = None,
     shard: Shard | None = None,
@@ -99,6 +100,7 @@ def embed_records(
         layout: what the arrays are; without it, those in folders are passed over.
         patches: write H̄ as well.
         readout: `wide` writes the wide readout as well.
+        step: seconds; a recording is as many rows as it has such steps. None: it is one.
         batch_size: windows per forward pass.
         part_records: records per part of a folder; `PART` by default.
         shard: which parts of a folder are to be made; all of them if None.
@@ -126,7 +128,7 @@ def embed_records(
     if part_records is not None and part_records < 1:
         raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
     model = MarEcg.from_pretrained(run).to(device_here())
-    records = Inputs(inputs, layout)
+    records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
     about = {
         "format": FORMAT,

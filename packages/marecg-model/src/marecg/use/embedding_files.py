@@ -30,6 +30,7 @@ ABOUT = pa.schema(
         ("record", pa.string()),  # its own name within its source
         ("source", pa.string()),
         ("patient", pa.string()),
+        ("start", pa.float64()),  # the second of the recording at which a step of it begins
         ("codes", pa.list_(pa.string())),
         ("weights_sha256", pa.string()),
         ("ontology_sha256", pa.string()),
@@ -103,14 +104,16 @@ def gather_parquet(parts: Sequence[Path], path: Path) -> None:
 
 
 def gather_npz(parts: Sequence[Path], path: Path) -> None:
-    """Write the rows of some parts: `id`, `record`, `source` [M], `rhythm` [M, D]; `wide` [M, W] if there.
+    """Write the rows of some parts: `id`, `record`, `source`, `start` [M], `rhythm` [M, D].
+
+    Where it is there, `wide` [M, W].
 
     With H̄ there are `patch`, the rows of all records one after another, and `patches`, how many each has.
     """
     columns = pq.read_schema(parts[0])
     arrays: dict[str, NDArray[Any]] = {
-        name: np.array([text for part in parts for text in _column(part, name).to_pylist()])
-        for name in ("id", "record", "source")
+        name: np.array([cell for part in parts for cell in _column(part, name).to_pylist()])
+        for name in ("id", "record", "source", "start")
     }
     rows = dict.fromkeys(_vector_names(columns), len(arrays["id"]))
     if "patch" in columns.names:

@@ -4,7 +4,7 @@ Shapes: K leads, L samples.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,7 +18,8 @@ from marecg.corpus.prepared import Corpus
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import CORPUS, sources_sha256
 from marecg.read.inputs import find_inputs
-from marecg.read.record import Candidate, Record, name_of
+from marecg.read.parts import every, in_parts, name_of
+from marecg.read.record import Candidate, Record
 from marecg.read.remote_records import ahead, on_disk
 
 COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
@@ -89,6 +90,12 @@ class CorpusRows:
         return set(_opened(self.folder)[1]["root"].unique().to_pylist())
 
 
+def _steps(named: Iterable[tuple[str, Candidate]], step: float) -> Iterator[tuple[str, Candidate]]:
+    """Steps of recordings, whose names end in the second at which they begin."""
+    for name, part in in_parts(named, partial(every, step), step):
+        yield f"{name}@{part.part.start:.12g}", part
+
+
 @lru_cache(maxsize=2)
 def _opened(folder: Path) -> tuple[Corpus, pa.Table]:
     return Corpus.open(folder), index.read(folder / "index.parquet", COLUMNS)
@@ -118,17 +125,25 @@ class Inputs:
     Args:
         inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
         layout: what the arrays are; without it, those in folders are passed over.
+        step: seconds; each recording is as many records as it has such steps. None: it is one.
 
     Raises:
-        UsageError: as `find_inputs`; or records of two inputs would be called the same.
+        UsageError: as `find_inputs`; a corpus, which has windows, is to be cut into steps; or records of two
+            inputs would be called the same.
         InputError: an input can't be read, or nothing was kept in the corpora.
     """
 
-    def __init__(self, inputs: Sequence[str | Path], layout: Layout | None = None) -> None:
+    def __init__(
+        self, inputs: Sequence[str | Path], layout: Layout | None = None, step: float | None = None
+    ) -> None:
         paths = [on_disk(each) for each in inputs]
         folders = [path for path in paths if (path / CORPUS[0]).exists()]
         others = [path for path in paths if path not in folders]
-        self._files = Files(tuple(find_inputs(others, layout).items()) if others else ())
+        if step is not None and folders:
+            remedy = "Give the files that it was prepared from"
+            raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
+        named = find_inputs(others, layout).items() if others else ()
+        self._files = Files(tuple(named if step is None else _steps(named, step)))
         self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
         self._sources: list[Source] = [self._files, *self._corpora]
         if not len(self):

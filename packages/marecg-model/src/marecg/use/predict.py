@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.array_layout import Layout
 from marecg.read.inputs import find_one
+from marecg.read.parts import every, in_parts
 from marecg.use.classifier import EcgClassifier
 from marecg.use.embed import BATCH, embed, encode, loaded
-from marecg.use.recordings import prepared
+from marecg.use.recordings import Embedded, embedded, prepared
 
 logger = logging.getLogger(__name__)
 
@@ -112,14 +114,66 @@ def predict_file(
         UsageError: the run was trained without GSCL or without a label, or the file or folder holds several
             records.
     """
-    model = MarEcg.from_pretrained(run).to(best_device())
+    model = _model(run)
     _, whole, doubt = prepared(find_one(record, layout).read, record, model)
     if doubt:
         logger.warning("check the units: %s", doubt)
     q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole], patches=False)]))[0]
+    return _nearest(model, q_N, top)
+
+
+def predict_steps(
+    run: str | Path, record: str | Path, step: float, top: int = 5, layout: Layout | None = None
+) -> dict[float, list[Prediction]]:
+    """The concepts that each step of a recording is nearest to, by the second at which the step begins.
+
+    Steps that can't be read are left out, and a warning names the first; so it does where the amplitude isn't
+    a heart's in mV.
+
+    Args:
+        run: a run or a model.
+        record: a record, or an array of one.
+        step: seconds.
+        top: how many concepts.
+        layout: what an array is.
+
+    Raises:
+        InputError: not one step can be read.
+        UsageError: as `predict_file`.
+    """
+    model = _model(run)
+    starts, rhythm_TD = step_vectors(model, record, step, layout)
+    q_TN = concepts(model, rhythm_TD)
+    return {start: _nearest(model, q_N, top) for start, q_N in zip(starts, q_TN, strict=True)}
+
+
+def step_vectors(
+    model: MarEcg, record: str | Path, step: float, layout: Layout | None = None
+) -> tuple[list[float], NDArray[np.float32]]:
+    """Where the steps of a recording begin, in seconds, and h_rhythm of each, [T, D]; see `predict_steps`."""
+    parts = in_parts([("", find_one(record, layout))], partial(every, step), step)
+    named = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
+    done = Embedded()
+    rows = [
+        (row["start"], vectors.rhythm) for row, vectors in embedded(model, named, done, BATCH, patches=False)
+    ]
+    done.refuse_none()
+    for what, steps in (("left out", done.failed), ("check the units", done.doubtful)):
+        if steps:
+            logger.warning("%s: %d steps, the first %s: %s", what, len(steps), *next(iter(steps.items())))
+    starts, vectors = zip(*rows, strict=True)
+    return list(starts), np.stack(vectors)
+
+
+def _model(run: str | Path) -> MarEcg:
+    model = MarEcg.from_pretrained(run).to(best_device())
     title = model.ontology.header.title
     if title.endswith("not for use"):  # as `ecgonto perturb` names its graphs
         logger.warning("%s follows a graph that is wrong on purpose: %s", run, title)
+    return model
+
+
+def _nearest(model: MarEcg, q_N: NDArray[np.float32], top: int) -> list[Prediction]:
     nodes = model.ontology.nodes
     support = (model.provenance and model.provenance.support) or {}
     return [

@@ -67,7 +67,7 @@ def _recordings(
         if doubt:
             done.doubtful[name] = doubt
         done.records += 1
-        row = {"record": record.id, "source": record.source, "patient": record.patient}
+        row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
         waiting.append({"id": name, **row, "codes": list(record.codes)})
         yield whole
 

@@ -48,7 +48,8 @@ def corpus_task(root: Path) -> Task:
     corpus = Corpus.open(root)
     onto, recordings = corpus.ontology(), corpus_recordings(corpus)
     ids, split_R = recordings.ids, split_by_patient(recordings)
-    asked = np.flatnonzero(_supported(corpus.y, split_R))
+    labelled = np.flatnonzero(corpus.y.any(axis=1) & begins_record(corpus))
+    asked = np.flatnonzero(_supported(corpus.y[labelled], split_R[labelled]))
     if not len(asked):
         least = ", ".join(f"{least} {part}" for part, least in LEAST_SUPPORT.items())
         raise CorpusError(
@@ -56,7 +57,6 @@ def corpus_task(root: Path) -> Task:
             where=root,
             remedy=f"Prepare more records; a leaf needs {least}",
         )
-    labelled = np.flatnonzero(corpus.y.any(axis=1))
     table = LabelTable(
         classes=tuple(onto.nodes[leaf].abbr for leaf in asked),
         ids=tuple(ids[row] for row in labelled),
@@ -78,6 +78,12 @@ def _names(corpus: Corpus) -> tuple[str, ...]:
     return tuple(name if counts[name] == 1 else file for name, file in zip(names, files, strict=True))
 
 
+def begins_record(corpus: Corpus) -> NDArray[np.bool_]:
+    """Which rows of a corpus begin a record, bool [M]; all where each has one window."""
+    one = corpus.config.windows == "1"
+    return np.ones(len(corpus.ids), bool) if one else index.begins_record(corpus.folder)
+
+
 def _supported(y_RN: NDArray[np.uint8], split_R: NDArray[np.str_]) -> NDArray[np.bool_]:
     labelled_R = y_RN.any(axis=1)
     enough_N = np.ones(y_RN.shape[1], bool)
@@ -95,13 +101,21 @@ def split_by_patient(recordings: Recordings) -> NDArray[np.str_]:
 
 
 def corpus_recordings(corpus: Corpus) -> Recordings:
-    """The records of a corpus, in its order. Raises `CorpusError` where it isn't at 500 Hz."""
+    """The records of a corpus, in its order; the first window of one that has several is all of them.
+
+    Raises:
+        CorpusError: it isn't at 500 Hz.
+    """
     if corpus.config.fs != FS:
         remedy = f"Prepare the corpus again at {FS} Hz"
         raise CorpusError(f"is at {corpus.config.fs} Hz", where=corpus.folder, remedy=remedy)
 
+    records = np.split(np.arange(len(corpus.ids)), np.flatnonzero(begins_record(corpus))[1:])
+    windows = {int(rows[0]): rows for rows in records}
+
     def read(row: int) -> NDArray[np.float32]:
-        return corpus.signals([row])[0, :, : corpus.n_valid[row]]
+        rows = windows.get(row, [row])
+        return np.concatenate([corpus.signals([at])[0, :, : corpus.n_valid[at]] for at in rows], axis=1)
 
     return Recordings(
         name="corpus",

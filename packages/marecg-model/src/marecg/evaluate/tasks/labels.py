@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from marecg.base.errors import InputError
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.tasks.corpus import FOLDS, corpus_recordings, split_by_patient
+from marecg.evaluate.tasks.corpus import FOLDS, begins_record, corpus_recordings, split_by_patient
 from marecg.evaluate.tasks.task import SPLITS, Task
-from marecg.read.record import name_of
+from marecg.read.parts import name_of, whole_of
 
 NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 """What the column may be called that names the records; the first column otherwise."""
@@ -95,13 +95,21 @@ def _rows_by_name(corpus: Corpus) -> dict[str, int]:
     """Every name that means one record alone, and its row; −1 where it means several."""
     places = index.read(corpus.folder / "index.parquet", ["root", "path"]).to_pylist()
     rows: dict[str, int] = {}
-    for row, (record, source, place) in enumerate(zip(corpus.ids, corpus.sources, places, strict=True)):
-        names = {record, f"{source}/{record}", name_of(place["root"], place["path"])}
+    columns = zip(corpus.ids, corpus.sources, places, begins_record(corpus).tolist(), strict=True)
+    for row, (record, source, place, begins) in enumerate(columns):
+        if not begins:
+            continue
+        names = {record, f"{source}/{record}", *_names(place)}
         if record.isdecimal():
             names.add(str(int(record)))
         for name in names:
             rows[name] = -1 if name in rows else row
     return rows
+
+
+def _names(place: dict[str, str]) -> set[str]:
+    """What `embed` calls a record, and a recording of which it is a window."""
+    return {name_of(place["root"], path) for path in (place["path"], whole_of(place["path"])[0])}
 
 
 def _refuse_twice(table: pd.DataFrame, path: Path, named_by: str) -> None:

@@ -1,0 +1,23 @@
+"""Times as people write them."""
+
+import re
+
+from marecg.base.errors import UsageError
+
+DURATION = r"\d+(\.\d+)?(s|min|h)"
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def seconds_of(text: str) -> float:
+    """A duration in seconds. Raises `UsageError`.
+
+    Example:
+        >>> seconds_of("10s"), seconds_of("1.5min"), seconds_of("1h")
+        (10.0, 90.0, 3600.0)
+    """
+    match = re.fullmatch(DURATION, text.strip())
+    unit = match[2] if match else ""
+    seconds = float(text.strip().removesuffix(unit)) * _SECONDS[unit] if match else 0.0
+    if not seconds:
+        raise UsageError(f"{text!r} isn't a duration", remedy="Write such as 10s, 1min or 1h")
+    return seconds

@@ -1,0 +1,74 @@
+"""A long recording as several: windows of a corpus, steps of a time line."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from marecg.base.errors import RecordError
+from marecg.read.record import Candidate, without_ending
+from marecg.read.remote_records import ahead
+from marecg.read.stretch import Stretch
+
+LOOK = 1
+"""Seconds that are read of a recording to know how long it is."""
+Key = TypeVar("Key")
+
+
+def in_parts(
+    candidates: Iterable[tuple[Key, Candidate]],
+    starts: Callable[[float], Sequence[float]],
+    seconds: float | None = None,
+) -> Iterator[tuple[Key, Candidate]]:
+    """Each record as its parts; one that has a single part, or can't be read, as it is.
+
+    Args:
+        candidates: records, each beside a key.
+        starts: of a recording of so many seconds, where its parts begin.
+        seconds: how long a part is; what is read of it may be longer where that isn't said.
+    """
+    pairs = (((key, candidate), candidate) for key, candidate in candidates)
+    for (key, candidate), at_hand in ahead(pairs):
+        try:
+            record = at_hand.read(seconds=LOOK)
+        except RecordError:  # whoever reads it says why
+            yield key, candidate
+            continue
+        begins = starts(record.length / record.fs)
+        for start in begins:
+            yield key, candidate if len(begins) == 1 else replace(candidate, part=Stretch(start, seconds))
+
+
+def every(step: float, seconds: float, shortest: float = 1.0) -> list[float]:
+    """Where the steps of a recording begin; a last one shorter than `shortest` is left out.
+
+    Example:
+        >>> every(10, 30.5), every(10, 31), every(10, 0.5)
+        ([0, 10, 20], [0, 10, 20, 30], [0])
+    """
+    count = max(1, int((seconds - min(step, shortest)) // step) + 1)
+    return [round(number * step, 3) for number in range(count)]
+
+
+def name_of(root_name: str, path: str) -> str:
+    """`Candidate.name` from what an index keeps of a record: its root's name and `Candidate.path`.
+
+    Example:
+        >>> name_of("georgia", "g1/E00001.hea"), name_of("clinic", "ecgs.npy#17@9.4")
+        ('georgia/g1/E00001', 'clinic/ecgs/17@9.4')
+    """
+    path, at = whole_of(path)
+    file, mark, row = path.rpartition("#")
+    if mark and row.isdecimal():
+        return f"{root_name}/{without_ending(file)}/{row}{at}"
+    return f"{root_name}/{without_ending(path)}{at}"
+
+
+def whole_of(path: str) -> tuple[str, str]:
+    """The `Candidate.path` of the recording that a part is of, and what stands behind it.
+
+    Example:
+        >>> whole_of("r.hea@18.8"), whole_of("a@b.hea")
+        (('r.hea', '@18.8'), ('a@b.hea', ''))
+    """
+    whole, mark, start = path.rpartition("@")
+    return (whole, f"@{start}") if mark and start.replace(".", "", 1).isdecimal() else (path, "")

@@ -1,0 +1,54 @@
+"""A time line: a row per step of a recording, equal to the step embedded alone."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from tests.marecg.made_records import make_ecg, make_record
+
+from marecg.base.errors import UsageError
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
+from marecg.use.embed import embed
+from marecg.use.embed_records import embed_records
+from marecg.use.predict import predict, predict_steps
+
+
+@pytest.fixture
+def folder(micro: Config, tmp_path: Path) -> Path:
+    """A model with concepts, and a record of 25.5 s."""
+    torch.manual_seed(0)
+    model = MarEcg(micro.model).eval()
+    torch.nn.init.normal_(model.prototypes)
+    model.save_pretrained(tmp_path / "model")
+    make_record(tmp_path, "long", make_ecg(25.5))
+    return tmp_path
+
+
+def test_each_step_of_a_recording_is_a_row_with_its_second(folder: Path) -> None:
+    out = folder / "out.parquet"
+    done = embed_records(folder / "model", [folder / "long"], out, step=10, part_records=None)
+    rows = pq.read_table(out).to_pylist()
+    assert (done.records, [row["start"] for row in rows]) == (3, [0, 10, 20])
+    assert [row["id"] for row in rows] == ["long@0", "long@10", "long@20"]
+    assert {row["record"] for row in rows} == {"long"}
+    x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
+    for row in rows:
+        first = round(row["start"] * 500)
+        alone = embed(folder / "model", x_CL[None, :, first : first + 5000], fs=500).rhythm[0]
+        np.testing.assert_allclose(row["rhythm"], alone, atol=1e-5)
+
+
+def test_predict_names_the_concepts_of_each_step(folder: Path) -> None:
+    steps = predict_steps(folder / "model", folder / "long", 10, top=2)
+    assert list(steps) == [0, 10, 20]
+    x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
+    q_N = predict(folder / "model", x_CL[None, :, 5000:10_000], fs=500)[0]
+    assert [each.index for each in steps[10]] == np.argsort(-q_N, kind="stable")[:2].tolist()
+
+
+def test_a_corpus_has_windows_and_no_steps(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds windows"):
+        embed_records(place / "model", [place / "corpus"], tmp_path / "out.parquet", step=10)
