@@ -58,7 +58,7 @@ def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources: Path, tmp_p
     assert task.row_M.tolist() == [0, 3]
     assert len(split_by_patient(recordings)) == 4
     assert [name for part in Inputs([tmp_path / "corpus"]).part(0, 4) for name, *_ in part] == [
-        *("ward/long@0", "ward/long@9.4", "ward/long@18.8", "ward/short")
+        *("ward/long", "ward/long@9.4", "ward/long@18.8", "ward/short")
     ]
 
 

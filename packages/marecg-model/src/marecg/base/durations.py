@@ -4,7 +4,7 @@ import re
 
 from marecg.base.errors import UsageError
 
-DURATION = r"\d+(\.\d+)?(s|min|h)"
+DURATION = r"[1-9]\d*(\.\d+)?(s|min|h)"
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
@@ -16,8 +16,6 @@ def seconds_of(text: str) -> float:
         (10.0, 90.0, 3600.0)
     """
     match = re.fullmatch(DURATION, text.strip())
-    unit = match[2] if match else ""
-    seconds = float(text.strip().removesuffix(unit)) * _SECONDS[unit] if match else 0.0
-    if not seconds:
+    if match is None:
         raise UsageError(f"{text!r} isn't a duration", remedy="Write such as 10s, 1min or 1h")
-    return seconds
+    return float(match[0].removesuffix(match[2])) * _SECONDS[match[2]]

@@ -26,10 +26,11 @@ from marecg.base.lock import locked
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, report
 from marecg.corpus.codes import of_statements, with_codes
+from marecg.corpus.killers import killers, without
 from marecg.corpus.plan import Plan, read_json, read_report, write_json
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
-from marecg.corpus.workers import workers
+from marecg.corpus.workers import WorkerKilledError, workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
@@ -114,17 +115,37 @@ def prepare(
     with upload(str(out), DONE) if is_remote(out) else nullcontext(Path(out)) as folder:
         plan = Plan.of(folder, candidates, config, graph, layout, about)
         with locked(plan.out, "prepared"):
+            places = killers(plan.candidates, plan.building, config)  # of a call that was killed
             if plan.begin():
                 logger.warning("%s is complete already: nothing was done", out)
             else:
                 try:
-                    with workers(len(candidates), jobs, cluster, where=plan.out):
-                        _write_shards(plan, watch, in_place=cluster is None)
+                    plan = _without_killers(plan, places, jobs, cluster, watch)
                 finally:
                     plan.tidy()
                 _complete(plan, codes if isinstance(codes, CodeMapping) else account)
             shutil.rmtree(plan.building, ignore_errors=True)
             return read_report(plan.out)
+
+
+def _without_killers(
+    plan: Plan, places: set[str], jobs: int, cluster: str | None, watch: RecordProgress | None
+) -> Plan:
+    """Write the missing shards; the plan without the records, those at some places first, that kill workers.
+
+    Raises:
+        WorkerKilledError: a process was killed, and no record does that on its own.
+    """
+    while True:
+        plan = replace(plan, candidates=without(plan.candidates, places))
+        try:
+            with workers(len(plan.candidates), jobs, cluster, where=plan.out):
+                _write_shards(plan, watch, in_place=cluster is None)
+            return plan
+        except WorkerKilledError:
+            places = killers(plan.candidates, plan.building, plan.config)
+            if not places:
+                raise
 
 
 def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -> None:

@@ -4,7 +4,7 @@ Shapes: C leads, L samples, n records of a block.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +36,16 @@ class PreparedRecords:
     quarantined: list[dict[str, str]]
 
 
-def prepare_block(candidates: Sequence[Candidate], config: CorpusConfig) -> PreparedRecords:
-    """Prepare a few candidates; each ends as a row or among the quarantined."""
+def prepare_block(
+    candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[Candidate], None] | None = None
+) -> PreparedRecords:
+    """Prepare a few candidates; each is noted, and ends as a row or among the quarantined."""
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
     for candidate, at_hand in ahead(zip(candidates, candidates, strict=True)):
+        if note is not None:
+            note(candidate)
         try:
             record = at_hand.read(seconds=config.seconds_read)
             row, signals[len(rows)] = prepare_record(record, config)

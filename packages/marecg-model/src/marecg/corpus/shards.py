@@ -6,7 +6,8 @@ Shapes: C leads, L samples, n records.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +22,26 @@ from marecg.read.record import Candidate
 
 HEAD = 128
 """Bytes of the head of a `.npy` file, which numpy makes as long for any number of records."""
+
+
+NOTES = ".at-*.json"
+
+
+@contextmanager
+def notes(folder: Path) -> Iterator[Callable[[Candidate], None]]:
+    """Give what notes a record before it is read, in a file that only a killed process leaves behind."""
+    path = folder / NOTES.replace("*", f"{os.getpid():08x}")
+    with path.open("wb", buffering=0) as file:
+
+        def note(candidate: Candidate) -> None:
+            place = candidate.place.encode(errors="replace")
+            os.pwrite(file.fileno(), place, 0)
+            os.ftruncate(file.fileno(), len(place))
+
+        try:
+            yield note
+        finally:
+            path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -78,8 +99,9 @@ def prepare_into(
     Their signals are in the shard then, and no longer in the block; without a shard they stay there.
     """
     keep_freed()  # what one record needs and frees is what the next one needs
-    block = prepare_block(candidates, config)
     if shard is None:
-        return block
+        return prepare_block(candidates, config)
+    with notes(shard.path.parent) as note:
+        block = prepare_block(candidates, config, note)
     shard.write(block.signals_nCL, first)
     return replace(block, signals_nCL=block.signals_nCL[:0])

@@ -25,6 +25,10 @@ _begun = ContextVar("begun", default=False)
 """Whether a caller has begun processes already."""
 
 
+class WorkerKilledError(CorpusError):
+    """A process was killed by somebody else."""
+
+
 @contextmanager
 def workers(
     records: int, jobs: int, cluster: str | None, threads: int | None = None, *, where: object = ""
@@ -39,7 +43,8 @@ def workers(
         where: what they write, for errors.
 
     Raises:
-        CorpusError: no scheduler answers, or Dask is not installed; or one of the processes was killed.
+        CorpusError: no scheduler answers, or Dask is not installed.
+        WorkerKilledError: one of the processes was killed.
         UsageError: there are to be no processes.
     """
     if cluster is not None:
@@ -70,7 +75,7 @@ def workers(
         except TerminatedWorkerError as error:
             problem = "a worker process was killed, perhaps for lack of memory"
             remedy = "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1"
-            raise CorpusError(problem, where=where, remedy=remedy) from error
+            raise WorkerKilledError(problem, where=where, remedy=remedy) from error
         finally:
             _begun.set(False)
             # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.

@@ -1,0 +1,61 @@
+"""A record whose reading gets the process killed is named and left out; the rest is prepared."""
+
+import os
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.marecg.made_records import make_ecg, make_record
+
+from marecg.corpus import prepare as module
+from marecg.corpus.killers import KILLED
+from marecg.corpus.shards import NOTES
+from marecg.read.discovery import find
+from marecg.read.record import Candidate, Record
+from marecg.read.stretch import WHOLE, Stretch
+
+
+@dataclass(frozen=True)
+class OutOfMemory:
+    """Does to its process what a kernel does that has no memory left."""
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three records, of which one gets whoever reads it killed."""
+    (tmp_path / "ward").mkdir()
+    for name in ("a", "bad", "c"):
+        make_record(tmp_path / "ward", name, make_ecg())
+
+    def find_deadly(*given: Any) -> list[Candidate]:
+        return [
+            replace(each, reader=OutOfMemory()) if each.file.stem == "bad" else each for each in find(*given)
+        ]
+
+    monkeypatch.setattr(module, "find", find_deadly)
+    return tmp_path
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_it_is_quarantined_and_the_others_are_kept(
+    folder: Path, jobs: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    def prepare() -> Any:
+        return module.prepare([folder / "ward"], folder / "corpus", jobs=jobs)
+
+    if jobs == 1:  # the process itself is killed, and the same command given again
+        if not (pid := os.fork()):
+            prepare()
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        assert list((folder / "corpus" / "building").glob(NOTES))
+    report = prepare()
+    assert (report.kept, report.quarantined) == (2, {"memory": 1})
+    assert report.records[0].path == "bad.hea"
+    assert f"ward/bad.hea: {KILLED.problem}" in caplog.text
+    assert not list((folder / "corpus").rglob(".at*"))
