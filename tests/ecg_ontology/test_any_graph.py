@@ -22,7 +22,7 @@ from ecg_ontology.drafts import (
     Header,
     RoutingRow,
 )
-from ecg_ontology.draw import draw_distances
+from ecg_ontology.draw import draw_distances, draw_graph
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
@@ -185,7 +185,7 @@ def test_the_pictures_and_the_owl_view_take_any_graph(tmp_path):
     from ecg_ontology import owl
 
     onto = Ontology(lung(3, 7, [(Kind.sibling, 3, 6)]))
-    assert ecg_ontology.draw_graph(onto, tmp_path / "g.svg").exists()
+    assert draw_graph(onto, tmp_path / "g.svg").exists()
     assert draw_distances(onto, tmp_path / "d.svg").exists()
     assert len(owl.leaves(owl.world(onto))) == 7
 

@@ -98,10 +98,12 @@ def test_the_page_is_written_in_a_language_and_says_that_it_is_unreviewed(onto, 
     assert "have not been reviewed clinically" in text
 
 
-def test_the_picture_of_the_graph_leads_to_every_concept(onto, text):
+def test_the_picture_of_the_graph_leads_to_every_concept_or_says_what_it_needs(onto, text, monkeypatch):
     picture = re.search(r"<svg.*?</svg>", text, re.DOTALL)[0]
-    assert re.findall(r'href="#c-(\d+)"', picture) == [str(node.index) for node in onto.nodes]
-    assert picture.count("<path") == len(onto.relations)
+    assert set(re.findall(r'href="#c-(\d+)"', picture)) == {str(node.index) for node in onto.nodes}
+    assert all(f">{node.abbr}</text>" in picture for node in onto.nodes)
+    monkeypatch.setattr("ecg_ontology.browse.find_spec", lambda name: None)
+    assert "The picture needs matplotlib" in page_text(onto)
 
 
 def test_a_code_says_who_decided_it_and_a_code_of_another_system_that_nobody_reviewed_it(onto, text):

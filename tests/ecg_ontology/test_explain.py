@@ -5,7 +5,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import UsageError
-from ecg_ontology.draw import draw_distances
+from ecg_ontology.draw import draw_distances, draw_graph
 from ecg_ontology.explain import explanation_text
 
 
@@ -43,14 +43,14 @@ def test_sigma_is_told_and_used(onto):
 
 
 def test_the_graph_is_drawn_with_every_abbreviation_and_the_same_bytes_each_time(onto, tmp_path):
-    first = ecg_ontology.draw_graph(onto, tmp_path / "a.svg").read_bytes()
-    assert ecg_ontology.draw_graph(onto, tmp_path / "b.svg").read_bytes() == first
+    first = draw_graph(onto, tmp_path / "a.svg").read_bytes()
+    assert draw_graph(onto, tmp_path / "b.svg").read_bytes() == first
     assert all(f">{node.abbr}<" in first.decode() for node in onto.nodes)
 
 
 def test_a_target_is_drawn_under_a_title_that_names_it(onto, tmp_path):
     why = ecg_ontology.explain_codes(onto, ["54329005"])
-    svg = ecg_ontology.draw_graph(onto, tmp_path / "t.svg", why).read_text(encoding="utf-8")
+    svg = draw_graph(onto, tmp_path / "t.svg", why).read_text(encoding="utf-8")
     assert "c* = AntMI" in svg
 
 
@@ -60,7 +60,7 @@ def test_distances_are_drawn_at_slide_size(onto, tmp_path):
 
 
 def test_a_picture_of_unknown_form_is_refused(onto, tmp_path):
-    for draw in (ecg_ontology.draw_graph, draw_distances):
+    for draw in (draw_graph, draw_distances):
         with pytest.raises(UsageError, match=r"\.svg"):
             draw(onto, tmp_path / "graph.bmp")
     assert list(tmp_path.iterdir()) == []

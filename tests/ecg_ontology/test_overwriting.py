@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ecg_ontology
-from ecg_ontology import Ontology, UsageError, draw_graph
-from ecg_ontology.draw import draw_distances
+from ecg_ontology import Ontology, UsageError
+from ecg_ontology.draw import draw_distances, draw_graph
 from ecg_ontology.overwriting import turtle_comments
 
 FORMS = (

@@ -124,7 +124,7 @@ def draw(
 
     Example: ecgonto draw --out graph.svg
     """
-    from ecg_ontology.draw import draw_distances
+    from ecg_ontology.draw import draw_distances, draw_graph
 
-    draw_it = draw_distances if distances else ecg_ontology.draw_graph
+    draw_it = draw_distances if distances else draw_graph
     result(str(draw_it(ecg_ontology.load(ontology, profile), out)))

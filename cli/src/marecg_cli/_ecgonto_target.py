@@ -58,7 +58,9 @@ def explain(
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, given(codes), sigma, rule)
     if picture is not None:
-        ecg_ontology.draw_graph(onto, picture, why)
+        from ecg_ontology.draw import draw_graph
+
+        draw_graph(onto, picture, why)
     if form is Format.json:
         result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
         exit_if_unknown(why.routes)

@@ -11,7 +11,6 @@ from marecg.base.config import LEADS
 from marecg.evaluate.scores.predictions import Predictions
 from marecg.report.attention_picture import BAND, PITCH, attention_map
 from marecg.report.charts import BINS, curve, matrix
-from marecg.report.concept_graph import RING, concept_graph
 from marecg.report.probe_charts import _rocs, class_rocs, confusions, method_rocs
 from marecg.report.svg import SHADES, cells, polyline, standalone
 
@@ -52,20 +51,6 @@ def test_an_even_pool_is_pale_everywhere() -> None:
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, even_TC, 0, 0.2)
     shades = re.findall(r'h5v2.2h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg)
     assert shades == ["0.312"] * 12  # 5 shades of 16, a path per lead
-
-
-def test_the_most_probable_concept_is_the_largest_and_the_coded_ones_are_ringed() -> None:
-    q_N = np.full(40, 0.01, np.float32)
-    q_N[12] = 0.61
-    svg = concept_graph(ONTOLOGY, q_N, {5, 31})
-    nodes = re.findall(r"<title>([^<]*): q = ([\d.]+) %</title><circle r=\"([\d.]+)\"", svg)
-    assert len(nodes) == 40
-    largest = max(nodes, key=lambda node: float(node[2]))
-    assert largest[:2] == (ONTOLOGY.nodes[12].label, "61.0")
-    assert svg.count(f'<circle r="{float(nodes[0][2]) + 3.5:g}" fill="none" stroke="{RING}"') == 2
-    for node in ONTOLOGY.nodes:
-        assert f">{node.abbr}</text>" in svg
-    ElementTree.fromstring(standalone(svg))
 
 
 def words_of(svg: str) -> list[str]:

@@ -20,7 +20,7 @@ from .concepts import (
 from .corpora import read_corpus as read_corpus
 from .coverage import coverage_of as coverage_of
 from .diff import compare as compare
-from .draw import draw_graph as draw_graph, family_colours as family_colours
+from .draw import family_colours as family_colours, graph_figure as graph_figure
 from .dx import (
     CPSC_LABELS as CPSC_LABELS,
     NO_DIAGNOSIS as NO_DIAGNOSIS,
@@ -38,6 +38,7 @@ from .errors import (
 )
 from .explain import explain_codes as explain_codes
 from .exports import export as export
+from .figures import inline_svg as inline_svg
 from .files import (
     refuse_address as refuse_address,
     refuse_others as refuse_others,
@@ -49,7 +50,6 @@ from .languages import label_in as label_in
 from .loading import errata as errata, load as load, validate as validate
 from .matching import match_label as match_label
 from .ontology import Ontology as Ontology
-from .positions import node_positions as node_positions
 from .search import find_concept as find_concept, search_concepts as search_concepts
 
 __version__: str

@@ -10,12 +10,14 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 from ecg_ontology.browse_codes import code_items, other_items, tag
-from ecg_ontology.browse_graph import graph_svg
 from ecg_ontology.concepts import Concept, Name
 from ecg_ontology.drafts import Erratum
+from ecg_ontology.draw import graph_figure
+from ecg_ontology.figures import inline_svg
 from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
@@ -140,8 +142,15 @@ def _header(onto: Ontology, title: str, language: str) -> str:
     )
     options = "".join(f"<option{' selected' * (p == onto.profile)}>{p}</option>" for p in PROFILES)
     switch = f'<label id="switch" hidden>Profile <select id="profile">{options}</select></label>'
-    picture = f'<details id="graph"><summary>The graph</summary>{graph_svg(onto)}</details>'
+    picture = f'<details id="graph"><summary>The graph</summary>{_graph(onto)}</details>'
     return f"<header><h1>{title}</h1><p>{escape(facts)}</p>{notes}{switch}{picture}</header>\n"
+
+
+def _graph(onto: Ontology) -> str:
+    """The picture, whose nodes lead to their concepts; without matplotlib what is missing."""
+    if find_spec("matplotlib") is None:
+        return "<p>The picture needs matplotlib: pip install &quot;ecg-ontology[draw]&quot;</p>"
+    return inline_svg(graph_figure(onto, links="#c-{}"), f"{onto.header.title}: {len(onto)} concepts")
 
 
 def _navigation(onto: Ontology, language: str) -> str:

@@ -1,20 +1,20 @@
 """Pictures: the graph, D_tree, and a soft target on the graph. SVG, PNG or PDF, by the file's ending.
 
 Families have the colours of Okabe and Ito, which colour-blind readers tell apart, and shapes of their own as
-well; kinds of edge differ in stroke. The same ontology gives the same SVG bytes.
+well; kinds of edge differ in stroke.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology.concepts import Kind
-from ecg_ontology.errors import UsageError
 from ecg_ontology.explain import Explanation
-from ecg_ontology.files import refuse_unmarked, replacing
+from ecg_ontology.figures import new_figure, save_figure
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.positions import node_positions
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.path import Path as Path2D
 
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#F0E442", "#0072B2", "#999999")
+RING = "#c1121f"
+"""Around the concepts that are marked."""
 SHAPES = "osDh^v<>"
 STROKES: dict[Kind, Any] = {
     Kind.family: "solid",
@@ -32,9 +34,6 @@ STROKES: dict[Kind, Any] = {
     Kind.sibling: "dotted",
     Kind.ring: "solid",
 }
-_MARK = "ecg-ontology"
-"""By this creator a picture is known as one of ours, which may be replaced."""
-ENDINGS = (".svg", ".png", ".pdf")
 
 Positions = dict[int, tuple[float, float]]
 
@@ -55,6 +54,36 @@ def family_colours(onto: Ontology) -> tuple[str, ...]:
     return tuple(COLOURS[place % len(COLOURS)] for place in _family_places(onto))
 
 
+def graph_figure(
+    onto: Ontology, mass: ArrayLike | None = None, marked: Collection[int] = (), links: str = ""
+) -> "Figure":
+    """Return a figure of the graph, for `inline_svg` or a notebook.
+
+    Args:
+        onto: the ontology.
+        mass: one number per concept, not negative: a node's area, the largest being the highest; by tier if
+            None.
+        marked: indices of concepts with a red ring.
+        links: where a click on a node leads, such as ``#c-{}``, filled in with its index.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+
+    Example:
+        >>> import ecg_ontology
+        >>> figure = ecg_ontology.graph_figure(ecg_ontology.load(), marked=[5])
+        >>> figure.get_size_inches().tolist()
+        [13.33, 7.5]
+    """
+    figure = new_figure(13.33, 7.5)
+    axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
+    positions = node_positions(onto)
+    _draw_edges(onto, axes, positions)
+    _draw_nodes(onto, axes, positions, _sizes(onto, mass), marked, links)
+    _legend(onto, axes)
+    return figure
+
+
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
     """Draw the graph; with an explanation, the soft target on it: a node's area is its mass.
 
@@ -72,23 +101,22 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 
     Example:
         >>> import ecg_ontology, tempfile
+        >>> from ecg_ontology.draw import draw_graph
         >>> out = Path(tempfile.mkdtemp()) / "graph.svg"
-        >>> ecg_ontology.draw_graph(ecg_ontology.load(), out).name
+        >>> draw_graph(ecg_ontology.load(), out).name
         'graph.svg'
     """
-    figure = _figure(13.33, 7.5)
-    axes = figure.add_axes((0.01, 0.01, 0.98, 0.90))
-    positions = node_positions(onto)
-    _draw_edges(onto, axes, positions)
-    _draw_nodes(onto, axes, positions, why)
-    _legend(onto, axes)
-    if why is None:
-        title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
-    else:
+    mass, leaves = None, set() if why is None else set(why.leaves)
+    title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
+    if why is not None:
         codes = " + ".join(route.label or route.code for route in why.routes)
         title = f"Soft target of {codes}: c* = {why.primary[why.rule] or 'none'}, σ = {why.sigma:g}"
+        if why.target:
+            mass = np.zeros(len(onto))
+            mass[[part.index for part in why.target]] = [part.mass for part in why.target]
+    figure = graph_figure(onto, mass, [node.index for node in onto.nodes if node.abbr in leaves])
     figure.suptitle("\n".join(wrap(title, 90)), fontsize=16)
-    return _save(figure, out)
+    return save_figure(figure, out)
 
 
 def draw_distances(onto: Ontology, out: str | Path) -> Path:
@@ -104,7 +132,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
         >>> draw_distances(ecg_ontology.load(), out).name
         'distances.png'
     """
-    figure = _figure(10, 9)
+    figure = new_figure(10, 9)
     axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
     order = onto.by_family
     names = [onto.nodes[i].abbr for i in order]
@@ -118,30 +146,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     bar = figure.colorbar(image, ax=axes, fraction=0.04, ticks=range(steps))
     image.set_clim(-0.5, steps - 0.5)
     bar.ax.tick_params(labelsize=10)
-    return _save(figure, out)
-
-
-def _figure(width: float, height: float) -> "Figure":
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("drawing needs matplotlib", remedy='pip install "ecg-ontology[draw]"') from error
-    return Figure(figsize=(width, height))
-
-
-def _save(figure: "Figure", out: str | Path) -> Path:
-    out = Path(out)
-    if out.suffix not in ENDINGS:
-        raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")
-    from matplotlib import rc_context
-
-    refuse_unmarked(out, _MARK.encode())
-    with replacing(out) as temporary, rc_context({"svg.hashsalt": "ccg", "svg.fonttype": "none"}):
-        stamp = {".svg": "Date", ".pdf": "CreationDate"}.get(out.suffix)  # left out: same picture, same bytes
-        metadata: dict[str, Any] = {"Software" if out.suffix == ".png" else "Creator": _MARK}
-        metadata |= {stamp: None} if stamp else {}
-        figure.savefig(temporary, dpi=150, metadata=metadata)
-    return out
+    return save_figure(figure, out)
 
 
 def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
@@ -149,16 +154,12 @@ def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
 
     for kind, stroke in STROKES.items():
         edges = [edge for edge in onto.relations if edge.kind is kind]
-        style: dict[str, Any] = {"linewidth": 1.8, "edgecolor": "#222222"}
-        if kind is Kind.ring:
-            style = {"linewidth": 3.5, "edgecolor": "#555555"}
-        elif kind is Kind.family:
-            style = {"linewidth": 1.0, "edgecolor": "#B0B0B0"}
+        width, alpha = {Kind.ring: (3.5, 0.5), Kind.family: (1.0, 0.3)}.get(kind, (1.8, 0.8))
         # Edges over several leaves are bent, so that they do not run through those between.
         bend = 0.0 if kind in (Kind.ring, Kind.family) else 0.25
         curves = [_curve(positions[edge.source], positions[edge.target], bend) for edge in edges]
-        lines = PathCollection(curves, facecolor="none", linestyle=stroke, capstyle="butt", zorder=1, **style)
-        axes.add_collection(lines)
+        style = {"linestyle": stroke, "linewidth": width, "capstyle": "butt", "zorder": 1}
+        axes.add_collection(PathCollection(curves, facecolor="none", edgecolor=("black", alpha), **style))
 
 
 def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) -> "Path2D":
@@ -170,25 +171,31 @@ def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) ->
     return Path2D([start, middle, end], [Path2D.MOVETO, Path2D.CURVE3, Path2D.CURVE3])
 
 
-def _draw_nodes(onto: Ontology, axes: "Axes", positions: Positions, why: Explanation | None) -> None:
+def _draw_nodes(
+    onto: Ontology,
+    axes: "Axes",
+    positions: Positions,
+    sizes: NDArray[np.float64],
+    marked: Collection[int],
+    links: str,
+) -> None:
     colours, places = family_colours(onto), _family_places(onto)
-    sizes = _sizes(onto, why)
-    active = set() if why is None else set(why.leaves)
     for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once
         members = [node.index for node in onto.nodes if onto.families[node.index] == root]
         x, y = zip(*(positions[index] for index in members), strict=True)
-        axes.scatter(
+        dots = axes.scatter(
             x,
             y,
             s=sizes[members],
             c=colours[root],
             marker=SHAPES[places[root] % len(SHAPES)],
-            edgecolors="black",
-            linewidths=[3.0 if onto.nodes[index].abbr in active else 1.0 for index in members],
+            edgecolors=[RING if index in marked else "black" for index in members],
+            linewidths=[3.0 if index in marked else 1.0 for index in members],
             zorder=2,
         )
+        dots.set_urls([links.format(index) for index in members] if links else [None])
     for node in onto.nodes:
-        axes.annotate(
+        name = axes.annotate(
             node.abbr,
             positions[node.index],
             xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
@@ -196,10 +203,11 @@ def _draw_nodes(onto: Ontology, axes: "Axes", positions: Positions, why: Explana
             ha="center",
             va="top",
             fontsize=11,
-            weight="bold" if node.root or node.abbr in active else "normal",
+            weight="bold" if node.root or node.index in marked else "normal",
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             zorder=3,
         )
+        name.set_url(links.format(node.index) or None)
     axes.set_axis_off()
     axes.margins(0.05, 0.08)
 
@@ -210,14 +218,12 @@ def _family_places(onto: Ontology) -> list[int]:
     return [place[root] for root in onto.families]
 
 
-def _sizes(onto: Ontology, why: Explanation | None) -> NDArray[np.float64]:
-    """Areas in points²: by tier, or by mass in the target."""
-    if why is None or not why.target:
+def _sizes(onto: Ontology, mass: ArrayLike | None) -> NDArray[np.float64]:
+    """Areas in points²: by tier, or by mass."""
+    if mass is None:
         return np.array([700.0 if node.root else 320.0 for node in onto.nodes])
-    sizes = np.zeros(len(onto))
-    for part in why.target:
-        sizes[part.index] = 20 + 1800 * part.mass / why.target[0].mass
-    return sizes
+    mass_N = np.asarray(mass, np.float64)
+    return np.where(mass_N > 0, 20 + 1800 * mass_N / max(float(mass_N.max()), 1e-12), 0)
 
 
 def _legend(onto: Ontology, axes: "Axes") -> None:
@@ -226,7 +232,14 @@ def _legend(onto: Ontology, axes: "Axes") -> None:
     kinds = [kind for kind in Kind if any(edge.kind is kind for edge in onto.relations)]
     names = {Kind.subtype_of: "subtype of", Kind.manifestation_of: "manifestation of"}
     strokes = [
-        Line2D([], [], linestyle=STROKES[kind], color="#333333", linewidth=3.5 if kind is Kind.ring else 1.8)
+        Line2D(
+            [],
+            [],
+            linestyle=STROKES[kind],
+            color="black",
+            alpha=0.8,
+            linewidth=3.5 if kind is Kind.ring else 1.8,
+        )
         for kind in kinds
     ]
     axes.legend(

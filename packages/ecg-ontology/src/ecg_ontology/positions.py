@@ -17,7 +17,7 @@ def node_positions(onto: Ontology) -> dict[int, tuple[float, float]]:
 
     Example:
         >>> import ecg_ontology
-        >>> x, y = ecg_ontology.node_positions(ecg_ontology.load())[5]
+        >>> x, y = node_positions(ecg_ontology.load())[5]
         >>> abs(x) <= 1.9 and abs(y) <= 1
         True
     """

@@ -15,7 +15,7 @@ millimetres are true; on a screen the sheet may be scaled to fit."""
 
 CONCEPTS = """\
 How near h_rhythm lies to the prototype of each concept (q of eq. gscl-pred; all {count} together make
-100 %). A node's area and shade grow with its q, the largest node being the most probable; its colour is
+100 %). A node's area grows with its q, the largest node being the most probable; its colour and shape are
 its family's. Red rings mark what the record's own codes name. Lines are the graph's edges, by kind. q
 isn't a probability of disease and is not calibrated."""
 

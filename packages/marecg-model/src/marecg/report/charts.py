@@ -1,57 +1,35 @@
 """Charts by matplotlib, as SVG within a page: their words have its colour, in the dark and in print.
 
-The same chart gives the same bytes. Shapes: L points of a curve, N concepts.
+Shapes: L points of a curve, N concepts.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import StringIO
 from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from marecg.report.svg import ACCENT, FONT
+from ecg_ontology import inline_svg
+from marecg.report.svg import ACCENT
 
-INK = "#010203"
-"""Stands for the colour of the text around a chart."""
 STYLE: Any = {
-    **dict.fromkeys(
-        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK
-    ),
-    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), "none"),
     **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
-    "axes.titlesize": 9,
+    "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "font.family": "sans-serif",
-    "font.size": 9,
+    "font.size": 10,
     "grid.alpha": 0.18,
-    "legend.fontsize": 8,
-    "svg.fonttype": "none",
+    "legend.fontsize": 9,
+    "grid.color": "black",
 }
-_HEAD = (
-    '<svg viewBox="0 0 {:g} {:g}" role="img" stroke-linejoin="round" '
-    'font-family="{}" style="max-width: {:g}rem" aria-label="{}">'
-)
-_PLAINER = {
-    INK: "currentColor",
-    "xlink:href": "href",
-    r"<style.*?</style>|<!--.*?-->|font-family: [^;]*; |transform=.rotate\(-0 [^)]*\).": "",
-    r"\s+": " ",
-    r"(?<=[ \"])(-?\d+\.\d\d)\d+(?=[ \"])": r"\1",
-    "; stroke-linejoin: miter; stroke-linecap: square": "",
-}
-"""What a page needs no more than this of, a third of the bytes."""
-LARGEST = 6.5
-"""rem per inch, beyond which a chart doesn't grow: its words are then as large as the page's."""
 NAMED = 10
 """Lines, at most, that a chart names."""
 BINS = 240
@@ -66,19 +44,10 @@ def canvas(width: float, height: float) -> Iterator[Axes]:
 
 
 def svg(axes: Axes, label: str) -> Markup:
-    """The chart, as wide as what it stands in; the label is for those who can't see it."""
-    text, figure = StringIO(), axes.get_figure(root=True)
+    """The chart for a page; the label is for those who can't see it."""
+    figure = axes.get_figure(root=True)
     assert figure is not None
-    with mpl.rc_context({"svg.hashsalt": label}):  # no two charts of a page share an id
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    drawn = text.getvalue().partition("</metadata>")[2]
-    for pattern, plain in _PLAINER.items():
-        drawn = re.sub(pattern, plain, drawn, flags=re.DOTALL)
-    used = set(re.findall(r'#([\w-]+)["\)]', drawn))
-    drawn = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in used else "", drawn)
-    width, height = figure.get_size_inches()
-    head = _HEAD.format(72 * width, 72 * height, FONT, LARGEST * width, escape(label))
-    return Markup(head + drawn)  # noqa: S704 (drawn here)
+    return Markup(inline_svg(figure, label))  # noqa: S704 (drawn here)
 
 
 def curve(step_L: ArrayLike, value_L: ArrayLike, name: str) -> Markup:
@@ -117,7 +86,7 @@ def matrix(
         axes.set_title(title if percent else f"{title}: from {low:.2f} (pale) to {high:.2f}")
         for (row, column), value in np.ndenumerate(values) if percent else ():
             if value >= 0.005:
-                colour = "white" if value > 0.6 else "black"  # on a cell, which is as blue in the dark
+                colour = "#fefefe" if value > 0.6 else "#111111"  # on a cell, which is as blue in the dark
                 axes.text(
                     column, row, f"{100 * value:.0f}", ha="center", va="center", color=colour, fontsize=7
                 )

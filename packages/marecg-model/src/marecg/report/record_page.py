@@ -24,10 +24,9 @@ from marecg.model.card import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import record_facts
-from marecg.report.concept_graph import concept_graph
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
-from marecg.report.records import Shown, attention_figure, from_file
+from marecg.report.records import Shown, attention_figure, concept_graph, from_file
 from marecg.report.texts import Say, number, texts
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.report.training import origin_table
@@ -259,7 +258,7 @@ def _technical(model: MarEcg, shown: Shown, q_N: NDArray[np.float32] | None, say
     """What a reader of ECGs need not unfold."""
     parts: list[Figure | Markup] = []
     if q_N is not None:
-        graph = concept_graph(model.ontology, q_N, shown.coded, say("graph"))
+        graph = concept_graph(model.ontology, q_N, shown, say("graph"))
         parts.append(folded(say("graph"), Figure("graph", [graph], "", kind="sheet wide-only")))
     parts.append(folded(say("attention"), attention_figure(model, shown, "attention")))
     parts.append(folded(say("origin"), origin_table(model)))

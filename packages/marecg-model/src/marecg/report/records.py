@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ecg_ontology import Concept, Ontology
+from ecg_ontology import Concept, Ontology, graph_figure, inline_svg
 from marecg.base.config import LEADS
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
@@ -27,7 +27,6 @@ from marecg.read.record import Record
 from marecg.report import captions
 from marecg.report.attention import attention
 from marecg.report.attention_picture import attention_map
-from marecg.report.concept_graph import concept_graph
 from marecg.report.page import Figure, Section, heading, paragraph, table
 from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict
@@ -162,15 +161,16 @@ def _concepts(model: MarEcg, shown: Shown, number: int) -> Iterator[Figure | Mar
     q_N = predict(model, shown.x_KL[None], fs=shown.fs, leads=shown.leads)[0]
     yield Figure(
         f"record-{number}-concepts",
-        [
-            concept_graph(
-                model.ontology, q_N, shown.coded, f"Concept probabilities of {shown.name} on the graph"
-            )
-        ],
+        [concept_graph(model.ontology, q_N, shown, f"Concept probabilities of {shown.name} on the graph")],
         captions.CONCEPTS.format(count=len(q_N)) if number == 1 else captions.AGAIN,
         kind="beside",
         aside=_ranking(model.ontology, q_N, shown.coded),
     )
+
+
+def concept_graph(ontology: Ontology, q_N: NDArray[np.float32], shown: Shown, label: str) -> Markup:
+    """The graph with q on it; what the record's own codes name has a ring."""
+    return Markup(inline_svg(graph_figure(ontology, q_N, shown.coded), label))  # noqa: S704 (drawn here)
 
 
 def _ranking(ontology: Ontology, q_N: NDArray[np.float32], coded: Sequence[int]) -> Markup:

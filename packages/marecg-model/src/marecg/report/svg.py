@@ -78,8 +78,10 @@ def cells(
 
 
 def standalone(svg: str) -> str:
-    """A picture of the page as a file of its own."""
-    return str(svg).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    """A picture of the page as a file of its own, on white."""
+    head = '<svg xmlns="http://www.w3.org/2000/svg" '
+    head += "" if "font-family" in svg.partition(">")[0] else f'font-family="{FONT}" '
+    return str(svg).replace("<svg ", head, 1).replace("var(--back, #fff)", "#fff")
 
 
 def number(value: object) -> str:
