@@ -91,7 +91,7 @@ def _as_many_threads_as_ever() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _as_quick_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log gets a line of progress after some seconds, which most tests take on a busy machine only."""
-    monkeypatch.setattr("marecg_cli._progress.PAUSE", math.inf)
+    monkeypatch.setattr("marecg.base.progress.PAUSE", math.inf)
 
 
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.docs.options import APPS, MIXED, commands, kind, kinds, options
 
+from marecg.base.progress import PATIENCE, PAUSE, Tenths
 from marecg_cli._commands import tree
-from marecg_cli._progress import PATIENCE, PAUSE, Tenths
 
 TREES = {name: tree(module.app()) for name, module in APPS.items()}
 
@@ -132,7 +132,7 @@ def test_an_out_that_is_missing_is_named(line: str, capsys: pytest.CaptureFixtur
 def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("marecg_cli._progress.PAUSE", PAUSE)
+    monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
     tell = Tenths("records", lines.append, lambda: now)
@@ -150,7 +150,7 @@ def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(
 def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("marecg_cli._progress.PAUSE", PAUSE)
+    monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
     tell = Tenths("steps", lines.append, lambda: now)

@@ -96,7 +96,7 @@ def test_a_log_of_a_training_has_lines_and_no_bar(
 ) -> None:
     write_corpus(tmp_path / "wfdb", 6, 0)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
-    monkeypatch.setattr("marecg_cli._progress.PAUSE", 0.0)
+    monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
     given = [f"--set={each}" for each in ("train.max_steps=2", "train.batch_size=2")]
     assert run("train", "--data", str(tmp_path / "corpus"), "--out", str(tmp_path / "run"), *given) == 0
     lines = capsys.readouterr().err.splitlines()

@@ -14,7 +14,6 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._options import Data, Log, by_group, one_of, recipe_names, settings, task_names
 from marecg_cli._output import message
-from marecg_cli._progress import passing, progress
 
 
 class Equal(StrEnum):
@@ -115,8 +114,7 @@ def ablate(
 
     Example: marecg ablate c1 c2p c2 c3 --data corpus --out runs/ablation --root ptb-xl --seeds 3
     """
-    from marecg.evaluate.ablate import ProbedRun, ablate, no_step_progress
-    from marecg.evaluate.methods.method import no_progress
+    from marecg.evaluate.ablate import ProbedRun, ablate
     from marecg.evaluate.request import READERS, Request
     from marecg.evaluate.scores.summary import WIDE
     from marecg.evaluate.sweep import axis, grid
@@ -144,8 +142,6 @@ def ablate(
             records=records,
             settings=changes,
             jobs=jobs,
-            step_progress=progress if jobs == 1 else no_step_progress,
-            progress=passing if jobs == 1 else no_progress,
             loggers=log or (),
         )
 

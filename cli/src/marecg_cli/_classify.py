@@ -13,7 +13,6 @@ import typer
 from marecg_cli._commands import SETTINGS
 from marecg_cli._options import Data, one_of, settings, task_names
 from marecg_cli._output import Format, message, result, result_json
-from marecg_cli._progress import passing
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
 EXAMPLE = "marecg classify fit marecg-small --data corpus --labels labels.csv --out runs/classifier"
@@ -95,7 +94,7 @@ def fit(
         threshold=threshold,
         **settings(set_, TRAINING),
     )
-    found = fit_classifier(classifier, data, out, labels, watch=passing)
+    found = fit_classifier(classifier, data, out, labels)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
     if found.missing:
         message(f"{found.missing:,} records that the labels name are not in the corpus")
@@ -158,7 +157,6 @@ def judge(
         seeds=seeds,
         folds=folds,
         out=out,
-        watch=passing,
     )
     for line in remarks(report):
         message(line)

@@ -20,7 +20,6 @@ from marecg_cli._corpus_text import (
 )
 from marecg_cli._options import LOCAL, Corpus, Fs, array_layout, by_group, codes_of, one_of
 from marecg_cli._output import EXIT_FINDINGS, Format, problem, result_json
-from marecg_cli._progress import passing, progress
 
 
 class Profile(StrEnum):
@@ -82,17 +81,15 @@ def synth(
     from marecg.synth import DIAGNOSES, QUIRKS, write_corpus
 
     quirks = tuple(QUIRKS) if quirk == ["all"] else tuple(quirk or ())
-    with progress("records") as tell:
-        written = write_corpus(
-            out,
-            records,
-            seed,
-            diagnoses=tuple(diagnosis or ()),
-            noise=noise,
-            label_noise=label_noise,
-            quirks=quirks,
-            watch=lambda done, wanted: tell(done, wanted, ""),
-        )
+    written = write_corpus(
+        out,
+        records,
+        seed,
+        diagnoses=tuple(diagnosis or ()),
+        noise=noise,
+        label_noise=label_noise,
+        quirks=quirks,
+    )
     if format_ is Format.json:
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
@@ -161,20 +158,18 @@ def prepare(
     of_codes, others = by_group("codes.", others)
     config, layout, table = with_settings(others), array_layout(fs, of_arrays), codes_of(codes, of_codes)
     only = COLLECTIONS if select is Selection.paper else ()
-    with progress("records") as tell:
-        account = prepare(
-            sources,
-            out,
-            config,
-            profile=profile.value,
-            only=only,
-            jobs=jobs,
-            cluster=cluster,
-            watch=lambda total, kept, bad: tell(kept + bad, total, f"{kept} kept, {bad} quarantined"),
-            layout=layout,
-            codes=table,
-            ontology=ontology,
-        )
+    account = prepare(
+        sources,
+        out,
+        config,
+        profile=profile.value,
+        only=only,
+        jobs=jobs,
+        cluster=cluster,
+        layout=layout,
+        codes=table,
+        ontology=ontology,
+    )
     compared = reconcile(statistics(ensure_local(out))) if select is Selection.paper else ()
     if format_ is Format.json:
         rows = [each.model_dump() for each in compared]
@@ -228,7 +223,7 @@ def audit(
     """
     from marecg.corpus.audit import audit
 
-    found = audit(data, against, passing)
+    found = audit(data, against)
     if format_ is Format.json:
         result_json(found.model_dump(mode="json"))
     else:

@@ -11,7 +11,6 @@ import typer
 from marecg_cli._commands import SETTINGS
 from marecg_cli._options import Corpus, one_of
 from marecg_cli._output import Format, result, result_json
-from marecg_cli._progress import progress
 
 ABOUT = "The datasets that are read by name: list them, get them; hand a corpus on to other tools."
 data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
@@ -73,15 +72,7 @@ def get(
     from marecg.read.catalogue import dataset
     from marecg.read.download import get
 
-    with progress("files") as tell:
-        folder = get(
-            dataset(name),
-            out,
-            base=mirror,
-            verify=verify,
-            watch=lambda found, done, received: tell(done, found, f"{received / 1e6:,.0f} MB"),
-        )
-    result(str(folder))
+    result(str(get(dataset(name), out, base=mirror, verify=verify)))
 
 
 @data.command(rich_help_panel="Corpora")

@@ -14,7 +14,6 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._options import local_path, one_of, settings, task_names
 from marecg_cli._output import EXIT_UNREADABLE, Format, message, problem, result, result_json
-from marecg_cli._progress import passing
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
@@ -160,7 +159,7 @@ def probe(
     for place, report in probe_many(
         folders,
         roots(task or ["ptbxl-super"], root or []),
-        partial(evaluate, request=request, features=feature_files, watch=passing),
+        partial(evaluate, request=request, features=feature_files),
         lambda error: refused.append(f"not measured: {error}"),
         out=out,
         features_in=features_in,

@@ -10,7 +10,6 @@ import typer
 
 from marecg_cli._options import LOCAL
 from marecg_cli._output import message, result
-from marecg_cli._progress import passing
 
 
 def ablate_graph(
@@ -68,7 +67,6 @@ def ablate_graph(
         test_source=test_source,
         sigmas=sigma or (0.25, 0.5, 1.0),
         marks=sorted(steps or (100, 200, 400)),
-        watch=passing,
     )
     result(write_answer(scores, pd.read_csv(out / "leaves.csv"), out))
     message(f"written: {out / 'table.md'}, {out / 'forest.svg'}")

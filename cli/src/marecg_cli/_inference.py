@@ -14,7 +14,6 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._options import ArraySettings, Fs, array_layout, by_group, count, settings
 from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
-from marecg_cli._progress import progress
 
 
 class Target(StrEnum):
@@ -104,21 +103,19 @@ def embed(
         array_layout(fs, of_arrays),
         settings(others, {"batch_size": count, "part_records": count}),
     )
-    with progress("records") as tell:
-        done = embed_records(
-            run,
-            inputs,
-            out,
-            layout=layout,
-            patches=patch,
-            readout=readout.value,
-            step=_seconds(every),
-            **sizes,
-            shard=Shard.named(shard) if shard else None,
-            jobs=jobs,
-            cluster=cluster,
-            watch=lambda done, wanted: tell(done, wanted, ""),
-        )
+    done = embed_records(
+        run,
+        inputs,
+        out,
+        layout=layout,
+        patches=patch,
+        readout=readout.value,
+        step=_seconds(every),
+        **sizes,
+        shard=Shard.named(shard) if shard else None,
+        jobs=jobs,
+        cluster=cluster,
+    )
     _tell_embedded(out, asdict(done), format_)
 
 

@@ -11,7 +11,6 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._options import Data, Log, one_of, recipe_names
 from marecg_cli._output import EXIT_FINDINGS, message, result
-from marecg_cli._progress import progress
 
 TEXT_TOLERANCE = 1e-4
 """How far a fresh embedding may be from the shipped one: another processor rounds differently."""
@@ -67,8 +66,7 @@ def train(
 
     changes = set_ or []
     config = recipe_for(from_, recipe, changes) if from_ else override(by_name(recipe or "tiny"), changes)
-    with progress("steps") as tell:
-        run = train(config, data, out, start=from_, resume=resume, watch=tell, loggers=log or ())
+    run = train(config, data, out, start=from_, resume=resume, loggers=log or ())
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from tests.marecg.corpus.prepared_folders import SMALL, digest
+from tests.marecg.told import Told
 
 from marecg.base.errors import OutputError
 from marecg.corpus.prepare import prepare
@@ -66,11 +67,11 @@ def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path
     assert in_child(killed_at_rename(8, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
     finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
     assert len(finished) == 2
-    seen: list[tuple[int, int, int]] = []
+    told = Told()
     first_shard = (out / "shards" / "00000.npy").stat().st_mtime_ns
-    prepare([source], out, SMALL, jobs=1, watch=lambda *counts: seen.append(counts))
-    assert seen[0][1] + seen[0][2] == 6, "four were done before, the first step does two more"
-    assert seen[-1] == (8, 5, 3)
+    prepare([source], out, SMALL, jobs=1, progress=told)
+    assert told.counts[0] == (6, 8), "four were done before, the first step does two more"
+    assert told.seen[-1] == ("records", 8, 8, "5 kept, 3 quarantined")
     assert (out / "shards" / "00000.npy").stat().st_mtime_ns == first_shard
 
 

@@ -1,7 +1,7 @@
 """The component ablation."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import perturb
 from marecg.base.errors import UsageError
+from marecg.base.progress import Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
@@ -42,13 +43,15 @@ class Steps:
         self.interrupted = interrupted
 
     @contextmanager
-    def __call__(self, what: str) -> Iterator[Callable[[int, int, str], None]]:
-        self.told[what] = 0
+    def __call__(self, what: str) -> Iterator[Tell]:
+        if what.endswith(": steps"):
+            self.told[what] = 0
 
-        def tell(step: int, steps: int, note: str) -> None:
+        def tell(done: int, total: int | None, note: str = "") -> None:
             if what == self.interrupted:
                 raise RuntimeError("interrupted")
-            self.told[what] += 1
+            if what in self.told:
+                self.told[what] += 1
 
         yield tell
 
@@ -74,7 +77,7 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
             request=REQUEST,
             seeds=2,
             settings=SMALL,
-            step_progress=watch,
+            progress=watch,
         )
 
     with pytest.raises(RuntimeError, match="interrupted"):

@@ -1,10 +1,12 @@
 """Probing a run: its report holds every method's cells and all that its numbers depend on."""
 
 import shutil
+from collections import Counter
 
 import pytest
 import torch
 from tests.marecg.evaluate.reports import WHOLE, untimed
+from tests.marecg.told import Told
 
 import ecg_ontology
 from marecg.evaluate.evaluation import evaluate
@@ -145,22 +147,16 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
 
 
 def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
-    seen: list[tuple[str, int]] = []
-
-    def watch(steps, what):
-        steps = list(steps)
-        seen.append((what, len(steps)))
-        return steps
-
+    told = Told()
     evaluate(
         run_folder,
         "ptbxl-super",
         ptbxl_root,
         Request.named(fractions=(0.5, 1.0), seeds=2),
         features_in=tmp_path,
-        watch=watch,
+        progress=told,
     )
-    assert seen == [
+    assert list(Counter(what for what, *_ in told.seen).items()) == [
         ("ptbxl: features", 3),
         ("ptbxl-super: encoder", 3),
         ("ptbxl-super: encoder, wide", 3),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.marecg.read.publishing import EXPECTED, GEORGIA, Publisher, content
+from tests.marecg.told import Told
 
 from marecg.base.errors import InputError, OutputError
 from marecg.read.download import get
@@ -14,12 +15,11 @@ def test_a_dataset_is_fetched_into_a_folder_of_its_name(
 ) -> None:
     publisher.files["training/ptb/g1/S0001.hea"] = b"another collection"
     publisher.publish()
-    seen: list[tuple[int, int, int]] = []
-    folder = get(GEORGIA, tmp_path, base=base, watch=lambda *counts: seen.append(counts))
+    told = Told()
+    folder = get(GEORGIA, tmp_path, base=base, progress=told)
     assert folder == tmp_path / "georgia"
     assert content(folder) == EXPECTED
-    assert [(found, done) for found, done, _ in seen] == [(8, done) for done in range(1, 9)]
-    assert seen[-1][2] == 8 * 3000
+    assert told.counts == [(done, 8) for done in range(1, 9)]
 
 
 def test_complete_files_are_not_fetched_again(tmp_path: Path, base: str, publisher: Publisher) -> None:

@@ -1,7 +1,8 @@
 """Corpora on disk: readable by wfdb, reproducible, whole or absent, with the truth beside every record."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import wfdb
 
 from marecg.base.config import LEADS
 from marecg.base.errors import OutputError, UsageError
+from marecg.base.progress import Tell
 from marecg.synth import write_corpus
 
 N, SEED = 12, 5
@@ -166,10 +168,14 @@ def test_an_unwritable_place_is_named_and_nothing_is_left(tmp_path: Path) -> Non
 
 
 def test_a_failure_half_way_leaves_no_folder(tmp_path: Path) -> None:
-    def stop(done: int, wanted: int) -> None:
-        if done == 2:
-            raise KeyboardInterrupt
+    @contextmanager
+    def stop(_what: str) -> Iterator[Tell]:
+        def tell(done: int, total: int | None, note: str = "") -> None:
+            if done == 2:
+                raise KeyboardInterrupt
+
+        yield tell
 
     with pytest.raises(KeyboardInterrupt):
-        write_corpus(tmp_path / "c", 5, 0, watch=stop)
+        write_corpus(tmp_path / "c", 5, 0, progress=stop)
     assert not list(tmp_path.iterdir())

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.marecg.told import Told
 from tests.marecg.train.runs import files, rows
 
 from marecg.base.errors import OutputError
@@ -55,11 +56,12 @@ def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
 
 
 def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
-    corpus_folder: Path, micro: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    corpus_folder: Path, micro: Config, tmp_path: Path
 ) -> None:
-    train(micro, corpus_folder, tmp_path / "run")
-    last = [line for line in capsys.readouterr().err.splitlines() if "records/s" in line][-1]
-    rate, share = (re.search(pattern, last) for pattern in (r"records/s=([\d.]+)", r"data=([\d.]+)%"))
+    told = Told()
+    train(micro, corpus_folder, tmp_path / "run", progress=told)
+    last = told.seen[-1][-1]
+    rate, share = (re.search(pattern, last) for pattern in (r"records/s ([\d.]+)", r"data ([\d.]+)%"))
     assert rate is not None
     assert share is not None
     assert float(rate[1]) > 0
@@ -74,7 +76,8 @@ def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
-        monkeypatch.setattr("marecg.train.callbacks.sys.stderr", full)
+        monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
+        monkeypatch.setattr("marecg.base.progress.sys.stderr", full)
         train(micro, corpus_folder, tmp_path / "run")
         monkeypatch.undo()
         with suppress(OSError):

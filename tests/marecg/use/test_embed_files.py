@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.marecg.told import Told
 
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.mar_ecg import MarEcg
@@ -41,14 +42,13 @@ def run(place: Path, out: Path, **options: Any) -> Any:
 def test_two_processes_write_the_bytes_of_one(
     place: Path, tmp_path: Path, name: str, options: dict[str, Any]
 ) -> None:
-    seen: list[tuple[int, int]] = []
+    alone, beside = Told(), Told()
     (tmp_path / "two").mkdir()
-    one = run(place, tmp_path / name, jobs=1, watch=lambda *told: seen.append(told), **options)
-    assert [*seen] == sorted(seen)
-    assert (seen[0], seen[-1]) == ((0, 7), (7, 7))
-    seen.clear()
-    two = run(place, tmp_path / "two" / name, jobs=2, watch=lambda *told: seen.append(told), **options)
-    assert seen == [(2, 7), (4, 7), (6, 7), (7, 7)]
+    one = run(place, tmp_path / name, jobs=1, progress=alone, **options)
+    assert alone.counts == sorted(alone.counts)
+    assert (alone.counts[0], alone.counts[-1]) == ((0, 7), (7, 7))
+    two = run(place, tmp_path / "two" / name, jobs=2, progress=beside, **options)
+    assert beside.counts == [(2, 7), (4, 7), (6, 7), (7, 7)]
     assert two == one
     assert (one.records, len(one.failed)) == (6, 1)
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / name).read_bytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.marecg.told import Told
 from tests.marecg.use.parted import run, same_files
 
 from marecg.base.errors import UsageError
@@ -57,15 +58,14 @@ def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place: Path, tm
 
 
 def test_shards_make_all_parts_and_no_part_twice(place: Path, tmp_path: Path) -> None:
-    seen: list[tuple[int, int]] = []
-    second = run(place, tmp_path / "out", shard=Shard(2, 2), watch=lambda *told: seen.append(told))
+    told = Told()
+    second = run(place, tmp_path / "out", shard=Shard(2, 2), progress=told)
     assert [path.name for path in sorted(tmp_path.glob("out/part*"))] == [
         "part-00001.parquet",
         "part-00003.parquet",
     ]
     assert (second.records, len(second.failed)) == (3, 1)
-    assert seen[0] == (0, 4)
-    assert seen[-1] == (4, 4)
+    assert (told.counts[0], told.counts[-1]) == ((0, 4), (4, 4))
     first = run(place, tmp_path / "out", shard=Shard(1, 2))
     assert (first.records, first.failed) == (6, {})
     same_files(tmp_path / "out", place / "quiet")
@@ -109,9 +109,9 @@ def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place: Path
 
 
 def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> None:
-    seen: list[int] = []
-    run(place, tmp_path / "out", jobs=2, watch=lambda done, wanted: seen.append(done))
-    assert seen == [3, 6, 9, 10]
+    told = Told()
+    run(place, tmp_path / "out", jobs=2, progress=told)
+    assert told.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
     same_files(tmp_path / "out", place / "quiet")
 
 

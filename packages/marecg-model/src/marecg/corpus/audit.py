@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from ecg_ontology import Ontology
 from marecg.base.config import CorpusConfig, Frozen
 from marecg.base.errors import RecordError
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index
 from marecg.corpus.prepare_record import judged_samples, signal_hash, windowed
 from marecg.corpus.prepared import Corpus
@@ -27,7 +27,6 @@ from marecg.read.discovery import find
 from marecg.read.record import Candidate
 from marecg.read.remote_records import ahead, on_disk
 
-T = TypeVar("T")
 ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""
 _ROWS = ["id", "source", "root", "path", "codes", "patient", "signal_hash"]
@@ -85,25 +84,14 @@ class Evaluated:
     prints_KF: NDArray[np.float32]
 
 
-class PassingSteps(Protocol):
-    """Hands on what it is given, and sees it go by."""
-
-    def __call__(self, steps: Sequence[T], what: str) -> Iterable[T]:
-        """The steps, in words."""
-
-
-def _unwatched(steps: Sequence[T], what: str) -> Iterable[T]:
-    return steps
-
-
-def audit(folder: str | Path, against: Sequence[str | Path], watch: PassingSteps = _unwatched) -> Audit:
+def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress = shown) -> Audit:
     """Look for the records of evaluation sources in a prepared corpus.
 
     Args:
         folder: the corpus.
         against: folders of evaluation records, or addresses of such: PTB-XL releases, or WFDB records in
             CinC style.
-        watch: sees the evaluation records, then blocks of the corpus, go by.
+        progress: shows the evaluation records, then blocks of the corpus, go by.
 
     Raises:
         CorpusError: the folder isn't a corpus, or a source can't be listed or holds no records.
@@ -111,7 +99,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], watch: PassingSteps
     corpus = Corpus.open(folder)
     rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()
     sources = [on_disk(source) for source in against]
-    evaluated = _evaluated(watch(find(sources), "evaluation records"), corpus.config)
+    evaluated = _evaluated(passing(find(sources), "evaluation records", progress), corpus.config)
     patients = ptbxl_patients(sources)
     names = [f"{row['root']}/{row['path']}" for row in rows]
     identities = [identity(row["id"], row["source"]) for row in rows]
@@ -127,7 +115,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], watch: PassingSteps
         name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
     )
     identical = _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes)
-    similar = _similar(corpus, names, evaluated, watch)
+    similar = _similar(corpus, names, evaluated, progress)
     in_pairs = [pair[0] for pair in (*shared_ids, *identical)] + [name for name, _, _ in similar]
     ours, ontology = {code for row in rows for code in row["codes"]}, corpus.ontology()
     return Audit(
@@ -242,12 +230,12 @@ def _overlap(ours: set[str], theirs: set[str]) -> Overlap:
 
 
 def _similar(
-    corpus: Corpus, names: list[str], evaluated: Evaluated, watch: PassingSteps
+    corpus: Corpus, names: list[str], evaluated: Evaluated, progress: Progress
 ) -> tuple[tuple[str, str, float], ...]:
     """Pairs that correlate: near-duplicates that were filtered, rescaled or rounded on the way."""
     pairs: list[tuple[str, str, float]] = []
     blocks = range(0, len(corpus) if evaluated.names else 0, _BLOCK)
-    for first in watch(blocks, f"blocks of {_BLOCK:,} corpus records"):
+    for first in passing(blocks, f"blocks of {_BLOCK:,} corpus records", progress):
         rows = np.arange(first, min(first + _BLOCK, len(corpus)))
         prints_MF = np.stack([fingerprint(x_CL) for x_CL in corpus.signals(rows)])
         alike_MK = prints_MF @ evaluated.prints_KF.T

@@ -9,7 +9,7 @@ Shapes: C leads, L samples, n records.
 
 import logging
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ import ecg_ontology
 from ecg_ontology import CodeMapping, CodeTable, Ontology, Profile, replacing
 from marecg.base.config import CorpusConfig
 from marecg.base.lock import locked
+from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, report
 from marecg.corpus.codes import of_statements, with_codes
@@ -45,8 +46,6 @@ BLOCK = 32
 """Records per task: large against the cost of handing a task over, small against a shard."""
 DONE = "corpus.json"
 """Written last: it says that the corpus is complete."""
-RecordProgress = Callable[[int, int, int], None]
-"""Told how many records there are, how many are kept so far, and how many quarantined."""
 
 
 def prepare(
@@ -57,7 +56,7 @@ def prepare(
     only: Collection[str] = (),
     jobs: int = -1,
     cluster: str | None = None,
-    watch: RecordProgress | None = None,
+    progress: Progress = shown,
     layout: Layout | None = None,
     codes: CodeTable | CodeMapping | None = None,
     ontology: str | Path | None = None,
@@ -75,7 +74,7 @@ def prepare(
         jobs: processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
             under the same paths.
-        watch: called whenever some more records are done.
+        progress: shows how many records are done, kept and quarantined.
         layout: what arrays among the sources are; without it, those in folders are passed over.
         codes: a table that gives records their codes, whatever their files say (`codes.with_codes`); or a
             mapping of the statements that their files hold, for codes beside their own.
@@ -120,7 +119,8 @@ def prepare(
                 logger.warning("%s is complete already: nothing was done", out)
             else:
                 try:
-                    plan = _without_killers(plan, places, jobs, cluster, watch)
+                    with progress("records") as tell:
+                        plan = _without_killers(plan, places, jobs, cluster, tell)
                 finally:
                     plan.tidy()
                 _complete(plan, codes if isinstance(codes, CodeMapping) else account)
@@ -128,9 +128,7 @@ def prepare(
             return read_report(plan.out)
 
 
-def _without_killers(
-    plan: Plan, places: set[str], jobs: int, cluster: str | None, watch: RecordProgress | None
-) -> Plan:
+def _without_killers(plan: Plan, places: set[str], jobs: int, cluster: str | None, tell: Tell) -> Plan:
     """Write the missing shards; the plan without the records, those at some places first, that kill workers.
 
     Raises:
@@ -140,7 +138,7 @@ def _without_killers(
         plan = replace(plan, candidates=without(plan.candidates, places))
         try:
             with workers(len(plan.candidates), jobs, cluster, where=plan.out):
-                _write_shards(plan, watch, in_place=cluster is None)
+                _write_shards(plan, tell, in_place=cluster is None)
             return plan
         except WorkerKilledError:
             places = killers(plan.candidates, plan.building, plan.config)
@@ -148,12 +146,12 @@ def _without_killers(
                 raise
 
 
-def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -> None:
+def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
     """Write every shard that is still missing, on the processes of joblib's `parallel_config`.
 
     Args:
         plan: the corpus, begun.
-        watch: as for `prepare`.
+        tell: is told of every block.
         in_place: whether those processes can write in its folder, or send signals back.
     """
     numbers = range(len(plan))
@@ -167,8 +165,7 @@ def _write_shards(plan: Plan, watch: RecordProgress | None, *, in_place: bool) -
         nonlocal kept, quarantined
         for block in blocks:
             kept, quarantined = kept + len(block.rows), quarantined + len(block.quarantined)
-            if watch is not None:
-                watch(len(plan.candidates), kept, quarantined)
+            tell(kept + quarantined, len(plan.candidates), f"{kept} kept, {quarantined} quarantined")
             yield block
 
     shards = {number: ShardWriter(plan.growing_file(number), plan.config.window) for number in missing}

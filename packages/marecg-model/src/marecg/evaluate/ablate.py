@@ -2,21 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from joblib import Parallel, delayed
 
 import ecg_ontology
 from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, Tell, shown, silent
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
 from marecg.evaluate.budget import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.table import read_report
@@ -25,7 +25,6 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.recipes import RECIPES, Config, by_name
 from marecg.recipes.overrides import override
-from marecg.train.callbacks import StepProgress
 from marecg.train.preemption import left_to_others
 from marecg.train.run import train
 
@@ -35,8 +34,6 @@ FLOPS = ", equal FLOPs"
 """Behind the name of a recipe that was cut to another's arithmetic."""
 NEARLY = 0.05
 """A run whose steps FLOPs would change by no more than this is not trained twice."""
-StepProgressFor = Callable[[str], AbstractContextManager[StepProgress]]
-"""Opens a run's step progress under the run's name."""
 
 
 class ProbedRun(NamedTuple):
@@ -45,11 +42,6 @@ class ProbedRun(NamedTuple):
     arm: str
     folder: Path
     report: Report
-
-
-def no_step_progress(_what: str) -> AbstractContextManager[StepProgress]:
-    """Shows nothing, as where several runs side by side would write over each other."""
-    return nullcontext(lambda step, steps, note: None)
 
 
 @dataclass(frozen=True)
@@ -97,8 +89,7 @@ def ablate(
     records: int | None = None,
     settings: Sequence[str] = (),
     jobs: int = 1,
-    step_progress: StepProgressFor = no_step_progress,
-    progress: Progress = no_progress,
+    progress: Progress = shown,
     loggers: Sequence[str] = (),
 ) -> list[ProbedRun]:
     """Train each recipe with each seed and probe them all; `leaderboard.averaged` makes a table of it.
@@ -118,8 +109,7 @@ def ablate(
         records: how many those are; what the recipes' epochs say if None.
         settings: `key=value` for every recipe alike.
         jobs: runs side by side.
-        step_progress: is opened for each run that is trained.
-        progress: sees each batch of features and each fit go by, under the run's name.
+        progress: shows each run's steps, features and fits go by, but not of runs side by side.
         loggers: where each run is followed beside metrics.csv; see `marecg.train.run.train`.
 
     Returns:
@@ -142,16 +132,22 @@ def ablate(
     def run(arm: Arm, seed: int) -> list[ProbedRun]:
         seeded, folder = arm.seeded(seed, out)
         label = f"{arm.name}, seed {seed}"
-        with step_progress(f"{label}: steps") as show:
-            train(seeded.config, folders[arm.graph], folder, watch=show, loggers=loggers)
 
-        def labelled(steps: Iterable[Any], what: str) -> Iterable[Any]:
-            return progress(steps, f"{label}: {what}")
+        def labelled(what: str) -> AbstractContextManager[Tell]:
+            return progress(f"{label}: {what}") if jobs == 1 else silent(what)
+
+        train(seeded.config, folders[arm.graph], folder, progress=labelled, loggers=loggers)
 
         # One place for features: those that aren't run's own are computed for the first run alone.
         def probed(task: str) -> Report:
             return _answered(folder, rotations[task], request) or evaluate(
-                folder, task, tasks[task], request, features_in=out / "features", watch=labelled, cache=cache
+                folder,
+                task,
+                tasks[task],
+                request,
+                features_in=out / "features",
+                progress=labelled,
+                cache=cache,
             )
 
         return [ProbedRun(arm.name, folder, probed(task)) for task in tasks]

@@ -16,10 +16,10 @@ from scipy.special import expit
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS, Settings
 from marecg.base.errors import InputError
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.leak import describe_leak, leak
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.scores.metrics import class_ap, class_auc, interval, resampled_macro_auc
 from marecg.evaluate.scores.reliability import error_by_chance, expected_calibration_error
 from marecg.evaluate.tasks.corpus import corpus_task
@@ -42,7 +42,7 @@ SAID = ("id", "source", "patient", "age", "sex", "acquired", "device")
 FEW = 5
 """Positives, and negatives, without which nothing is said of a class or a group."""
 AT_ONCE = 256
-"""Records that are embedded between two looks at the progress."""
+"""Records that are embedded between two looks at how far it is."""
 
 
 class GroupScore(Settings):
@@ -121,7 +121,7 @@ def fit_classifier(
     data: Path,
     out: Path,
     labels: Path | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = shown,
 ) -> Evaluation:
     """Train, calibrate and judge a classifier, and keep it with `evaluation.json` and `predictions.parquet`.
 
@@ -130,7 +130,7 @@ def fit_classifier(
         data: a prepared corpus.
         out: the folder; an older classifier there is replaced.
         labels: a table as `labels.read_labels` reads; the corpus' leaves with enough support if None.
-        watch: sees the records go by.
+        progress: shows the records go by.
 
     Raises:
         UsageError: a value can't be, or the folder holds other files.
@@ -153,7 +153,7 @@ def fit_classifier(
 
     vectors = Vectors(model, fetch)
     rows = np.concatenate([labelled.part(part) for part in SPLITS]).tolist()
-    for first in watch(range(0, len(rows), AT_ONCE), "embedding"):
+    for first in passing(range(0, len(rows), AT_ONCE), "embedding", progress):
         vectors(rows[first : first + AT_ONCE])
     train, val, test = (labelled.part(part).tolist() for part in (TRAIN, VAL, TEST))
     classifier.fit_rows(vectors, labelled.y_MK, train, val, np.array(task.classes))

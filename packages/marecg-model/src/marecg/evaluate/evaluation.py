@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
+from marecg.base.progress import Progress, passing, shown
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder, random_control
 from marecg.evaluate.methods.handcrafted import handcrafted
-from marecg.evaluate.methods.method import FeatureTable, Method, Progress, no_progress
+from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
 from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
@@ -34,7 +35,7 @@ def evaluate(
     features: Mapping[str, Path] | None = None,
     out: Path | None = None,
     features_in: Path | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = shown,
     cache: TrialCache | None = None,
 ) -> Report:
     """Probe a run's encoder on one task, beside a random encoder, hand-crafted features and zero-shot.
@@ -50,7 +51,7 @@ def evaluate(
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         out: where the report goes; the run folder if None. A model that isn't a run's keeps no report.
         features_in: where features are kept; `out/features` if None.
-        watch: sees each batch of features and each fit go by.
+        progress: shows each batch of features and each fit go by.
         cache: the trials of former calls, which are not run again; this one's are added.
 
     Raises:
@@ -68,11 +69,11 @@ def evaluate(
     judged = []
     for rotation in rotations:
         methods = (*fixed, *(baseline(rotation) for baseline in request.baselines))
-        every = _features(methods, files, rotation, features_in or home / "features", watch)
+        every = _features(methods, files, rotation, features_in or home / "features", progress)
         features_of = {name: each for name, each in every.items() if name not in request.without}
         unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
         usable = rotation.without(unreadable)
-        trials = _trials(methods, files, features_of, usable, request, cache, watch)
+        trials = _trials(methods, files, features_of, usable, request, cache, progress)
         if zero := _zero_shot(under_test, features_of, usable):
             trials[ZERO_SHOT] = [zero]
         for method in methods:
@@ -89,7 +90,7 @@ def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]
 
 
 def _features(
-    methods: Sequence[Method], files: Mapping[str, Path], task: Task, folder: Path, watch: Progress
+    methods: Sequence[Method], files: Mapping[str, Path], task: Task, folder: Path, progress: Progress
 ) -> dict[str, FeatureTable]:
     """The features of every row: those of the methods, and those that lie in files."""
     taken = {*OWN, *(name for method in methods for name in method.columns)}
@@ -97,7 +98,7 @@ def _features(
         if name in taken:
             raise UsageError(f"the name {name!r} is taken", remedy="Name the features otherwise: NAME=FILE")
     from_files = {name: read_features(path, task.viewed) for name, path in files.items()}
-    return extract(task.viewed, methods, folder, watch) | from_files
+    return extract(task.viewed, methods, folder, progress) | from_files
 
 
 def _trials(
@@ -107,7 +108,7 @@ def _trials(
     task: Task,
     request: Request,
     cache: TrialCache,
-    watch: Progress,
+    progress: Progress,
 ) -> dict[str, list[Trial]]:
     """Every row's trials, those in the cache as they are."""
     own = {name: (method, columns) for method in methods for name, columns in method.columns.items()}
@@ -117,7 +118,8 @@ def _trials(
         sha256 = f"{method.sha256} {columns}" if method else file_sha256(files[name])
         key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            cache[key] = list(watch(_fits(features, task, request, method), f"{task.name}: {name}"))
+            fits = _fits(features, task, request, method)
+            cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
         trials[name] = cache[key]
     return trials
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from marecg.base.config import LEADS
 from marecg.base.errors import RecordError
+from marecg.base.progress import Progress, passing, shown
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.methods.method import Progress, finite, no_progress
+from marecg.evaluate.methods.method import finite
 from marecg.evaluate.model_under_test import load_under_test
 from marecg.evaluate.probe.linear import check_labels
 from marecg.evaluate.probe.protocol import Fitted, Rows
@@ -44,7 +45,7 @@ def finetune(
     seeds: int = 5,
     folds: Sequence[str] = (),
     out: Path | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = shown,
 ) -> Report:
     """Fine-tune an encoder on one task and keep the report in `out/probe/TASK-finetune.json`.
 
@@ -55,7 +56,7 @@ def finetune(
         how: one row each; the report is about the first, and compares the others with it.
         fractions, seeds, folds: as for `marecg probe`.
         out: where the report goes; the run folder if None.
-        watch: sees each fit go by.
+        progress: shows each fit go by.
 
     Raises:
         UsageError: an impossible request, or a learning rate at which the values don't stay finite.
@@ -71,7 +72,7 @@ def finetune(
     rotations = request.open(task, root)
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
-    unreadable = _unreadable(recordings, watch)
+    unreadable = _unreadable(recordings, progress)
     vectors = Vectors(model, partial(_fetch, recordings, model))
     try_writing(home)
     judged = []
@@ -80,7 +81,7 @@ def finetune(
         for each in how:
             learner = TunedLearner(vectors, each, usable)
             fits = FINETUNE.trials(learner, usable, request.fractions, request.seeds)
-            trials[_row(each)] = list(watch(fits, f"{usable.name}: {_row(each)}"))
+            trials[_row(each)] = list(passing(fits, f"{usable.name}: {_row(each)}", progress))
         widths = dict.fromkeys(trials, wide_width(model.config))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)
@@ -119,10 +120,10 @@ def _fetch(recordings: Recordings, model: MarEcg, row: int) -> Recording:
     return recording(recordings.read(row), FS, LEADS, model.config)
 
 
-def _unreadable(recordings: Recordings, watch: Progress) -> dict[str, str]:
+def _unreadable(recordings: Recordings, progress: Progress) -> dict[str, str]:
     """Why each record that can't be read can't be, by its id."""
     unreadable: dict[str, str] = {}
-    for row in watch(range(len(recordings.ids)), f"{recordings.name}: reading"):
+    for row in passing(range(len(recordings.ids)), f"{recordings.name}: reading", progress):
         try:
             finite(recordings.read(row))
         except RecordError as error:

@@ -8,7 +8,7 @@ import json
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj
@@ -22,6 +22,7 @@ from urllib3.util import Retry
 
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, OutputError
+from marecg.base.progress import Progress, shown
 from marecg.read.catalogue import Dataset
 from marecg.read.record import inside
 
@@ -44,9 +45,6 @@ LONGEST_NAME, LONGEST_PATH = 240, 3000
 """Bytes; file systems hold 255 and 4096, of which `.part` and the folder take some."""
 ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
-FileProgress = Callable[[int, int, int], None]
-"""Told how many files there are, how many are done, and how many bytes have come."""
-
 
 @dataclass(frozen=True, slots=True)
 class Remote:
@@ -64,7 +62,7 @@ def get(
     *,
     base: str | None = None,
     verify: bool = False,
-    watch: FileProgress | None = None,
+    progress: Progress = shown,
 ) -> Path:
     """Fetch a dataset into the folder of its name below `out`; called again, go on.
 
@@ -73,7 +71,7 @@ def get(
         out: the folder for datasets.
         base: another address of its files, such as a mirror's.
         verify: read the files that are there already, and fetch anew what has another checksum.
-        watch: called whenever a file is done.
+        progress: shows the files and their bytes.
 
     Returns:
         The dataset's folder.
@@ -101,10 +99,11 @@ def get(
         done, received = len(remotes) - len(missing), 0
         most = (dataset.size or LONGEST_DATASET) * 2e9
         fetching = (delayed(_fetch)(session, remote, target, most) for remote, target in missing)
-        for size in Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching):
-            done, received = done + 1, received + size
-            if watch:
-                watch(len(remotes), done, received)
+        sizes = Parallel(CONNECTIONS, backend="threading", return_as="generator_unordered")(fetching)
+        with progress("files") as tell:
+            for size in sizes:
+                done, received = done + 1, received + size
+                tell(done, len(remotes), f"{received / 1e6:,.0f} MB")
     for target in targets:
         if target.suffix == ".zip":
             _unpack(target, folder)

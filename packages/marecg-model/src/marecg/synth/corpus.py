@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from ecg_ontology import refuse_others, replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, shown
 from marecg.synth import challenge, findings
 from marecg.synth.diagnoses import DIAGNOSES
 from marecg.synth.noise import Noise
@@ -84,7 +85,7 @@ def write_corpus(
     noise: float = 1.0,
     label_noise: float = 0.0,
     quirks: Sequence[str] = (),
-    watch: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = shown,
 ) -> Written:
     """Write a WFDB corpus in the Challenges' style; the same arguments give the same bytes.
 
@@ -101,7 +102,7 @@ def write_corpus(
         label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
             ones.
         quirks: bad records to add, keys of `QUIRKS`.
-        watch: called after each record with how many are done and how many are wanted.
+        progress: shows how many records are written.
 
     Raises:
         UsageError: an impossible number, an unknown name, or a folder that holds something else.
@@ -112,12 +113,12 @@ def write_corpus(
     refuse_others(out, _WRITTEN_FILES.fullmatch, mark="synth.json")  # PTB calls its records so too
     names: list[str] = []
     counts: Counter[str] = Counter()
-    with replacing(out) as folder:
+    with replacing(out) as folder, progress("records") as tell:
         folder.mkdir()
         for done, draft in enumerate(chain(_good(plan), _bad(plan)), start=1):
             names += _write(folder, draft)
             counts.update(draft.made.diagnoses if draft.quirk is None else ())
-            watch(done, plan.records + len(plan.quirks))
+            tell(done, plan.records + len(plan.quirks))
         (folder / "RECORDS").write_text("".join(f"{name}\n" for name in names))
         (folder / "synth.json").write_text(_json({**asdict(plan), "counts": dict(sorted(counts.items()))}))
     return Written(tuple(names), dict(counts.most_common()))

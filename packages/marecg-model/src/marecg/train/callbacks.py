@@ -1,30 +1,22 @@
-"""What a run shows while it goes on: metrics.csv, monitors.csv and a progress bar."""
+"""What a run shows while it goes on: metrics.csv, monitors.csv and how fast it is."""
 
 import csv
-import logging
-import sys
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import lightning
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError
+from marecg.base.progress import Tell
 from marecg.corpus.batches import BatchStream
 from marecg.ecg.batch import Batch
 from marecg.train.lightning_module import Pretraining
-
-logger = logging.getLogger(__name__)
-
-StepProgress = Callable[[int, int, str], None]
-"""Is told the step, of how many, and what there is to say of it."""
 
 
 class AfterStep(lightning.Callback):
@@ -125,81 +117,36 @@ class Monitors(Rows):
             _append(self.path, {"step": trainer.global_step, **module.monitored})
 
 
-class Progress(AfterStep):
-    """A bar on stderr that counts optimiser steps and shows the speed and the latest row of metrics.csv.
-
-    Where stderr can't be written, as on a full disk, the bar ends with one warning and the training goes on.
+class Speed(AfterStep):
+    """Tells the step, the speed and the latest row of metrics.csv.
 
     `records/s` is over all ranks since this process began to train, `data` the share of the time in which
     rank 0 fetched batches.
-
-    Args:
-        metrics: what shows the row.
-        watch: is told the same in place of the bar.
     """
 
-    def __init__(self, metrics: Metrics, watch: StepProgress | None = None) -> None:
+    def __init__(self, metrics: Metrics, tell: Tell) -> None:
         self.metrics = metrics
-        self.watch = watch
-        self.bar: _Bar | None = None
+        self.tell = tell
         self._began = 0.0
         self._records = 0
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Begin at the step that the run is at."""
-        assert isinstance(pl_module, Pretraining)
+        """Look at the clock."""
         self._began = time.perf_counter()
-        if trainer.is_global_zero and self.watch is None:
-            self.bar = _Bar(
-                total=pl_module.total_steps, initial=trainer.global_step, unit="step", file=sys.stderr
-            )
 
     def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Advance; name the losses, and the skipped steps if there are any."""
+        """Name the losses, and the skipped steps if there are any."""
         if not trainer.is_global_zero:
             return
         seconds, stream = time.perf_counter() - self._began, trainer.train_dataloader
         assert isinstance(stream, BatchStream)
         self._records += stream.batch_size * stream.world * trainer.accumulate_grad_batches
-        shown = {"records/s": f"{self._records / seconds:.1f}", "data": f"{stream.seconds / seconds:.1%}"}
-        shown |= {
-            name: f"{value:.3f}" for name, value in self.metrics.latest.items() if name not in {"step", "lr"}
-        }
+        notes = [f"records/s {self._records / seconds:.1f}", f"data {stream.seconds / seconds:.1%}"]
+        losses = {name: value for name, value in self.metrics.latest.items() if name not in {"step", "lr"}}
+        notes += [f"{name} {value:.3f}" for name, value in losses.items()]
         if module.skipped_steps:
-            shown["skipped"] = str(module.skipped_steps)
-        if self.watch is not None:
-            note = ", ".join(f"{name} {value}" for name, value in shown.items())
-            self.watch(trainer.global_step, module.total_steps, note)
-        elif self.bar is not None:
-            self.bar.set_postfix(shown, refresh=False)
-            self.bar.update()
-
-    def teardown(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
-        """Leave the bar as it is, finished or not."""
-        if self.bar is not None:
-            self.bar.close()
-
-
-class _Bar(tqdm):  # type: ignore[type-arg]  # generic in its stubs alone
-    """A bar that ends where it can't be written."""
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> None:
-        """Draw."""
-        with self._while_writable():
-            super().display(msg, pos)
-
-    def close(self) -> None:
-        """Leave the bar as it is."""
-        with self._while_writable():
-            super().close()
-
-    @contextmanager
-    def _while_writable(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.disable = True
-            logger.warning("the progress bar ends: stderr can't be written (%s)", error.strerror)
+            notes.append(f"skipped {module.skipped_steps}")
+        self.tell(trainer.global_step, module.total_steps, ", ".join(notes))
 
 
 def _append(path: Path, row: Mapping[str, float]) -> None:

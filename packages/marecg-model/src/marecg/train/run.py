@@ -26,12 +26,13 @@ from marecg.base.device import best_device
 from marecg.base.errors import StoppedError, UsageError
 from marecg.base.lock import locked
 from marecg.base.memory import keep_freed
+from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import BeganFrom, Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
-from marecg.train.callbacks import Metrics, Monitors, Progress, StepProgress
+from marecg.train.callbacks import Metrics, Monitors, Speed
 from marecg.train.checkpoints import Checkpoints, newest, step_of
 from marecg.train.compatibility import refuse_unfit, warn_of_leaks
 from marecg.train.data import CorpusData, supervise
@@ -63,7 +64,7 @@ def train(
     *,
     start: str | Path | None = None,
     resume: bool | None = None,
-    watch: StepProgress | None = None,
+    progress: Progress = shown,
     callbacks: Sequence[lightning.Callback] = (),
     loggers: Sequence[str | Logger] = (),
 ) -> Run:
@@ -79,7 +80,7 @@ def train(
         start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
             recipe's model is theirs (`warm_start.recipe_for`). A run with a checkpoint can do without them.
         resume: True: refuse a folder without a run; False: refuse one with a run.
-        watch: is told of every step, with speed and losses; by default a bar on stderr is.
+        progress: shows every step, with speed and losses.
         callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
             tensors and plain values, because nothing else is read back.
         loggers: what follows the run beside metrics.csv: `tensorboard`, `wandb` or `mlflow`, kept in the
@@ -127,9 +128,10 @@ def train(
                 remedy="Name these weights again",
             )
         followers = stack.enter_context(opened(loggers, folder, settings, at))
+        tell = stack.enter_context(progress("steps"))
         network = _network(config, ontology, corpus.folder / TEXTS, weights)
         return _run(
-            config, folder, corpus, network, origin, checkpoint, preemption, watch, callbacks, followers
+            config, folder, corpus, network, origin, checkpoint, preemption, tell, callbacks, followers
         )
 
 
@@ -141,7 +143,7 @@ def _run(
     origin: BeganFrom | None,
     checkpoint: Path | None,
     preemption: Preemption,
-    watch: StepProgress | None,
+    tell: Tell,
     callbacks: Sequence[lightning.Callback],
     loggers: list[Logger],
 ) -> Run:
@@ -151,7 +153,7 @@ def _run(
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     monitors = Monitors(folder / "monitors.csv")
-    shown = [metrics, monitors, Tracking(metrics), Progress(metrics, watch)]
+    shown = [metrics, monitors, Tracking(metrics), Speed(metrics, tell)]
     kept = Checkpoints(folder, config.train.checkpoint_every, preemption)
     trainer = _trainer(config, folder, [*shown, *callbacks], kept, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)

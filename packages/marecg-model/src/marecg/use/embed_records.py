@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ecg_ontology import replacing
 from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -23,7 +24,7 @@ from marecg.use.embed import BATCH, Readout, check_readout
 from marecg.use.embedding_files import FORMATS, schema, write
 from marecg.use.embedding_store import EmbeddingStore
 from marecg.use.inputs import Inputs, Named, Source
-from marecg.use.processes import EmbedProgress, counted, device_here, elsewhere, processes
+from marecg.use.processes import counted, device_here, elsewhere, processes
 from marecg.use.recordings import Embedded, embedded
 
 PART = 1024
@@ -86,7 +87,7 @@ def embed_records(
     shard: Shard | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
-    watch: EmbedProgress | None = None,
+    progress: Progress = shown,
 ) -> Embedded:
     """Embed records into a file, or into a folder of Parquet parts, which goes on after an interruption.
 
@@ -107,7 +108,7 @@ def embed_records(
         jobs: how many processes, which take GPUs in turn; by default as `processes` says.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see run,
             inputs and `out` under the same names.
-        watch: called whenever some more records are done.
+        progress: shows how many records are done.
 
     Returns:
         What became of the records, or of the shard's.
@@ -145,7 +146,8 @@ def embed_records(
     def fill(where: str | Path) -> Embedded:
         """Make the parts that a folder lacks."""
         work = Work(EmbeddingStore(str(where), about), batch_size)
-        return _fill(work, records, shard or Shard(), str(run), model, jobs, cluster, watch)
+        with progress("records") as tell:
+            return _fill(work, records, shard or Shard(), str(run), model, jobs, cluster, tell)
 
     if folder:
         return fill(out)
@@ -178,7 +180,7 @@ def _fill(
     model: MarEcg,
     jobs: int | None,
     cluster: str | None,
-    watch: EmbedProgress | None,
+    tell: Tell,
 ) -> Embedded:
     store = work.store
     store.begin()
@@ -192,22 +194,21 @@ def _fill(
         else:
             total.add(done)
 
-    def tell(more: int = 0) -> None:
-        if watch is not None:
-            watch(total.records + len(total.failed) + more, count)
+    def tell_more(more: int = 0) -> None:
+        tell(total.records + len(total.failed) + more, count)
 
     make: Callable[..., Embedded] = partial(make_part, work)
     tasks = ((number, records.part(*store.span(number))) for number in missing)
     workers = min(processes(model, len(records), jobs), max(len(missing), 1))
     if cluster is None and workers == 1:
         made: Iterator[Embedded] = (
-            make(model, number, [counted(chain(*sources), tell)]) for number, sources in tasks
+            make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
         )
     else:
         made = elsewhere(make, run, model, tasks, workers, cluster, store.where)
     for done in made:
         total.add(done)
-        tell()
+        tell_more()
     store.tidy()
     total.refuse_none()
     return total

@@ -18,8 +18,6 @@ WORTH_A_PROCESS = 1024
 SMALL = 10_000_000
 """Parameters of a model whose products are too small for threads: two of them took 1.27 times the processor
 time of two processes with `small`, and 0.95 times with a block of the paper's width."""
-EmbedProgress = Callable[[int, int], None]
-"""Told how many of the records wanted are done."""
 T = TypeVar("T")
 Given = TypeVar("Given")
 

@@ -14,12 +14,12 @@ import torch
 
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.evaluate.graph.arms import arms
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split
 from marecg.evaluate.graph.scores import Row, closed, scored
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 
@@ -40,7 +40,7 @@ def experiment(
     test_source: str = "ptbxl",
     sigmas: Sequence[float] = (0.25, 0.5, 1.0),
     marks: Sequence[int] = (100, 200, 400),
-    watch: Progress = no_progress,
+    progress: Progress = shown,
 ) -> pd.DataFrame:
     """Train and score the heads of every arm on every base; called again, it goes on.
 
@@ -54,7 +54,7 @@ def experiment(
         test_source: the source whose records test and never teach.
         sigmas: of the soft targets.
         marks: the steps at which all is scored.
-        watch: sees each run go by.
+        progress: shows each run go by.
 
     Returns:
         A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
@@ -78,7 +78,7 @@ def experiment(
     }
     _same_settings(out, settings)
     shas = [weights_sha256(MarEcg.from_pretrained(folder_of(base))) for base in bases]
-    features = [split.features(base, out / "features", watch) for base in bases]
+    features = [split.features(base, out / "features", progress) for base in bases]
     if len(widths := {str(test_MF.shape[1]) for *_, test_MF in features}) > 1:
         problem = f"the bases give {' and '.join(sorted(widths))} features"
         raise UsageError(problem, remedy="Give bases of one shape")
@@ -111,7 +111,7 @@ def experiment(
 
     plan = [(b, regime, seed) for regime, n in seeds.items() for seed in range(n) for b in range(len(bases))]
     frames = []
-    for base, regime, seed in watch(plan, "heads"):
+    for base, regime, seed in passing(plan, "heads", progress):
         path = out / "scores" / f"{shas[base][:12]}-{regime}-seed{seed}.parquet"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import CorpusError, UsageError
+from marecg.base.progress import Progress, shown
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Recordings
 from marecg.model.mar_ecg import MarEcg
@@ -108,7 +108,7 @@ class Split:
             keep_M &= drawn_M.argsort().argsort() < len(drawn_M) // FEW
         return Taught(np.flatnonzero(keep_M), y_MN[keep_M], root_M[keep_M])
 
-    def features(self, base: Path, kept_in: Path, watch: Progress = no_progress) -> list[NDArray[np.float32]]:
+    def features(self, base: Path, kept_in: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
         """Features of `teach`, `held_out` and `test` by a base, standardised on the first; kept on disk.
 
         Raises:
@@ -123,7 +123,7 @@ class Split:
             window="as in the corpus",
             read=lambda at: self.corpus.signals([rows[at]])[0, :, : self.corpus.n_valid[rows[at]]],
         )
-        x_RW = extract(recordings, [encoder(model)], kept_in, watch)[WIDE].x_RF
+        x_RW = extract(recordings, [encoder(model)], kept_in, progress)[WIDE].x_RF
         columns = wide_columns(model.config)
         x_RF = np.concatenate([x_RW[:, columns[part]] for part in READ if part in columns], 1)
         cuts = np.cumsum([len(self.teach), len(self.held_out)])

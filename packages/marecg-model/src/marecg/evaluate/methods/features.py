@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, RecordError
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.workers import workers
-from marecg.evaluate.methods.method import FeatureTable, Method, Progress, Signals, finite, no_progress
+from marecg.evaluate.methods.method import FeatureTable, Method, Signals, finite
 from marecg.evaluate.tasks.task import Recordings
 
 logger = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Computed(NamedTuple):
 
 
 def extract(
-    recordings: Recordings, methods: Sequence[Method], folder: Path, watch: Progress = no_progress
+    recordings: Recordings, methods: Sequence[Method], folder: Path, progress: Progress = shown
 ) -> dict[str, FeatureTable]:
     """What is read from the features of every method, by its name.
 
@@ -57,7 +58,7 @@ def extract(
     places = {method: _place(folder, recordings, method) for method in methods}
     cached = {method: _load(place, recordings) for method, place in places.items()}
     features_of = {method: features for method, features in cached.items() if features is not None}
-    made = _compute(recordings, [method for method in methods if method not in features_of], watch)
+    made = _compute(recordings, [method for method in methods if method not in features_of], progress)
     for method, features in made.items():
         method.verify()
         _save(places[method], recordings, features)
@@ -69,7 +70,7 @@ def extract(
     }
 
 
-def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> dict[Method, FeatureTable]:
+def _compute(recordings: Recordings, methods: list[Method], progress: Progress) -> dict[Method, FeatureTable]:
     """By other processes what may be, where there is work for several; the rest by this one."""
     threads = torch.get_num_threads()
     count = min(threads, len(recordings.ids) // WORTH_A_PROCESS)
@@ -82,10 +83,12 @@ def _compute(recordings: Recordings, methods: list[Method], watch: Progress) -> 
         with workers(0, count, None, threads // count, where=recordings.name):
             parallel = Parallel(return_as="generator", batch_size=1)
             made = parallel(delayed(_in_batches)(recordings, apart, span) for span in spans)
-            done = (batch for _, some in zip(watch(spans, what), made, strict=True) for batch in some)
+            done = (
+                batch for _, some in zip(passing(spans, what, progress), made, strict=True) for batch in some
+            )
             features_of |= _gathered(recordings, apart, done)
     if local:
-        batches = watch(_cut(range(len(recordings.ids)), BATCH), what)
+        batches = passing(_cut(range(len(recordings.ids)), BATCH), what, progress)
         features_of |= _gathered(
             recordings, local, (_computed(recordings, local, batch) for batch in batches)
         )

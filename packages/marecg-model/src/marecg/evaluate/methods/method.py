@@ -3,9 +3,8 @@
 Shapes: R recordings, B batch, F features, C leads, L samples.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +13,6 @@ from marecg.base.errors import RecordError
 from marecg.evaluate.probe.linear import Choose
 
 Signals = list[NDArray[np.float32]]
-Progress = Callable[[Iterable[Any], str], Iterable[Any]]
-"""Passes steps through and shows how far they are, under a heading."""
-
-
-def no_progress(steps: Iterable[Any], _what: str) -> Iterable[Any]:
-    """Shows nothing."""
-    return steps
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,147 @@
+"""How far something is: a bar on a terminal, and in a log file one line per tenth.
+
+In a log a line comes as well when ten minutes have passed since the last one, so a run of days is seen to be
+alive. Where the logger `marecg` takes no warnings, as with -q, there is neither.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol, TypeVar
+
+logger = logging.getLogger("marecg.progress")
+PAUSE = 5.0
+"""Seconds between two lines of a log at least: what is done at once needs none."""
+PATIENCE = 600.0
+"""Seconds after which a log gets a line although no tenth is done."""
+T = TypeVar("T")
+
+
+class Tell(Protocol):
+    """Is told how far something is."""
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
+        """How many are done, of how many if that is known, and what else there is to say."""
+
+
+Progress = Callable[[str], AbstractContextManager[Tell]]
+"""Opens a count of something, such as `records`, for as long as a block runs, as `shown` and `silent` do."""
+
+
+@contextmanager
+def silent(_what: str) -> Iterator[Tell]:
+    """Show nothing."""
+    yield lambda done, total, note="": None
+
+
+@contextmanager
+def shown(what: str) -> Iterator[Tell]:
+    """Show how many are done on stderr; where that can't be written, as on a full disk, go on without."""
+    if not logging.getLogger("marecg").isEnabledFor(logging.WARNING):
+        with silent(what) as nobody:
+            yield nobody
+        return
+    show: Tenths | _Bar | None = _Bar(what) if sys.stderr.isatty() else Tenths(what)
+
+    def attempt(action: Callable[[], None]) -> None:
+        nonlocal show
+        try:
+            action()
+        except OSError as error:
+            show = None
+            logger.warning("the progress bar ends: stderr can't be written (%s)", error.strerror)
+
+    def tell(done: int, total: int | None, note: str = "") -> None:
+        if show is not None:
+            attempt(lambda: show(done, total, note))
+
+    try:
+        yield tell
+    finally:
+        if isinstance(show, _Bar):
+            attempt(show.bar.stop)
+
+
+def passing(steps: Iterable[T], what: str, progress: Progress = shown) -> Iterator[T]:
+    """Hand on what is given, and show how much of it has gone by."""
+    total = len(steps) if isinstance(steps, Sized) else None
+    with progress(what) as tell:
+        for done, step in enumerate(steps, start=1):
+            yield step
+            tell(done, total)
+
+
+class Tenths:
+    """Lines for a log file.
+
+    Args:
+        what: what is counted.
+        say: where a line goes.
+        clock: seconds from some moment on.
+    """
+
+    def __init__(
+        self, what: str, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.what, self.clock = what, clock
+        self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201 (what it is for)
+        self.began = self.last = clock()
+        self.first: int | None = None
+        self.tenth = 0
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
+        """Print a line if one is due."""
+        now = self.clock()
+        if self.first is None:  # a run that is resumed begins in the middle
+            self.first = done - 1 if done else 0
+            self.tenth = 10 * self.first // total if total else 0
+        tenth = 10 * done // total if total else 0
+        if now - self.last < (PAUSE if tenth != self.tenth else PATIENCE):
+            return
+        self.tenth, self.last = tenth, now
+        speed = (done - self.first) / max(now - self.began, 1e-9)
+        of = f" of {total:,} ({100 * done // total} %)" if total else ""
+        parts = [f"{self.what}: {done:,}{of}", note, f"{speed:.3g}/s"]
+        if total and done < total and speed:
+            parts.append(f"{_clock_time((total - done) / speed)} left")
+        self.say(", ".join(filter(None, parts)))
+
+
+class _Bar:
+    """A bar of rich's, drawn by whoever tells: a thread of its own could not say that stderr is full."""
+
+    def __init__(self, what: str) -> None:
+        from rich.console import Console  # noqa: PLC0415 (a log needs no bar)
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+        from rich.table import Column  # noqa: PLC0415
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", table_column=Column(ratio=1, no_wrap=True)),
+        )
+        self.bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False, expand=True)
+        self.task = self.bar.add_task(what, total=None, note="", rate="")
+        self.drawn = 0.0
+        self.bar.start()
+
+    def __call__(self, done: int, total: int | None, note: str = "") -> None:
+        """Draw it, ten times a second at most."""
+        speed, now = self.bar.tasks[0].speed, time.monotonic()
+        rate = f"{speed:.3g}/s" if speed else ""
+        self.bar.update(self.task, total=total, completed=done, note=note, rate=rate)
+        if now - self.drawn > 0.1 or done == total:
+            self.drawn = now
+            self.bar.refresh()
+
+
+def _clock_time(seconds: float) -> str:
+    """Hours, minutes and seconds, without hours where there are none."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
