@@ -200,3 +200,9 @@ class Finding(Frozen):
     where: str
     message: str
     fix: str
+
+    @property
+    def file_and_line(self) -> tuple[str, str]:
+        """Where it is, the line empty where it isn't known."""
+        file, _, line = self.where.rpartition(":")
+        return (file, line) if file and line.isdigit() else (self.where, "")

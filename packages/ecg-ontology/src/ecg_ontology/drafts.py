@@ -216,8 +216,15 @@ class Draft(Frozen):
 
     def abbreviation(self, iri: str) -> str:
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""
-        return self._abbreviations.get(iri) or iri.rpartition("#")[2].rpartition("/")[2]
+        concept = self.by_iri.get(iri)
+        return (concept and concept.abbr) or iri.rpartition("#")[2].rpartition("/")[2]
 
     @cached_property
-    def _abbreviations(self) -> dict[str, str]:
-        return {concept.iri: concept.abbr for concept in self.concepts}
+    def by_iri(self) -> dict[str, DraftConcept]:
+        """The concepts by their names."""
+        return {concept.iri: concept for concept in self.concepts}
+
+    @cached_property
+    def families(self) -> dict[str, str]:
+        """The root of each leaf, by name; of several the last."""
+        return {edge.subject: edge.object for edge in self.relations if edge.kind is Kind.family}

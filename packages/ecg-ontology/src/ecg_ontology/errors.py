@@ -4,6 +4,8 @@ Every error that a user can cause is an `EcgError`, so one `except` at the comma
 `marecg` derives its own errors from the same three branches.
 """
 
+from collections.abc import Collection
+
 
 class EcgError(ValueError):
     """A problem that the user can mend.
@@ -29,6 +31,13 @@ class EcgError(ValueError):
 
 class UsageError(EcgError):
     """The request itself is wrong: an unknown name, key or option value."""
+
+
+def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object = "") -> None:
+    """See that a name is one of the choices. Raises `UsageError` where it isn't."""
+    if name not in choices:
+        problem, remedy = f"no {kind} is called {name!r}", f"Choose one of {', '.join(choices)}"
+        raise UsageError(problem, where=where, remedy=remedy)
 
 
 class InputError(EcgError):

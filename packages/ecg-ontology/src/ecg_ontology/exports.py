@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology.errors import UsageError
+from ecg_ontology.extras import optional
 from ecg_ontology.fhir import write_fhir
 from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.ontology import Ontology
@@ -85,19 +86,15 @@ def _npz(onto: Ontology, path: Path) -> None:
 
 
 def _safetensors(onto: Ontology, path: Path) -> None:
-    try:
-        from safetensors.numpy import save
-    except ImportError as error:
-        raise UsageError(
-            "safetensors is not installed", remedy='pip install "ecg-ontology[safetensors]"'
-        ) from error
+    remedy = 'pip install "ecg-ontology[safetensors]"'
+    safetensors = optional("safetensors.numpy", "safetensors is not installed", remedy)
     arrays = {"distances": onto.distances, "adjacency": onto.adjacency, "a_hat": onto.a_hat}
     metadata = {
         "iri": onto.header.iri,
         "sha256": onto.sha256,
         "abbr": json.dumps([node.abbr for node in onto.nodes]),
     }
-    path.write_bytes(save(arrays, metadata))  # `save_file` would keep it from other users
+    path.write_bytes(safetensors.save(arrays, metadata))  # `save_file` would keep it from other users
 
 
 def _csv(onto: Ontology, path: Path) -> None:

@@ -69,11 +69,7 @@ def replacing(target: str | Path) -> Iterator[Path]:
             remedy="Check that the folder is writable and the disk has room",
         ) from error
     finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            with suppress(OSError):  # gone already, or never there: the error above is the one to report
-                temporary.unlink()
+        _remove(temporary)
 
 
 @cache
@@ -94,10 +90,16 @@ def _remove_left_over(folder: str) -> None:
     for path, mark in entries:
         if mark is None or mark["machine"] != _machine() or _is_alive(int(mark["pid"], 16)):
             continue
-        if Path(path).is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink(missing_ok=True)
+        _remove(Path(path))
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there; what fails isn't what the user asked for."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _is_alive(pid: int) -> bool:
@@ -105,10 +107,8 @@ def _is_alive(pid: int) -> bool:
         return True
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
@@ -188,11 +188,11 @@ def refuse_unmarked(out: Path, mark: bytes) -> None:
         UsageError: something else is there, and would be lost.
     """
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
-        raise UsageError(
+        problem, remedy = (
             "was not written by this program, and would be lost",
-            where=out,
-            remedy="Name a new file, or remove that one first",
+            "Name a new file, or remove it",
         )
+        raise UsageError(problem, where=out, remedy=remedy)
 
 
 def refuse_address(

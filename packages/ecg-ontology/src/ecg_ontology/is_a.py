@@ -21,7 +21,7 @@ def below(relations: Iterable[Relation], index: int) -> tuple[int, ...]:
 
 
 def _reach(start: int, steps: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Everything that steps lead to from `start`, level by level."""
+    """Everything that steps lead to from `start`, level by level, each level by index."""
     onward: dict[int, list[int]] = {}
     for near, far in steps:
         onward.setdefault(near, []).append(far)

@@ -37,9 +37,7 @@ def github(findings: Sequence[Finding], source: str | Path | None = None) -> str
 
 
 def _command(finding: Finding, source: str | Path | None) -> str:
-    file, _, line = finding.where.rpartition(":")
-    if not (file and line.isdigit()):
-        file, line = finding.where, ""
+    file, line = finding.file_and_line
     if file and source is not None:
         path = Path(source)
         file = ((path if path.is_dir() else path.parent) / file).as_posix()

@@ -19,6 +19,7 @@ from typing import Any
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Finding
 from ecg_ontology.errors import UsageError
+from ecg_ontology.extras import optional
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.turtle import SCHEMA, concept_namespace
@@ -100,8 +101,4 @@ def consistency(onto: Ontology) -> tuple[Finding, ...]:
 
 
 def _owlready2() -> Any:
-    try:
-        import owlready2
-    except ImportError as error:
-        raise UsageError("the OWL view needs owlready2", remedy='pip install "ecg-ontology[owl]"') from error
-    return owlready2
+    return optional("owlready2", "the OWL view needs owlready2", 'pip install "ecg-ontology[owl]"')

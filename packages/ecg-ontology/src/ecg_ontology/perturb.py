@@ -122,7 +122,7 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
 
 def _closed(draft: Draft) -> tuple[RoutingRow, ...]:
     """The rows, where a code that names leaves names their families as they are now, and no other root."""
-    family = {one.subject: one.object for one in draft.relations if one.kind is Kind.family}
+    family = draft.families
     roots = {concept.iri for concept in draft.concepts if concept.tier is Tier.root}
     rows: dict[tuple[str, str], list[RoutingRow]] = defaultdict(list)
     for row in draft.mappings:

@@ -12,7 +12,6 @@ import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -112,11 +111,9 @@ def _from_rf2(
         if kinds.setdefault(kind, state) == state:
             files[kind].append(member)
     if not {"concept", "description"} <= files.keys():
-        raise InputError(
-            "isn't an RF2 release: it has no sct2_Concept_… and sct2_Description_… file",
-            where=path,
-            remedy="Give the unpacked release, its zip, or a Global Patient Set file",
-        )
+        problem = "isn't an RF2 release: it has no sct2_Concept_… and sct2_Description_… file"
+        remedy = "Give the unpacked release, its zip, or a Global Patient Set file"
+        raise InputError(problem, where=path, remedy=remedy)
     release = Release()
     for row in _latest(_rows(files["concept"], archive, _CONCEPT), codes, key="id"):
         release.active[row["id"]] = row["active"] == "1"
@@ -183,7 +180,8 @@ def _rows(
     files: Iterable[Path], archive: zipfile.ZipFile | None, columns: tuple[str, ...]
 ) -> Iterator[dict[str, str]]:
     for file in files:
-        with _opened(file, archive) as text:
+        raw = file.open("rb") if archive is None else archive.open(file.as_posix())
+        with raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             reader = csv.DictReader(text, delimiter="\t", quoting=csv.QUOTE_NONE, restval="")
             try:
                 if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
@@ -191,19 +189,6 @@ def _rows(
                 yield from reader
             except (UnicodeDecodeError, csv.Error, zipfile.BadZipFile, zlib.error) as error:
                 raise InputError(f"line {reader.line_num} cannot be read ({error})", where=file) from error
-
-
-@contextmanager
-def _opened(file: Path, archive: zipfile.ZipFile | None) -> Iterator[io.TextIOBase]:
-    if archive is None:
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            yield text
-    else:
-        with (
-            archive.open(file.as_posix()) as raw,
-            io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text,
-        ):
-            yield text
 
 
 def _from_patient_set(path: Path, file: Iterable[str], codes: frozenset[str]) -> Release:

@@ -84,9 +84,7 @@ def _sarif_result(finding: Finding, source: str | Path | None) -> dict[str, obje
         "message": {"text": f"{finding.message}. {finding.fix}."},
     }
     if finding.where:
-        file, _, line = finding.where.rpartition(":")
-        if not (file and line.isdigit()):
-            file, line = finding.where, ""
+        file, line = finding.file_and_line
         place: dict[str, object] = {"artifactLocation": {"uri": _uri(file, source)}}
         if line:
             place["region"] = {"startLine": int(line)}

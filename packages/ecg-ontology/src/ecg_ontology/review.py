@@ -45,8 +45,7 @@ def review_rows(onto: Ontology, corpus: CorpusCodes | None = None) -> list[dict[
 
 def sheet_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
     """Return every mapping as a row of the sheet; an unrouted code has no node."""
-    concepts = {concept.iri: concept for concept in draft.concepts}
-    return [_sheet_row(row, concepts.get(row.node or ""), corpus) for row in draft.mappings]
+    return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 
 
 def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCodes | None) -> dict[str, str]:

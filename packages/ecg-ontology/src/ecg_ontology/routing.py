@@ -10,7 +10,7 @@ from typing import get_args
 
 from ecg_ontology.concepts import Concept, Profile, Route, Status
 from ecg_ontology.drafts import BASE_TABLE, RoutingRow
-from ecg_ontology.errors import UsageError
+from ecg_ontology.errors import UsageError, refuse_unknown
 
 PAPER: Profile = "paper"
 PROFILES: tuple[str, ...] = get_args(Profile)
@@ -118,10 +118,7 @@ class RoutingTable:
     """
 
     def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: Profile) -> None:
-        if profile not in PROFILES:
-            raise UsageError(
-                f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
-            )
+        refuse_unknown("routing profile", profile, PROFILES)
         self.profile = profile
         self._by_iri = {node.iri: node for node in nodes}
         tables: dict[str, dict[str, list[RoutingRow]]] = {name: {} for name in (BASE_TABLE, *PROFILES)}

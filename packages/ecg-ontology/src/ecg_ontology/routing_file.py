@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from ecg_ontology.concepts import Frozen, Kind, Tier
+from ecg_ontology.concepts import Frozen, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept
 from ecg_ontology.errors import InputError
 from ecg_ontology.files import read_text
@@ -99,9 +99,9 @@ class RoutingFile:
             self._order.append((code, row))
         self.changed: set[str] = set()
         self._by_abbr = {concept.abbr: concept for concept in draft.concepts}
-        self._by_iri = {concept.iri: concept for concept in draft.concepts}
+        self._by_iri = draft.by_iri
         self._bases = {**BUILT_IN, **short_names(self._by_iri), **self._prefixes}
-        self._families = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
+        self._families = draft.families
 
     def apply(self, decision: Decision) -> None:
         """Carry out one decision.

@@ -3,7 +3,7 @@
 import warnings
 from pathlib import Path
 
-from ecg_ontology.errors import UsageError
+from ecg_ontology.extras import optional
 from ecg_ontology.loading import read_draft
 from ecg_ontology.rdf_writer import RDF_FORMATS
 from ecg_ontology.sources import graph_file
@@ -25,19 +25,15 @@ def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
         >>> conforms, "sh:ValidationReport" in report
         (True, True)
     """
-    try:
-        from pyshacl import validate
-    except ImportError as error:
-        raise UsageError("SHACL needs pySHACL", remedy='pip install "ecg-ontology[shacl]"') from error
+    pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
     draft = read_draft(source)
     path = None if source is None else Path(source)
     if path is not None and path.is_dir():
         path = graph_file(path)
-    as_stated = (
-        path is not None and path.suffix in RDF_FORMATS
-    )  # a draft holds one value where a file has two
+    # A draft holds one value where a file has two.
+    as_stated = path is not None and path.suffix in RDF_FORMATS
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of rdflib, at pySHACL
-        conforms, report, _ = validate(
+        conforms, report, _ = pyshacl.validate(
             str(path) if as_stated else turtle_text(draft),
             data_graph_format=RDF_FORMATS[path.suffix] if path is not None and as_stated else "turtle",
             shacl_graph=draft.shapes or read_draft(None).shapes,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ecg_ontology.errors import InputError, UsageError
+from ecg_ontology.extras import optional
 from ecg_ontology.files import read_text, replacing
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
@@ -107,12 +108,7 @@ def _unguarded(text: str) -> str:
 
 
 def _openpyxl() -> Any:
-    try:
-        import openpyxl
-    except ImportError as error:
-        remedy = 'pip install "ecg-ontology[xlsx]", or use .tsv'
-        raise UsageError("a workbook needs openpyxl", remedy=remedy) from error
-    return openpyxl
+    return optional("openpyxl", "a workbook needs openpyxl", 'pip install "ecg-ontology[xlsx]", or use .tsv')
 
 
 def _write_workbook(

@@ -12,23 +12,7 @@ from ecg_ontology.ontology import Ontology
 from ecg_ontology.release import Release, read_release
 
 _STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "by",
-        "ecg",
-        "electrocardiogram",
-        "electrocardiographic",
-        "for",
-        "in",
-        "of",
-        "on",
-        "or",
-        "the",
-        "to",
-        "with",
-    ]
+    re.findall(r"\w+", "a an and by ecg electrocardiogram electrocardiographic for in of on or the to with")
 )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ecg_ontology.coded import CodedRecords
 from ecg_ontology.concepts import Concept, Kind, Relation, Rule
-from ecg_ontology.errors import UsageError
+from ecg_ontology.errors import UsageError, refuse_unknown
 
 RULES: tuple[Rule, ...] = get_args(Rule)
 NO_LEAF = -1
@@ -48,8 +48,7 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule)
     Raises:
         UsageError: no rule has this name.
     """
-    if rule not in RULES:
-        raise UsageError(f"no selection rule is called {rule!r}", remedy=f"Choose one of {', '.join(RULES)}")
+    refuse_unknown("selection rule", rule, RULES)
     if rule == "max-index":
         return np.arange(len(nodes), dtype=np.int64)
     depths = is_a_depths(len(nodes), relations)

@@ -171,8 +171,7 @@ def _bare(end: str) -> str:
 
 def _ordered(draft: Draft) -> list[DraftConcept]:
     """Roots first, then each family's leaves: the order in which a clinician looks for a concept."""
-    family = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
-    index = {concept.iri: concept.index or 0 for concept in draft.concepts}
+    family, index = draft.families, {concept.iri: concept.index or 0 for concept in draft.concepts}
     return sorted(
         draft.concepts,
         key=lambda c: (c.tier is not Tier.root, index.get(family.get(c.iri, ""), -1), c.index or 0, c.iri),

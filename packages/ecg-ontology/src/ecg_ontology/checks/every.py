@@ -7,7 +7,7 @@ from ecg_ontology.checks.structure import STRUCTURE
 from ecg_ontology.checks.texts import TEXTS
 from ecg_ontology.concepts import Finding, Profile
 from ecg_ontology.drafts import Draft
-from ecg_ontology.errors import UsageError
+from ecg_ontology.errors import refuse_unknown
 from ecg_ontology.routing import PROFILES
 
 CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
@@ -27,10 +27,7 @@ def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     Returns:
         The findings in the order of the catalogue; () when all is well.
     """
-    if profile not in PROFILES:
-        raise UsageError(
-            f"no routing profile is called {profile!r}", remedy=f"Choose one of {', '.join(PROFILES)}"
-        )
+    refuse_unknown("routing profile", profile, PROFILES)
     skipped = {PROFILE_DIFFERENCE} if profile != "paper" else set[str]()
     return tuple(
         finding for rule in RULES.values() if rule.id not in skipped for finding in rule.findings(draft)

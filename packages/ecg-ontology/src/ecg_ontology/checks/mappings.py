@@ -1,5 +1,6 @@
 """Mappings, row by row: what a routing table says in SSSOM's words, and in which table it says it."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -16,19 +17,11 @@ MAPPINGS: Chapter[Draft] = Chapter("Mappings")
 PREDICATES = tuple(f"skos:{relation}Match" for relation in ("exact", "close", "broad", "narrow", "related"))
 JUSTIFICATIONS = frozenset(
     f"semapv:{process}"
-    for process in (
-        "BackgroundKnowledgeBasedMatching",
-        "CompositeMatching",
-        "InstanceBasedMatching",
-        "LexicalMatching",
-        "LexicalSimilarityThresholdMatching",
-        "LogicalReasoning",
-        "ManualMappingCuration",
-        "MappingChaining",
-        "MappingInversion",
-        "MappingReview",
-        "SemanticSimilarityThresholdMatching",
-        "StructuralMatching",
+    for process in re.findall(
+        r"\w+",
+        "BackgroundKnowledgeBasedMatching CompositeMatching InstanceBasedMatching LexicalMatching "
+        "LexicalSimilarityThresholdMatching LogicalReasoning ManualMappingCuration MappingChaining "
+        "MappingInversion MappingReview SemanticSimilarityThresholdMatching StructuralMatching "
         "UnspecifiedMatching",
     )
 )
@@ -42,9 +35,8 @@ JUSTIFICATIONS = frozenset(
 )
 def unknown_node(draft: Draft) -> Iterator[Breach]:
     """A row names a node that does not exist."""
-    iris = {concept.iri for concept in draft.concepts}
     for row in (*draft.mappings, *draft.crosswalks):
-        if row.node is not None and row.node not in iris:
+        if row.node is not None and row.node not in draft.by_iri:
             problem = f"{row.code} is routed to {row.node}, which isn't a concept here"
             yield Breach(row.code, problem, row.where)
 
@@ -104,17 +96,11 @@ def unknown_justification(draft: Draft) -> Iterator[Breach]:
 )
 def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
     """The object_label is not the node's."""
-    concepts = {concept.iri: concept for concept in draft.concepts}
     for row in draft.mappings:
-        concept = concepts.get(row.node or "")
+        concept = draft.by_iri.get(row.node or "")
         if concept is None or not row.node_label:
             continue
-        names = (
-            concept.label,
-            concept.abbr,
-            *(each.text for each in (*concept.translations, *concept.synonyms)),
-        )
-        if fold(row.node_label) not in map(fold, names):
+        if fold(row.node_label) not in _names(concept):
             message = f"{row.code} calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}"
             yield Breach(row.code, message, row.where)
 

@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation
+from ecg_ontology.drafts import Draft, DraftRelation
 
 RELATIONS: Chapter[Draft] = Chapter("Relations")
 
@@ -19,14 +19,9 @@ _ENDS = {
 }
 
 
-def _concepts(draft: Draft) -> dict[str, DraftConcept]:
-    return {concept.iri: concept for concept in draft.concepts}
-
-
 def _resolved(draft: Draft) -> list[DraftRelation]:
     """Relations whose ends exist: the others are E007's business alone."""
-    concepts = _concepts(draft)
-    return [r for r in draft.relations if r.subject in concepts and r.object in concepts]
+    return [r for r in draft.relations if {r.subject, r.object} <= draft.by_iri.keys()]
 
 
 def _families(draft: Draft) -> dict[str, list[str]]:
@@ -62,14 +57,12 @@ def family_count(draft: Draft) -> Iterator[Breach]:
 )
 def wrong_tier(draft: Draft) -> Iterator[Breach]:
     """A relation joins the wrong tiers."""
-    concepts = _concepts(draft)
     for relation in _resolved(draft):
-        ends = (concepts[relation.subject].tier, concepts[relation.object].tier)
+        ends = (draft.by_iri[relation.subject].tier, draft.by_iri[relation.object].tier)
         if None not in ends and ends != _ENDS[relation.kind]:
             expected = " → ".join(_ENDS[relation.kind])
             stated = " → ".join(str(end) for end in ends)
-            name = _name(draft, relation)
-            yield Breach(name, f"{name} joins {stated}; {relation.kind} is for {expected}", relation.place)
+            yield _breach(draft, relation, f"joins {stated}; {relation.kind} is for {expected}")
 
 
 @RELATIONS.rule(
@@ -80,12 +73,10 @@ def wrong_tier(draft: Draft) -> Iterator[Breach]:
 )
 def dangling_relation(draft: Draft) -> Iterator[Breach]:
     """A relation names something that isn't a concept."""
-    concepts = _concepts(draft)
     for relation in draft.relations:
         for end in (relation.subject, relation.object):
-            if end not in concepts:
-                name = _name(draft, relation)
-                yield Breach(name, f"{name} names {end}, which isn't a concept here", relation.place)
+            if end not in draft.by_iri:
+                yield _breach(draft, relation, f"names {end}, which isn't a concept here")
 
 
 @RELATIONS.rule(
@@ -98,8 +89,7 @@ def self_loop(draft: Draft) -> Iterator[Breach]:
     """A relation begins where it ends."""
     for relation in draft.relations:
         if relation.subject == relation.object:
-            name = _name(draft, relation)
-            yield Breach(name, f"{name} is a self-loop", relation.place)
+            yield _breach(draft, relation, "is a self-loop")
 
 
 @RELATIONS.rule(
@@ -114,9 +104,7 @@ def one_sided(draft: Draft) -> Iterator[Breach]:
     for relation in _resolved(draft):
         mirrored = (relation.kind, relation.object, relation.subject)
         if relation.kind.symmetric and mirrored not in stated:
-            name = _name(draft, relation)
-            other = draft.abbreviation(relation.object)
-            yield Breach(name, f"{name} is not stated at {other}", relation.place)
+            yield _breach(draft, relation, f"is not stated at {draft.abbreviation(relation.object)}")
 
 
 @RELATIONS.rule(
@@ -181,9 +169,8 @@ def cross_family(draft: Draft) -> Iterator[Breach]:
         if relation.kind in (Kind.subtype_of, Kind.manifestation_of, Kind.sibling):
             one, other = families[relation.subject], families[relation.object]
             if one and other and not set(one) & set(other):
-                name = _name(draft, relation)
                 between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
-                yield Breach(name, f"{name} crosses the families {between}", relation.place)
+                yield _breach(draft, relation, f"crosses the families {between}")
 
 
 @RELATIONS.rule(
@@ -218,16 +205,14 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
 )
 def subtype_before_parent(draft: Draft) -> Iterator[Breach]:
     """A subtype has a lower index than its parent."""
-    concepts = _concepts(draft)
     for relation in _resolved(draft):
         if relation.kind is Kind.subtype_of:
-            below, above = concepts[relation.subject].index, concepts[relation.object].index
+            below, above = draft.by_iri[relation.subject].index, draft.by_iri[relation.object].index
             if below is not None and above is not None and below < above:
-                name = _name(draft, relation)
-                yield Breach(
-                    name, f"{name}: index {below} stands before its parent's {above}", relation.place
-                )
+                yield _breach(draft, relation, f"has the index {below}, before its parent's {above}")
 
 
-def _name(draft: Draft, relation: DraftRelation) -> str:
-    return f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"
+def _breach(draft: Draft, relation: DraftRelation, problem: str) -> Breach:
+    """What is wrong with a relation, which stands first."""
+    name = f"{draft.abbreviation(relation.subject)} {relation.kind} {draft.abbreviation(relation.object)}"
+    return Breach(name, f"{name} {problem}", relation.place)

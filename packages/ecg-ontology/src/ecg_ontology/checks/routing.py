@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.concepts import Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.routing import malformation
 from ecg_ontology.sssom import regime_of
@@ -46,7 +46,7 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
 def family_closure(draft: Draft) -> Iterator[Breach]:
     """The roots among a code's nodes are not the families of its leaves."""
     tier = {concept.iri: concept.tier for concept in draft.concepts}
-    family = {r.subject: r.object for r in draft.relations if r.kind is Kind.family}
+    family = draft.families
     for (_, code), rows in _by_code(draft).items():
         nodes = [row.node for row in rows if row.node is not None and row.node in tier]
         roots = {node for node in nodes if tier[node] is Tier.root}

@@ -81,6 +81,12 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
         raise CorpusError(problem, where=path, remedy=AGAIN) from error
 
 
+def names(rows: pa.Table) -> list[str]:
+    """The records as reports call them, by root and path."""
+    columns = (rows[name].to_pylist() for name in ("root", "path"))
+    return [f"{root}/{path}" for root, path in zip(*columns, strict=True)]
+
+
 def schema(path: Path) -> pa.Schema:
     """The columns of an index file: one that an older version wrote has fewer. Raises as `read` does."""
     read(path, ["id"])

@@ -231,15 +231,11 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         for number in numbers
         for entry in read_json(plan.quarantine_file(number))
     ]
-    names = [
-        f"{root}/{path}"
-        for root, path in zip(*(rows[name].to_pylist() for name in ("root", "path")), strict=True)
-    ]
     account = report(
         found=[candidate.source for candidate in plan.candidates],
         kept=rows["source"].to_pylist(),
         quarantined=quarantined,
-        hashes=dict(zip(names, rows["signal_hash"].to_pylist(), strict=True)),
+        hashes=dict(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True)),
         codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
     )
     with replacing(plan.out / "index.parquet") as temporary:

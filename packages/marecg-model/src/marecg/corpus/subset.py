@@ -52,11 +52,7 @@ def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> N
         if (corpus.folder / ONTOLOGY).is_file():
             shutil.copyfile(corpus.folder / ONTOLOGY, temporary / ONTOLOGY)
         sources = table["source"].to_pylist()
-        names = [
-            f"{root}/{path}"
-            for root, path in zip(table["root"].to_pylist(), table["path"].to_pylist(), strict=True)
-        ]
-        hashes = dict(zip(names, table["signal_hash"].to_pylist(), strict=True))
+        hashes = dict(zip(index.names(table), table["signal_hash"].to_pylist(), strict=True))
         account = report(found=sources, kept=sources, quarantined=[], hashes=hashes, codes=None)
         (temporary / "report.json").write_text(json.dumps(account.as_json(), indent=1), encoding="utf-8")
         text_about = json.dumps(about | {"shards": shards, "where": text}, indent=1, ensure_ascii=False)

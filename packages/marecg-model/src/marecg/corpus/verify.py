@@ -14,9 +14,6 @@ def damaged_records(folder: str | Path) -> list[str]:
         CorpusError: the folder isn't a finished corpus, or a whole file of it is damaged.
     """
     corpus = Corpus.open(folder)
-    rows = index.read(Path(folder) / "index.parquet", ["root", "path", "signal_hash"]).to_pylist()
-    return [
-        f"{row['root']}/{row['path']}"
-        for number, row in enumerate(rows)
-        if signal_hash(corpus.stored([number])[0]) != row["signal_hash"]
-    ]
+    rows = index.read(Path(folder) / "index.parquet", ["root", "path", "signal_hash"])
+    records = enumerate(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True))
+    return [name for row, (name, prepared) in records if signal_hash(corpus.stored([row])[0]) != prepared]

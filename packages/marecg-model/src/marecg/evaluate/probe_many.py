@@ -2,27 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import TrialCache
 from marecg.evaluate.scores.results import Report
 
-
-class ProbeOne(Protocol):
-    """`evaluation.evaluate` with everything filled in but what a sweep goes through."""
-
-    def __call__(
-        self,
-        run: str | Path | None,
-        task: str,
-        root: Path,
-        *,
-        out: Path | None,
-        features_in: Path | None,
-        cache: TrialCache,
-    ) -> Report:
-        """A run and a task in, a report out."""
+ProbeOne = Callable[..., Report]
+"""`evaluation.evaluate` with everything filled in but run, task, root, out, features_in and cache."""
 
 
 def probe_many(

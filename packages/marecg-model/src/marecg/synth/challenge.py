@@ -53,12 +53,6 @@ def header(
         f"{name}.mat 16+24 {PER_MV}/mV 16 0 {first} {checksum} 0 {lead}"
         for lead, first, checksum in zip(leads, samples[:, 0], checksums, strict=True)
     ]
-    lines += [
-        f"#Age: {age}",
-        f"#Sex: {sex}",
-        f"#Dx: {','.join(codes)}",
-        "#Rx: Unknown",
-        "#Hx: Unknown",
-        "#Sx: Unknown",
-    ]
+    lines += [f"#Age: {age}", f"#Sex: {sex}", f"#Dx: {','.join(codes)}"]
+    lines += [f"#{comment}: Unknown" for comment in ("Rx", "Hx", "Sx")]
     return "\n".join(lines) + "\n"

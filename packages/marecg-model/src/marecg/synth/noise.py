@@ -7,7 +7,7 @@ one.
 Shapes: n samples. Units: mV, Hz and s.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,14 +31,8 @@ class Noise:
 
     def times(self, factor: float) -> "Noise":
         """The same mixture, `factor` times as strong; 0 is a clean record."""
-        return Noise(
-            self.wander * factor,
-            self.mains * factor,
-            self.muscle * factor,
-            self.motion * factor,
-            self.motion_per_minute,
-            self.mains_hz,
-        )
+        strengths = ("wander", "mains", "muscle", "motion")
+        return replace(self, **{name: factor * getattr(self, name) for name in strengths})
 
 
 def lead_noise(noise: Noise, fs: float, n: int, breath_hz: float, rng: np.random.Generator) -> Array:

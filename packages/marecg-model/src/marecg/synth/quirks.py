@@ -7,6 +7,7 @@ file.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +15,15 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS
 
 Samples = NDArray[np.int16]
+T = TypeVar("T")
 
 FRANK = ("vx", "vy", "vz")
 _MISSING = -32768
 """WFDB's sign for an invalid sample in format 16."""
 
 
-def _same_samples(samples: Samples) -> Samples:
-    return samples
-
-
-def _same_text(header: str) -> str:
-    return header
-
-
-def _same_bytes(matrix: bytes) -> bytes | None:
-    return matrix
+def _same(value: T) -> T:
+    return value
 
 
 @dataclass(frozen=True)
@@ -48,9 +42,9 @@ class Quirk:
     summary: str
     readable: bool = True
     leads: tuple[str, ...] = LEADS
-    samples: Callable[[Samples], Samples] = _same_samples
-    header: Callable[[str], str] = _same_text
-    matrix: Callable[[bytes], bytes | None] = _same_bytes
+    samples: Callable[[Samples], Samples] = _same
+    header: Callable[[str], str] = _same
+    matrix: Callable[[bytes], bytes | None] = _same
     fs: int = 500
     seconds: float = 10.0
     twin: bool = False

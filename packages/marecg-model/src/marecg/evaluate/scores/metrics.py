@@ -4,7 +4,7 @@ Where records were tested in rotations (`Predictions.rotation_M`), a figure is t
 Shapes: M records, K classes, S seeds, R resamples, V distinct logits.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,17 +68,10 @@ def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
     return np.array(scores, np.float64)
 
 
-class Interval(NamedTuple):
-    """The 2.5th and the 97.5th percentile."""
-
-    low: float
-    high: float
-
-
-def interval(values_R: Floats) -> Interval:
-    """The central 95 % of resampled values, those without a value left out."""
+def interval(values_R: Floats) -> tuple[float, float]:
+    """The central 95 % of resampled values, from the 2.5th percentile on; those without a value left out."""
     low, high = np.nanpercentile(values_R, (2.5, 97.5))
-    return Interval(float(low), float(high))
+    return float(low), float(high)
 
 
 def resampled_macro_auc(

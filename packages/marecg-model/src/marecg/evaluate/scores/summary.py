@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from marecg.evaluate.scores.metrics import (
     RESAMPLES,
     Floats,
-    Interval,
     Rotations,
     class_ap,
     class_auc,
@@ -71,7 +70,8 @@ def summarise(
             if method != reference and fraction in resampled:
                 mean, reference_R = resampled[fraction]
                 versus = difference(mean_auc - mean, auc_R, reference_R)
-            within = interval(auc_R)
+            low, high = interval(auc_R)
+            within = Range(low=low, high=high)
             cells.append(_cell(method, dimensions[method], drawn, y_MK, classes, within, versus, rotation_M))
     return tuple(cells)
 
@@ -82,7 +82,7 @@ def _cell(
     trials: list[Trial],
     y_MK: NDArray[np.uint8],
     classes: tuple[str, ...],
-    within: Interval,
+    within: Range,
     versus: AucDifference | None,
     rotation_M: Rotations,
 ) -> Cell:
@@ -108,7 +108,7 @@ def _cell(
         records=len(trials[0].train),
         seeds=len(trials),
         macro_auc=spread(np.array([macro_auc(y_MK, trial.logits_MK, rotation_M) for trial in trials])),
-        interval=Range(low=within.low, high=within.high),
+        interval=within,
         versus_encoder=versus,
         val_macro_auc=spread(np.array(val_auc)) if val_auc else None,
         chosen=tuple(trial.chosen for trial in trials if trial.chosen is not None),
