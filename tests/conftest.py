@@ -69,25 +69,6 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     _seed(item.nodeid)
 
 
-LEFT_BEHIND = (
-    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
-    *("PYTHONHASHSEED", "MALLOC_TRIM_THRESHOLD_"),
-)
-"""What a Dask cluster of this machine sets, for every process that is begun after it."""
-
-
-@pytest.fixture(autouse=True)
-def _as_many_threads_as_ever() -> Iterator[None]:
-    """No test gives those after it other threads, or another hash of a word."""
-    before = {name: os.environ.get(name) for name in LEFT_BEHIND}
-    yield
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
-
-
 @pytest.fixture(autouse=True)
 def _as_quick_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log gets a line of progress after some seconds, which most tests take on a busy machine only."""
@@ -132,15 +113,8 @@ def serve() -> Iterator[Callable[[Callable[..., BaseHTTPRequestHandler]], str]]:
 
 
 QUIET = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"),
+    *("--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
     "--enable-logging=stderr",
 )
 """No window, and nothing of Chromium's own that would ask for a network."""
@@ -149,23 +123,26 @@ QUIET = (
 @pytest.fixture(scope="session")
 def browse(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     """A function that opens a page in Chromium and returns what it prints; no process of it stays behind."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    # A distribution's stand-in that only says how to install it is no browser either.
-    if found is None or subprocess.run([found, "--version"], capture_output=True, check=False).returncode:
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    # A distribution's stand-in that only says how to install it isn't a browser either.
+    if (
+        chromium is None
+        or subprocess.run([chromium, "--version"], capture_output=True, check=False).returncode
+    ):
         pytest.skip("no Chromium here: the page is not seen in a browser")
     profile = tmp_path_factory.mktemp("browser")
 
     def run(page: Path, *options: str) -> str:
-        command = [found, *QUIET, f"--user-data-dir={profile}", *options, page.as_uri()]
+        command = [chromium, *QUIET, f"--user-data-dir={profile}", *options, page.as_uri()]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, text=True, start_new_session=True, **streams) as process:
             try:
-                printed, told = process.communicate(timeout=300)
+                printed, errors = process.communicate(timeout=300)
             finally:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-        assert process.returncode == 0, told
-        assert "CONSOLE" not in told, f"a script failed, or something was to be fetched: {told}"
+        assert process.returncode == 0, errors
+        assert "CONSOLE" not in errors, f"a script failed, or something was to be fetched: {errors}"
         return printed
 
     return run

@@ -1,6 +1,7 @@
 """A small prepared corpus, a recipe so small that a step takes milliseconds, and records good and bad."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,15 @@ MICRO = Config(
     gscl=GsclConfig(node_width=8),
     train=TrainConfig(batch_size=2, accumulate=2, lr=1e-3, max_steps=6, checkpoint_every=2),
 )
+
+
+@pytest.fixture
+def own_environment() -> Iterator[None]:
+    """What a Dask cluster of this machine sets, such as a number of threads, isn't left to later tests."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 @pytest.fixture(scope="session")

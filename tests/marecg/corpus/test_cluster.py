@@ -10,7 +10,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 
 distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # dask's own
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("own_environment")]  # dask's own
 
 
 def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source: Path, tmp_path: Path) -> None:

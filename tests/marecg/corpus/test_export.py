@@ -106,7 +106,7 @@ def test_only_a_few_records_are_in_memory(
 ) -> None:
     monkeypatch.setattr(module, "PIECE", 2)
     prepare([source], tmp_path / "corpus", jobs=1)
-    sizes = [(len(rows), len(d_nCL)) for rows, d_nCL in module._pieces(Corpus.open(tmp_path / "corpus"))]
+    sizes = [(len(rows), len(d_nCL)) for rows, d_nCL in module.pieces(Corpus.open(tmp_path / "corpus"))]
     assert sizes == [(2, 2), (2, 2), (1, 1)]
 
 

@@ -16,7 +16,7 @@ from marecg.base.progress import Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import ProbedRun, _answered, ablate
+from marecg.evaluate.ablate import ProbedRun, ablate, earlier_report
 from marecg.evaluate.budget import equalled, records_of
 from marecg.evaluate.cost import Cost, cost_of
 from marecg.evaluate.leaderboard import Standing, averaged, heads_and_lines, standings
@@ -96,8 +96,8 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
 
     times = [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
     asked = REQUEST.open("corpus", probed)
-    assert _answered(found[0][1], asked, REQUEST) == found[0][2]
-    assert _answered(found[0][1], asked, replace(REQUEST, resamples=51)) is None
+    assert earlier_report(found[0][1], asked, REQUEST) == found[0][2]
+    assert earlier_report(found[0][1], asked, replace(REQUEST, resamples=51)) is None
     assert run(Steps()) == found
     assert times == [(folder / "probe" / "corpus-strict.json").stat().st_mtime_ns for _, folder, _ in found]
 

@@ -88,7 +88,7 @@ def test_an_unknown_key_or_an_impossible_value_is_named() -> None:
 def measure(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config], Any]:
     """Best at σ = 0.7, whatever else is said; a stand-in for training and probing."""
     pytest.importorskip("optuna")
-    monkeypatch.setattr(sweep, "_on_val", lambda report: report)
+    monkeypatch.setattr(sweep, "val_auc", lambda report: report)
 
     def run(config: Config) -> Any:
         assert config.gscl is not None
@@ -134,10 +134,10 @@ def test_a_search_is_judged_on_val_by_the_largest_share_of_what_the_report_is_ab
     ]
     unchosen = SimpleNamespace(method="encoder", fraction=2.0, val_macro_auc=None)
     report: Any = SimpleNamespace(cells=[*cells, unchosen], reference="encoder", task="corpus")
-    assert sweep._on_val(report) == 0.8
+    assert sweep.val_auc(report) == 0.8
     report.cells = [unchosen]
     with pytest.raises(InputError, match="nothing was chosen on val"):
-        sweep._on_val(report)
+        sweep.val_auc(report)
 
 
 def test_a_search_of_something_else_is_refused(measure: Callable[[Config], Any], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.marecg.train.networks import network, run
 from marecg.ecg.batch import Batch
 from marecg.nn.pooling import lead_mean
 from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
-from marecg.objectives.comparators.crt import Crt, _taken
+from marecg.objectives.comparators.crt import Crt, at_places
 from marecg.objectives.comparators.dino import Dino
 from marecg.objectives.comparators.momentum import Momentum
 from marecg.objectives.comparators.stmem import Stmem
@@ -208,11 +208,11 @@ def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
     for record in range(2):
         away = [place for place in range(z.shape[1]) if place not in kept[record].tolist()]
         changed[record, away] += 1
-    assert torch.equal(_taken(z, kept), _taken(changed, kept))
+    assert torch.equal(at_places(z, kept), at_places(changed, kept))
     assert (kept[:, :times] < 35).all()
     bands = kept[:, times:].unflatten(1, (2, -1))
     assert torch.equal(bands[:, 1] - bands[:, 0], torch.full_like(bands[:, 0], crt.patches))
-    said = crt._decoded(z[:, : kept.shape[1]], kept)
+    said = crt.decode(z[:, : kept.shape[1]], kept)
     assert said.shape == (2, z.shape[1], 12, 100)
 
 

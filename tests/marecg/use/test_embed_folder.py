@@ -177,6 +177,7 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.filterwarnings("ignore")  # dask's own
+@pytest.mark.usefixtures("own_environment")
 def test_a_dask_cluster_writes_the_bytes_of_one_process(place: Path, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:

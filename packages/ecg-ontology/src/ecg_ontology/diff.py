@@ -106,7 +106,7 @@ def compare(
         >>> difference.routes
         ('164931005', '233896004', '233917008', ...)
     """
-    moved = _moved_pairs(old, new)
+    moved = moved_pairs(old, new)
     names = {name for pair in moved for name in (pair.a, pair.b)}
     codes = sorted({*old.codes, *new.codes})
     records = None if corpus is None or corpus.records is None else corpus.records
@@ -134,7 +134,8 @@ def _reached(onto: Ontology, code: str) -> frozenset[str]:
     return frozenset(onto.nodes[index].iri for index in onto.route(code).nodes)
 
 
-def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
+def moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
+    """Return the pairs of concepts, of both ontologies, whose distance changed; leaf pairs first."""
     before = {node.iri: node.index for node in old.nodes}
     common = [node for node in new.nodes if node.iri in before]
     old_index = np.array([before[node.iri] for node in common], dtype=int)

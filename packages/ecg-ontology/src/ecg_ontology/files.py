@@ -188,11 +188,8 @@ def refuse_unmarked(out: Path, mark: bytes) -> None:
         UsageError: something else is there, and would be lost.
     """
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
-        problem, remedy = (
-            "was not written by this program, and would be lost",
-            "Name a new file, or remove it",
-        )
-        raise UsageError(problem, where=out, remedy=remedy)
+        problem = "was not written by this program, and would be lost"
+        raise UsageError(problem, where=out, remedy="Name a new file, or remove that one first")
 
 
 def refuse_address(

@@ -64,7 +64,7 @@ def export(folder: str | Path, out: str | Path) -> int:
     return len(corpus)
 
 
-def _pieces(corpus: Corpus, shard: str | None = None) -> Iterator[tuple[pa.Table, NDArray[np.int16]]]:
+def pieces(corpus: Corpus, shard: str | None = None) -> Iterator[tuple[pa.Table, NDArray[np.int16]]]:
     """The index rows and windows of every few records, in the corpus' order; of one shard, if named."""
     first = 0
     rows = index.read(corpus.folder / "index.parquet").drop_columns(_INSIDE)
@@ -104,7 +104,7 @@ def _hdf5(corpus: Corpus, path: Path) -> None:
             if field.name not in _INSIDE
         }
         first = 0
-        for rows, d_nCL in _pieces(corpus):
+        for rows, d_nCL in pieces(corpus):
             place = slice(first, first + len(d_nCL))
             signal[place] = d_nCL
             for name, column in columns.items():
@@ -138,7 +138,7 @@ def _parquet(corpus: Corpus, path: Path, shard: str | None = None) -> None:
     about = {"marecg": json.dumps(_about(corpus), ensure_ascii=False)}
     schema = pa.schema([*fields, (SIGNAL, window)], metadata=about)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for rows, d_nCL in _pieces(corpus, shard):
+        for rows, d_nCL in pieces(corpus, shard):
             leads = pa.FixedSizeListArray.from_arrays(pa.array(d_nCL.ravel()), corpus.config.window)
             cells = pa.FixedSizeListArray.from_arrays(leads, len(LEADS))
             writer.write_table(rows.append_column(SIGNAL, cells).cast(schema), row_group_size=PIECE)

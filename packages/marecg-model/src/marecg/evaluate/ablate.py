@@ -140,7 +140,7 @@ def ablate(
 
         # One place for features: those that aren't run's own are computed for the first run alone.
         def probed(task: str) -> Report:
-            return _answered(folder, rotations[task], request) or evaluate(
+            return earlier_report(folder, rotations[task], request) or evaluate(
                 folder,
                 task,
                 tasks[task],
@@ -157,7 +157,7 @@ def ablate(
     return [probed for of_run in runs for probed in of_run]
 
 
-def _answered(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
+def earlier_report(folder: Path, rotations: Sequence[Task], request: Request) -> Report | None:
     """The report that the run has already, if it answers the very same question."""
     path = folder / "probe" / f"{rotations[0].name}-{request.protocol.name}.json"
     if not (path.is_file() and path.with_suffix(".npz").is_file()):

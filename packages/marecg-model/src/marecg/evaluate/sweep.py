@@ -148,7 +148,7 @@ def search(
         drawn = study.trials[number].params
         values = [json.loads(drawn[each.key]) if each.choices else drawn[each.key] for each in axes]
         measured = measure(_varied(config, axes, values))
-        auc = float(np.mean([_on_val(report) for _, _, report in measured]))
+        auc = float(np.mean([val_auc(report) for _, _, report in measured]))
         if not study.trials[number].state.is_finished():
             study.tell(number, auc)
         trials_done.append((auc, measured))
@@ -169,7 +169,7 @@ def _short(value: Any) -> str:
     )
 
 
-def _on_val(report: Report) -> float:
+def val_auc(report: Report) -> float:
     """The macro AUC on val of what the report is about, at its largest share."""
     own = [cell for cell in report.cells if cell.method == report.reference and cell.val_macro_auc]
     if not own:

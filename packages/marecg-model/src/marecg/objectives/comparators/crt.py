@@ -116,9 +116,9 @@ class Crt(Objective):
         z_BNCD = torch.cat(tokens, 1)
         visible_BK, times = self.draw_visible(len(z_BNCD), views.generator)
         visible_BK = visible_BK.to(z_BNCD.device)
-        h_BKCD = model.encoder(_taken(z_BNCD, visible_BK))
+        h_BKCD = model.encoder(at_places(z_BNCD, visible_BK))
         rhythm_BD = model.pool(h_BKCD[:, :times], real_BT.gather(1, visible_BK[:, :times]))
-        predicted_BNCP = self._decoded(h_BKCD, visible_BK)
+        predicted_BNCP = self.decode(h_BKCD, visible_BK)
         time, magnitude, phase = torch.split(predicted_BNCP, [patches, self.patches, self.patches], 1)
         error_BT = (time - x_BTCP).square().mean((-1, -2))
         return {
@@ -147,7 +147,7 @@ class Crt(Objective):
         band_BK = _drawn(batch, place, share, generator)
         return torch.cat([time_BK, time + band_BK, time + place + band_BK], 1), time_BK.shape[1]
 
-    def _decoded(self, h_BKCD: Tensor, visible_BK: Tensor) -> Tensor:
+    def decode(self, h_BKCD: Tensor, visible_BK: Tensor) -> Tensor:
         """What the decoder says of every place, [B, N, C, P], by the map of its domain."""
         sizes = torch.tensor([self.shape.context_patches, self.patches, self.patches])
         absent_ND = self.absent.repeat_interleave(sizes.to(self.absent.device), 0)
@@ -200,5 +200,6 @@ def _drawn(batch: int, places: int, dropped: float, generator: torch.Generator) 
     return draw_BN.argsort(1)[:, :visible].sort(1).values
 
 
-def _taken(z_BNCD: Tensor, visible_BK: Tensor) -> Tensor:
+def at_places(z_BNCD: Tensor, visible_BK: Tensor) -> Tensor:
+    """What stands at the visible places, [B, K, C, D]."""
     return z_BNCD.gather(1, visible_BK[..., None, None].expand(-1, -1, *z_BNCD.shape[2:]))
