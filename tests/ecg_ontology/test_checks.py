@@ -225,3 +225,12 @@ def test_junit_is_xml_whatever_a_message_holds():
 def test_an_unknown_rule_cannot_be_disabled():
     with pytest.raises(UsageError, match="CCG-E999"):
         reports.known_rules(["CCG-E999"])
+
+
+def test_a_copy_of_a_draft_looks_up_its_own_concepts(onto):
+    first = onto.draft.concepts[0]
+    assert onto.draft.abbreviation(first.iri) == first.abbr
+    renamed = onto.draft.model_copy(
+        update={"concepts": (first.model_copy(update={"abbr": "X"}),), "relations": ()}
+    )
+    assert (renamed.abbreviation(first.iri), renamed.families) == ("X", {})

@@ -5,8 +5,9 @@ that contradicts itself. The checks read drafts; `Ontology` is built from a draf
 ``ccg.json`` is a draft written as JSON, so whatever is loaded passes through the same door.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
@@ -218,6 +219,13 @@ class Draft(Frozen):
         """Return the short name of `iri` for a message: its abbreviation, or its local name."""
         concept = self.by_iri.get(iri)
         return (concept and concept.abbr) or iri.rpartition("#")[2].rpartition("/")[2]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, which looks up its own concepts."""
+        copy = super().model_copy(update=update, deep=deep)
+        for name in ("by_iri", "families"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     @cached_property
     def by_iri(self) -> dict[str, DraftConcept]:

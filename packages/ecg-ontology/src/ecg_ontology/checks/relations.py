@@ -21,7 +21,8 @@ _ENDS = {
 
 def _resolved(draft: Draft) -> list[DraftRelation]:
     """Relations whose ends exist: the others are E007's business alone."""
-    return [r for r in draft.relations if {r.subject, r.object} <= draft.by_iri.keys()]
+    concepts = draft.by_iri
+    return [r for r in draft.relations if r.subject in concepts and r.object in concepts]
 
 
 def _families(draft: Draft) -> dict[str, list[str]]:
