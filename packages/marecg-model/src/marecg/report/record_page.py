@@ -24,6 +24,7 @@ from marecg.model.card import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import record_facts
+from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
 from marecg.report.records import Shown, attention_figure, concept_graph, from_file
@@ -78,6 +79,7 @@ def write_record(
     named = packaged if packaged.sha256 == model.ontology.sha256 else model.ontology
     shown = from_file(record, model.ontology)
     sections = list(_sections(run, model, named, shown, corpus, say, language))
+    sections[1:1] = day_sections(model, record, named, say, language)
     if classifier is not None:
         sections.insert(1, _called(classifier, shown, say, language))
     with replacing(out) as temporary:

@@ -148,10 +148,17 @@ def predict_steps(
 
 
 def step_vectors(
-    model: MarEcg, record: str | Path, step: float, layout: Layout | None = None
+    model: MarEcg,
+    record: str | Path,
+    step: float,
+    layout: Layout | None = None,
+    seconds: float | None = None,
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Where the steps of a recording begin, in seconds, and h_rhythm of each, [T, D]; see `predict_steps`."""
-    parts = in_parts([("", find_one(record, layout))], partial(every, step), step)
+    """Where the steps of a recording begin, in seconds, and h_rhythm of each, [T, D]; see `predict_steps`.
+
+    Of each step its first `seconds` are read, where that is given.
+    """
+    parts = in_parts([("", find_one(record, layout))], partial(every, step), seconds or step)
     named = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
     done = Embedded()
     rows = [

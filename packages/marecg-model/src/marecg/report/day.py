@@ -1,0 +1,108 @@
+"""A recording of hours on its page: the rate, a strip of every hour, and where the nearest finding changes.
+
+Shapes: M minutes, N concepts, L samples.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from ecg_ontology import Ontology, label_in
+from marecg.base.errors import RecordError
+from marecg.ecg.rpeaks import detect
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.inputs import find_one
+from marecg.read.record import Candidate, Record
+from marecg.report.charts import canvas, svg
+from marecg.report.neighbours import LEAD
+from marecg.report.page import Figure, Section, paragraph, table
+from marecg.report.svg import ACCENT
+from marecg.report.texts import Say
+from marecg.report.tracing import SECONDS, strip
+from marecg.use.predict import concepts, step_vectors
+
+LONG = 600.0
+"""Seconds from which on a recording has more to show than its beginning."""
+MINUTE, HOUR = 60, 60
+"""Seconds, minutes."""
+SMOOTH = 5
+"""Minutes whose shares are averaged: a concept that is nearest for less isn't told."""
+
+
+def day_sections(
+    model: MarEcg, record: str | Path, ontology: Ontology, say: Say, language: str
+) -> Iterator[Section]:
+    """What a whole recording shows; nothing of a short one. Raises as `find_one` and `step_vectors` do."""
+    candidate = find_one(record)
+    begin = candidate.read(seconds=SECONDS)
+    if begin.length / begin.fs < LONG:
+        return
+    rates_M3, strips = _minutes(candidate, int(begin.length / begin.fs // MINUTE))
+    notes = [_clock(MINUTE * HOUR * hour) for hour in range(len(strips))]
+    pictures = [Figure("hours", strips, say("hours_how"), notes=notes, kind="four")]
+    yield Section(say("day"), [Figure("rates", [_trend(rates_M3, say)], say("rates_how")), *pictures])
+    if model.prototypes.any():
+        yield Section(
+            say("changes"), [paragraph(say("changes_how")), _changes(model, record, ontology, say, language)]
+        )
+
+
+def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], list[str]]:
+    """The 5th, 50th and 95th percentile of the rate in each minute, [M, 3], and a strip of every hour."""
+    rates_M3, strips = np.full((count, 3), np.nan), []
+    for minute in range(count):
+        try:
+            record = candidate.read(seconds=MINUTE, start=minute * MINUTE)
+        except RecordError:  # a gap in the trend
+            continue
+        x_L = _lead(record)
+        peaks = detect(x_L, record.fs) if np.isfinite(x_L).all() else ()
+        if len(peaks) > 2:
+            rates_M3[minute] = np.percentile(60 * record.fs / np.diff(peaks), (5, 50, 95))
+        if minute % HOUR == 0:
+            strips.append(strip(x_L, record.fs, SECONDS, _clock(minute * MINUTE)))
+    return rates_M3, strips
+
+
+def _lead(record: Record) -> NDArray[np.float32]:
+    x_L: NDArray[np.float32] = record.x_KL[record.leads.index(LEAD) if LEAD in record.leads else 0]
+    return x_L
+
+
+def _trend(rates_M3: NDArray[np.float64], say: Say) -> Markup:
+    hours_M = np.arange(len(rates_M3)) / HOUR
+    with canvas(6.5, 2) as axes:
+        axes.fill_between(hours_M, rates_M3[:, 0], rates_M3[:, 2], color=ACCENT, alpha=0.2, linewidth=0)
+        axes.plot(hours_M, rates_M3[:, 1], color=ACCENT, linewidth=1)
+        axes.set(xlabel="h", ylabel=say("bpm"), xlim=(0, hours_M[-1]))
+        axes.grid(axis="y")
+        return svg(axes, say("rates_how"))
+
+
+def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Say, language: str) -> Markup:
+    """A line for every stretch with one nearest finding."""
+    starts, rhythm_MD = step_vectors(model, record, MINUTE, seconds=SECONDS)
+    leaves = [node.index for node in ontology.nodes if not node.root]
+    q_MN = concepts(model, rhythm_MD)[:, leaves]
+    window = np.ones(min(SMOOTH, len(q_MN)))
+    smooth_MN = np.stack([np.convolve(q_M, window, "same") for q_M in q_MN.T], axis=1)
+    nearest = zip(starts, smooth_MN.argmax(1).tolist(), strict=True)
+    runs = [(leaf, [start for start, _ in run]) for leaf, run in groupby(nearest, key=lambda pair: pair[1])]
+    rows = [
+        (
+            f"{_clock(run[0])}–{_clock(run[-1] + MINUTE)}",
+            label_in(ontology.nodes[leaves[leaf]], language).text,
+        )
+        for leaf, run in runs
+    ]
+    return table((say("time"), say("finding")), rows)
+
+
+def _clock(seconds: float) -> str:
+    """Hours and minutes since the beginning."""
+    minutes = round(seconds / MINUTE)
+    return f"{minutes // HOUR}:{minutes % HOUR:02}"
