@@ -148,6 +148,7 @@ def prepare(
 
     Example: marecg prepare /data/georgia /data/ptb --out corpus
     """
+    from marecg.base.config import CorpusConfig
     from marecg.corpus.paper_corpus import COLLECTIONS, reconcile
     from marecg.corpus.prepare import prepare
     from marecg.corpus.statistics import statistics
@@ -156,7 +157,7 @@ def prepare(
 
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
-    config, layout, table = with_settings(others), array_layout(fs, of_arrays), codes_of(codes, of_codes)
+    config, layout, table = with_settings(CorpusConfig, others), array_layout(fs, of_arrays), codes_of(codes, of_codes)
     only = COLLECTIONS if select is Selection.paper else ()
     account = prepare(
         sources,

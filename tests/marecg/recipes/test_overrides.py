@@ -8,11 +8,11 @@ from marecg.recipes.overrides import with_settings
 
 
 def test_nothing_set_is_the_default() -> None:
-    assert with_settings([]) == CorpusConfig()
+    assert with_settings(CorpusConfig, []) == CorpusConfig()
 
 
 def test_a_value_is_changed_by_its_name() -> None:
-    config = with_settings(["zero_limit=0.5", "rpeaks=neurokit", "zero_limit=0.4"])
+    config = with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit", "zero_limit=0.4"])
     assert (config.zero_limit, config.rpeaks) == (0.4, "neurokit")
 
 
@@ -28,4 +28,4 @@ def test_a_value_is_changed_by_its_name() -> None:
 )
 def test_an_impossible_setting_is_one_clear_error(assignment: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
-        with_settings([assignment])
+        with_settings(CorpusConfig, [assignment])

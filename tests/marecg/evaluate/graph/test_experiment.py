@@ -9,20 +9,27 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 
-from ecg_ontology import Kind, perturb
+from ecg_ontology import Ontology, perturb
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
+from marecg.evaluate.graph import branches as second
 from marecg.evaluate.graph import experiment as whole
 from marecg.evaluate.graph import records
+from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.page import write_answer
 from marecg.evaluate.graph.records import Split
 from marecg.evaluate.graph.scores import ndcg
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
+from marecg.recipes import by_name
+from marecg.recipes.overrides import override
+from marecg.train.run import train
 
 CODES = ("164889003", "426783006", "164909002", "59118001", "429622005", "427084000")
-RUN = {"data": None, "test_source": "georgia", "sigmas": (0.5, 1.0), "marks": (2, 3)}
+TINY = {"test_source": "georgia", "shuffles": 2, "sigmas": (0.5, 1.0), "steps": (2, 3)}
+HEADS = Design(**TINY, seeds=2, regime_seeds=1)
+ARMS = ("none", "real", "edgeless", "shuffle 0", "labels")
+BRANCHES = Design(**TINY, seeds=0, regime_seeds=0, branch_steps=2, branch_arms=ARMS)
 
 
 @pytest.fixture(scope="module")
@@ -38,39 +45,35 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory: pytest.TempPathFactory, micro: Config) -> list[Path]:
-    """Two encoders that have learnt nothing."""
+def bases(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> list[Path]:
+    """Two runs of C1 that have taken one step."""
     folder = tmp_path_factory.mktemp("bases")
+    small = ["model.width=24", "model.heads=2", "model.depth=1", "train.batch_size=4", "train.max_steps=1"]
     for seed in (0, 1):
-        torch.manual_seed(seed)
-        MarEcg(micro.model).eval().save_pretrained(folder / f"base-{seed}")
+        config = override(by_name("tiny-c1"), [*small, f"train.seed={seed}"])
+        train(config, corpus, folder / f"base-{seed}")
     return [folder / "base-0", folder / "base-1"]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leaf needs two records to be tested, and twenty records teach."""
+    """A leaf needs two records to be tested, twenty records teach, and a branch's batch is four."""
     monkeypatch.setattr(records, "FEWEST", 20)
     monkeypatch.setattr(whole, "TESTED", 2)
+    monkeypatch.setattr(second, "FOLDS", 2)
+    monkeypatch.setattr(second, "BATCH", 4)
 
 
-def controls(corpus: Path) -> dict:
-    real = Corpus.open(corpus).ontology()
-    shuffles = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(2)}
-    return shuffles | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+def of_arms(*names: str) -> Design:
+    return BRANCHES.model_copy(update={"branch_arms": names})
 
 
-@pytest.mark.usefixtures("small")
 def test_from_bases_to_the_figure_and_on_where_it_was(
     corpus: Path, bases: list[Path], tmp_path: Path
 ) -> None:
-    def run(these: list[Path]) -> pd.DataFrame:
-        asked = {**RUN, "data": corpus, "seeds": {"all": 2, "left-out": 1, "coarse": 1}}
-        return whole.experiment(these, out=tmp_path, controls=controls(corpus), **asked)
-
-    first = run(bases[:1])
+    first = whole.experiment(bases[:1], corpus, tmp_path, HEADS)
     made = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
-    both = run(bases)
+    both = whole.experiment(bases, corpus, tmp_path, HEADS)
     assert {path: path.stat().st_mtime_ns for path in made} == made  # a base may come later
     assert both[both["base"] == 0].reset_index(drop=True).equals(first)
     text = write_answer(both, pd.read_csv(tmp_path / "leaves.csv"), tmp_path)
@@ -80,20 +83,78 @@ def test_from_bases_to_the_figure_and_on_where_it_was(
     assert "nan" not in text
     assert (tmp_path / "forest.svg").read_text().count("<svg") == 1
     with pytest.raises(EcgError, match="other settings"):
-        whole.experiment(
-            bases, corpus, tmp_path, controls={}, seeds={"all": 1}, test_source="georgia", marks=(2,)
-        )
+        whole.experiment(bases, corpus, tmp_path, Design(**TINY | {"steps": (2,)}))
 
 
-def test_too_few_coded_records_are_said_before_anything_is_computed(corpus: Path, tmp_path: Path) -> None:
+def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
+    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(second, "_scored", stop)
+        with pytest.raises(KeyboardInterrupt):
+            whole.experiment(bases, corpus, tmp_path, BRANCHES)
+    scores = whole.experiment(bases, corpus, tmp_path, BRANCHES)
+    folders = {path.name.partition("branch2-")[2]: path for path in (tmp_path / "branches").glob("*")}
+    steps = {arm: pd.read_csv(folder / "metrics.csv") for arm, folder in folders.items()}
+    assert set(steps) == {arm.replace(" ", "-") for arm in ARMS}
+    assert len({steps[arm]["recon"][0] for arm in steps}) == 1  # one start, one batch, one mask
+    texts = write_answer(scores, pd.read_csv(tmp_path / "leaves.csv"), tmp_path).split("### ")
+    assert [text.partition(":")[0] for text in texts[1:]] == ["branch", "branch, probe"]
+    assert "| none − edgeless |" not in texts[1]  # it has no prototypes
+    assert "| none − edgeless |" in texts[2]
+    assert "nan" not in texts[1] + texts[2]
+
+
+def test_two_branches_of_one_graph_stay_equal(
+    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perturb, "flat", lambda real: real)
+    whole.experiment(bases[:1], corpus, tmp_path, of_arms("real", "flat", "shuffle 0"))
+    real, same, other = (
+        MarEcg.from_pretrained(next((tmp_path / "branches").glob(f"*-{arm}")))
+        for arm in ("real", "flat", "shuffle-0")
+    )
+    assert torch.equal(real.prototypes, same.prototypes)
+    assert not torch.equal(real.prototypes, other.prototypes)
+
+
+def test_what_cannot_be_compared_is_said_before_anything_is_computed(
+    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "FEWEST", 100)
     with pytest.raises(EcgError, match="has 40 coded records outside georgia"):
-        whole.experiment([], corpus, tmp_path, controls={}, seeds={}, test_source="georgia")
+        whole.experiment([], corpus, tmp_path, HEADS)
+    monkeypatch.setattr(records, "FEWEST", 20)
     with pytest.raises(EcgError, match="no record of nowhere"):
-        whole.experiment([], corpus, tmp_path, controls={}, seeds={}, test_source="nowhere")
-    assert not list(tmp_path.iterdir())
+        whole.experiment([], corpus, tmp_path, Design(test_source="nowhere"))
+    wider = MarEcg(override(by_name("tiny-c1"), ["model.width=32"]).model).eval()
+    wider.save_pretrained(tmp_path / "wider")
+    with pytest.raises(EcgError, match="wider: has another shape than"):
+        whole.experiment([bases[0], tmp_path / "wider"], corpus, tmp_path / "out", HEADS)
+    monkeypatch.setattr(whole, "signals_sha256", lambda _: "another")
+    with pytest.raises(EcgError, match="base-0: was trained on another corpus"):
+        whole.experiment(bases, corpus, tmp_path / "out", HEADS)
+    assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.usefixtures("small")
+def test_an_arm_whose_graph_reads_other_leaves_is_refused(
+    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deaf(real: Ontology) -> Ontology:
+        rows = tuple(row for row in real.draft.mappings if row.code != CODES[0])
+        return Ontology(real.draft.model_copy(update={"mappings": rows}))
+
+    with pytest.raises(EcgError, match="there is no arm 'real graph'"):
+        whole.experiment(bases, corpus, tmp_path, of_arms("real graph"))
+    monkeypatch.setattr(perturb, "flat", deaf)
+    with pytest.raises(EcgError, match="the graph of flat gives records other leaves"):
+        whole.experiment(bases, corpus, tmp_path, of_arms("flat"))
+    assert not (tmp_path / "branches").exists()
+
+
 def test_regimes_take_codes_away_and_nothing_else(corpus: Path) -> None:
     split = Split.of(Corpus.open(corpus), "georgia")
     every, few, coarse, without = (

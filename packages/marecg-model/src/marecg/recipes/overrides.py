@@ -3,15 +3,17 @@
 import difflib
 import json
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from marecg.base.config import CorpusConfig, sources
+from marecg.base.config import Settings, sources
 from marecg.base.errors import ConfigError
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
 from marecg.recipes.schema import Config
+
+Group = TypeVar("Group", bound=Settings)
 
 
 class Change(NamedTuple):
@@ -88,20 +90,25 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
     return installed() | {name: type(config.objectives[name]) for name in config.model_extra or {}}
 
 
-def with_settings(assignments: Iterable[str]) -> CorpusConfig:
-    """The preparation's settings with some changed; values are JSON, or else plain words.
+def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
+    """A group of settings with some changed; values are JSON, or else plain words.
+
+    Args:
+        kind: such as those of a preparation.
+        assignments: as on a command line.
 
     Raises:
         ConfigError: the key is unknown, the value impossible, or there is no `=`.
 
     Example:
-        >>> with_settings(["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
+        >>> from marecg.base.config import CorpusConfig
+        >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
-    known = set(CorpusConfig.model_fields)
+    known = set(kind.model_fields)
     changes = [_read(assignment, known) for assignment in assignments]
     try:
-        return CorpusConfig.model_validate({key: value for key, value, _ in changes})
+        return kind.model_validate({key: value for key, value, _ in changes})
     except ValidationError as error:
         raise _refused(error, changes, known) from error
 

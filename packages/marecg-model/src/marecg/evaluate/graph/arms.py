@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
 
-REAL, EDGELESS, LABELS, SHUFFLE = "real", "edgeless", "labels", "shuffle"
+NONE, REAL, EDGELESS, LABELS, SHUFFLE = "none", "real", "edgeless", "labels", "shuffle"
 
 
 @dataclass(frozen=True)

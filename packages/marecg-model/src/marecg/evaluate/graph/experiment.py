@@ -12,14 +12,18 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ecg_ontology import Ontology, replacing
+from ecg_ontology import replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
+from marecg.corpus.trained_on import signals_sha256
 from marecg.evaluate.graph.arms import arms
+from marecg.evaluate.graph.branches import branches
+from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split
-from marecg.evaluate.graph.scores import Row, closed, scored
+from marecg.evaluate.graph.scores import Row, Tested, closed, scored
+from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 
@@ -33,63 +37,55 @@ def experiment(
     bases: Sequence[Path],
     data: Path,
     out: Path,
-    *,
-    controls: Mapping[str, Ontology],
-    seeds: Mapping[Regime, int],
+    design: Design,
     root: Path | None = None,
-    test_source: str = "ptbxl",
-    sigmas: Sequence[float] = (0.25, 0.5, 1.0),
-    marks: Sequence[int] = (100, 200, 400),
-    progress: Progress = shown,
+    watch: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Train and score the heads of every arm on every base; called again, it goes on.
+    """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
 
     Args:
         bases: runs or models that were trained alike, but for their seed; one may be added later.
         data: the prepared corpus.
-        out: a folder for features and scores.
-        controls: other graphs by name, as for `arms`.
-        seeds: by regime, seeds 0, 1, … on each base.
+        out: a folder for features, branches and scores.
+        design: graphs, draws and steps; more seeds and branches may be asked for later.
         root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
-        test_source: the source whose records test and never teach.
-        sigmas: of the soft targets.
-        marks: the steps at which all is scored.
-        progress: shows each run go by.
+        watch: sees each run go by.
 
     Returns:
         A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
         records teach and test each leaf.
 
     Raises:
-        UsageError: two bases differ in shape, the corpus lacks the source, or `out` has other settings.
+        UsageError: two bases differ in shape, or one was trained on another corpus; or the corpus lacks the
+            source that tests, or `out` has other settings.
         CheckpointError: a base follows another enumeration.
         CorpusError: too few records have codes.
     """
     corpus = Corpus.open(data)
-    split, onto = Split.of(corpus, test_source), corpus.ontology()
-    names = [node.abbr for node in onto.nodes]
-    graphs = arms(onto, controls, sigmas)
+    split, onto = Split.of(corpus, design.test_source), corpus.ontology()
+    models = _alike(bases, corpus)
+    graphs = arms(onto, design.controls(onto), design.sigmas)
     settings = {
         "corpus": read_about(corpus.folder),
-        "test": [test_source, len(split.test)],
+        "test": [design.test_source, len(split.test)],
         "arms": [[arm.name, arm.graph.sha256, str(arm.sigma)] for arm in graphs],
-        "marks": list(marks),
+        "marks": list(design.steps),
         "hierarchy": root is not None,
     }
     _same_settings(out, settings)
-    shas = [weights_sha256(MarEcg.from_pretrained(folder_of(base))) for base in bases]
-    features = [split.features(base, out / "features", progress) for base in bases]
-    if len(widths := {str(test_MF.shape[1]) for *_, test_MF in features}) > 1:
-        problem = f"the bases give {' and '.join(sorted(widths))} features"
-        raise UsageError(problem, remedy="Give bases of one shape")
-    hierarchy, y_MN = Hierarchy.of(split, root) if root else None, corpus.y[split.test]
     support = _support(corpus, split)
+    with replacing(out / "leaves.csv") as temporary:
+        support.to_csv(temporary, index=False)
+    names = [node.abbr for node in onto.nodes]
     rare = support.index[support["rare"]].tolist()
+    hierarchy = Hierarchy.of(split, root) if root else None
+    tested = Tested(corpus.y[split.test], names, rare, hierarchy)
     propagate_ANN = torch.from_numpy(np.stack([arm.propagation() for arm in graphs]))
     left_out = [place for place, name in enumerate(names) if name in LEFT_OUT]
 
     def run(base: int, regime: Regime, seed: int) -> pd.DataFrame:
-        teach_MF, held_MF, test_MF = map(torch.from_numpy, features[base])
+        features = split.features(models[base], out / "features", watch)
+        teach_MF, held_MF, test_MF = map(torch.from_numpy, features)
         taught = split.taught(split.teach, regime, seed, left_out)
         held = split.taught(split.held_out, "left-out" if regime == "left-out" else "all", seed, left_out)
         target_AMN, held_AMN = (
@@ -99,9 +95,10 @@ def experiment(
         heads = Heads(propagate_ANN, teach_MF.shape[1], seed)
         rows: list[Row] = []
         x_MF, labels_MN = teach_MF[taught.row_M], torch.from_numpy(taught.y_MN)
-        for mark in trained(heads, x_MF, target_AMN, labels_MN, marks, seed):
-            here = list(scored(heads, graphs, test_MF, y_MN, names, rare, hierarchy))
-            closed_A = closed(heads, held_MF[held.row_M], held_AMN, target_AMN.mean(1))
+        for mark in trained(heads, x_MF, target_AMN, labels_MN, design.steps, seed):
+            here = list(scored(heads, graphs, test_MF, tested))
+            with torch.no_grad():
+                closed_A = closed(heads.log_q(held_MF[held.row_M]), held_AMN, target_AMN.mean(1))
             here += [
                 {"arm": arm.name, "sigma": arm.sigma, "metric": "closed", "of": "", "value": float(share)}
                 for arm, share in zip(graphs, closed_A, strict=True)
@@ -109,19 +106,37 @@ def experiment(
             rows += [{"regime": regime, "seed": seed, "step": mark, **row} for row in here]
         return pd.DataFrame(rows)
 
-    plan = [(b, regime, seed) for regime, n in seeds.items() for seed in range(n) for b in range(len(bases))]
+    counts: dict[Regime, int] = dict.fromkeys(("all", "left-out", "few", "coarse"), design.regime_seeds)
+    counts["all"] = design.seeds
+    plan = [
+        (at, regime, seed) for regime, n in counts.items() for seed in range(n) for at in range(len(bases))
+    ]
     frames = []
-    for base, regime, seed in passing(plan, "heads", progress):
-        path = out / "scores" / f"{shas[base][:12]}-{regime}-seed{seed}.parquet"
+    for at, regime, seed in watch(plan, "heads"):
+        path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{regime}-seed{seed}.parquet"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
-                run(base, regime, seed).to_parquet(temporary)
-        frames.append(pd.read_parquet(path).assign(base=base))
-    scores = pd.concat(frames, ignore_index=True)
-    with replacing(out / "leaves.csv") as temporary:
-        support.to_csv(temporary, index=False)
-    return scores
+                run(at, regime, seed).to_parquet(temporary)
+        frames.append(pd.read_parquet(path).assign(base=at))
+    if design.branch_steps:
+        frames.append(branches(bases, split, tested, out, design, watch))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _alike(bases: Sequence[Path], corpus: Corpus) -> list[MarEcg]:
+    """The bases' models, if they can be compared."""
+    models = [MarEcg.from_pretrained(folder_of(base), ontology=corpus.ontology()) for base in bases]
+    signals = signals_sha256(corpus)
+    for base, model in zip(bases, models, strict=True):
+        if model.config != models[0].config:
+            raise UsageError(
+                f"has another shape than {bases[0]}", where=base, remedy="Give bases of one shape"
+            )
+        if model.provenance and model.provenance.signals not in (None, signals):
+            problem = "was trained on another corpus, so what it knows of the test records is another matter"
+            raise UsageError(problem, where=base, remedy=f"Train it on {corpus.folder}")
+    return models
 
 
 def _support(corpus: Corpus, split: Split) -> pd.DataFrame:

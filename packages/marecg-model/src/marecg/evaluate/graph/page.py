@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 
 from ecg_ontology import replacing
 from marecg.evaluate.graph import verdict
-from marecg.evaluate.graph.arms import EDGELESS, LABELS, REAL
+from marecg.evaluate.graph.arms import EDGELESS, LABELS, NONE, REAL
 
-ARMS = (REAL, "shuffles", "target only", "Â only", "flat", "no siblings", LABELS, EDGELESS)
-CONTRASTS = ((REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1]))
+ARMS = (REAL, "shuffles", "target only", "Â only", "flat", "no siblings", LABELS, NONE, EDGELESS)
 ACCENT = "#2f6fb3"
 
 
@@ -46,16 +45,18 @@ def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
 def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.DataFrame) -> Iterator[str]:
     closed = rows[(rows["metric"] == "closed") & (rows["arm"] == REAL)].groupby("sigma")["value"].mean()
     shares = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in closed.items())
+    sigmas = rows.loc[rows["arm"] == REAL, "sigma"].unique()
     spread = ", ".join(f"{name} {sd:.2f}" for name, sd in verdict.spread(units).items() if pd.notna(sd))
     bases, seeds = (len(units.index.unique(level)) for level in ("base", "seed"))
     means = verdict.with_shuffles(units).mean()
     yield f"### {regime}: {bases} bases × {seeds} seeds, step {rows['step'].iloc[0]}\n"
-    yield f"Closed on held-out records: {shares}.\n"
-    yield f"Macro AUC: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS)}.\n"
+    if shares:
+        yield f"Closed on held-out records: {shares}.\n"
+    yield f"Macro AUC: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS if arm in means)}.\n"
     yield f"Real among the shuffles: p = {verdict.permutation(units):.3f}."
     yield f"SD by {spread}; half of the seeds against half {verdict.null(units):.2f}.\n"
     yield from _table("difference", "points", "± over units", "± over bases")
-    for arm, other in CONTRASTS:
+    for arm, other in _contrasts(units):
         mean, over_units, over_bases = verdict.difference(units, arm, other)
         yield f"| {arm} − {other} | {mean:+.2f} | {over_units:.2f} | {over_bases:.2f} |"
     if regime != "left-out":
@@ -63,7 +64,7 @@ def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.Da
         yield f"\nReal − edgeless, resampled test records, σ {verdict.SIGMA:g}: {low:+.2f} to {high:+.2f}."
     yield ""
     yield from _table("fixed σ", "real", "− shuffles", "p", "− edgeless", "± over units")
-    for sigma in closed.index:
+    for sigma in sigmas:
         of = verdict.fixed(rows, "auc", verdict.leaves_of(regime, leaves), sigma)
         yield f"| {sigma:g} | {_against(of)} |"
     secondary = list(verdict.secondary(rows, leaves))
@@ -85,6 +86,12 @@ def _against(units: pd.DataFrame, p: float | None = None) -> str:
     return f"{own} | {none.mean:+.2f} | {none.over_units:.2f}"
 
 
+def _contrasts(units: pd.DataFrame) -> list[tuple[str, str]]:
+    """The real graph against its shuffles, and every arm that there is against no graph."""
+    named = verdict.with_shuffles(units)
+    return [(REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1] if arm in named)]
+
+
 def _table(first: str, *others: str) -> Iterator[str]:
     yield f"| {' | '.join((first, *others))} |"
     yield f"| --- |{' ---: |' * len(others)}"
@@ -96,7 +103,8 @@ def _forest(units: Mapping[str, pd.DataFrame]) -> str:
     panels = figure.subplots(len(units), squeeze=False, sharex=True)[:, 0]
     for axes, (regime, of) in zip(panels, units.items(), strict=True):
         shuffles = of.filter(regex="^shuffle ").mean() - of[EDGELESS].mean()
-        for place, (arm, other) in enumerate(CONTRASTS):
+        contrasts = _contrasts(of)
+        for place, (arm, other) in enumerate(contrasts):
             mean, over_units, over_bases = verdict.difference(of, arm, other)
             axes.errorbar(mean, -place, xerr=over_bases, color="0.7", capsize=2)
             axes.errorbar(
@@ -104,7 +112,7 @@ def _forest(units: Mapping[str, pd.DataFrame]) -> str:
             )
             if arm == "shuffles":
                 axes.plot(shuffles, [-place] * len(shuffles), "|", color="0.4")
-        axes.set_yticks([-place for place in range(len(CONTRASTS))], [f"{a} − {b}" for a, b in CONTRASTS])
+        axes.set_yticks([-place for place in range(len(contrasts))], [f"{a} − {b}" for a, b in contrasts])
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set_title(regime, loc="left", fontsize=10)
     panels[-1].set_xlabel("points of zero-shot macro AUC; thick: over bases × seeds, thin: over bases")

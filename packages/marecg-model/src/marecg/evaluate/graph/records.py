@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marecg.base.config import ModelConfig
 from marecg.base.errors import CorpusError, UsageError
 from marecg.base.progress import Progress, shown
 from marecg.corpus import index
@@ -21,7 +22,6 @@ from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.tasks.task import Recordings
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.pretrained import folder_of
 from marecg.model.readout import wide_columns
 from marecg.read.datasets import ptbxl
 
@@ -108,27 +108,52 @@ class Split:
             keep_M &= drawn_M.argsort().argsort() < len(drawn_M) // FEW
         return Taught(np.flatnonzero(keep_M), y_MN[keep_M], root_M[keep_M])
 
-    def features(self, base: Path, kept_in: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
-        """Features of `teach`, `held_out` and `test` by a base, standardised on the first; kept on disk.
+    def wide(
+        self,
+        model: MarEcg,
+        parts: Sequence[NDArray[np.int64]],
+        kept_in: Path,
+        samples: int | None = None,
+        watch: Progress = no_progress,
+    ) -> list[NDArray[np.float32]]:
+        """The wide readout of some rows by a model, float32 [M, W] each; kept on disk.
 
-        Raises:
-            CheckpointError: the base follows another enumeration, or can't be loaded.
+        Args:
+            model: the encoder.
+            parts: such as `teach`, `held_out` and `test`.
+            kept_in: the folder.
+            samples: how many of a record are read; all if None.
+            watch: sees batches go by.
         """
-        rows = np.concatenate([self.teach, self.held_out, self.test])
-        model = MarEcg.from_pretrained(folder_of(base), ontology=self.corpus.ontology())
+        rows = np.concatenate(parts)
+        stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
+        about = f"{self.corpus.folder.name} {rows.tolist()}" + (f" {samples}" if samples else "")
         recordings = Recordings(
             name="graph",
             ids=tuple(f"{self.corpus.sources[row]}/{self.corpus.ids[row]}" for row in rows),
-            sha256=hashlib.sha256(f"{self.corpus.folder.name} {rows.tolist()}".encode()).hexdigest(),
+            sha256=hashlib.sha256(about.encode()).hexdigest(),
             window="as in the corpus",
-            read=lambda at: self.corpus.signals([rows[at]])[0, :, : self.corpus.n_valid[rows[at]]],
+            read=lambda at: self.corpus.signals([rows[at]])[0, :, : stop_R[at]],
         )
-        x_RW = extract(recordings, [encoder(model)], kept_in, progress)[WIDE].x_RF
-        columns = wide_columns(model.config)
-        x_RF = np.concatenate([x_RW[:, columns[part]] for part in READ if part in columns], 1)
-        cuts = np.cumsum([len(self.teach), len(self.held_out)])
-        first_MF = x_RF[: cuts[0]]
-        return np.split((x_RF - first_MF.mean(0)) / (first_MF.std(0) + 1e-6), cuts)
+        x_RW = extract(recordings, [encoder(model)], kept_in, watch)[WIDE].x_RF
+        return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
+
+    def features(
+        self, model: MarEcg, kept_in: Path, watch: Progress = no_progress
+    ) -> list[NDArray[np.float32]]:
+        """What is read off the same records, standardised on the first."""
+        parts = [
+            read_off(x_MW, model.config)
+            for x_MW in self.wide(model, [self.teach, self.held_out, self.test], kept_in, watch=watch)
+        ]
+        mean_F, std_F = parts[0].mean(0), parts[0].std(0)
+        return [(x_MF - mean_F) / (std_F + 1e-6) for x_MF in parts]
+
+
+def read_off(x_MW: NDArray[np.float32], config: ModelConfig) -> NDArray[np.float32]:
+    """The parts of the wide readout that every arm is read by, [M, F]."""
+    columns = wide_columns(config)
+    return np.concatenate([x_MW[:, columns[part]] for part in READ if part in columns], 1)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """What every arm says of the test records: tidy rows, one for each figure.
 
-Shapes: A arms, M test records, N concepts, K concept width, R resamples, Q queries, F features.
+Shapes: A arms, M test records, N concepts, K concept width, Q queries, F features.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,11 @@ Row = dict[str, Any]
 RESAMPLES = 200
 
 
-@torch.no_grad()
-def closed(heads: Heads, x_MF: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
+def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
     """How far each arm's loss has come from a constant prior's to the targets' own entropy, [A]; 1 is all.
 
     Args:
-        heads: of the arms.
-        x_MF: held-out records.
+        log_q_AMN: what the arms say of held-out records.
         target_AMN: their targets.
         prior_AN: each arm's mean target in training.
     """
@@ -37,50 +36,56 @@ def closed(heads: Heads, x_MF: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> 
 
     prior_A = loss(prior_AN.clamp(min=1e-6).log()[:, None].expand_as(target_AMN))
     floor_A = loss(target_AMN.clamp(min=1e-12).log())
-    return (prior_A - loss(heads.log_q(x_MF))) / (prior_A - floor_A)
+    return (prior_A - loss(log_q_AMN)) / (prior_A - floor_A)
 
 
-@torch.no_grad()
-def scored(
-    heads: Heads,
-    arms: Sequence[GraphArm],
-    x_MF: Tensor,
-    y_MN: NDArray[np.uint8],
-    names: Sequence[str],
-    rare: Sequence[int],
-    hierarchy: Hierarchy | None,
-) -> Iterator[Row]:
-    """Per arm: each leaf's AUC; that of the rare ones on resamples; with a hierarchy, severity and nDCG@10.
+@dataclass(frozen=True)
+class Tested:
+    """The test records, which judge every arm.
 
-    Args:
-        heads: trained.
-        arms: theirs; the labels come after them.
-        x_MF: features of the test records.
+    Attributes:
         y_MN: their leaves.
         names: of the concepts.
         rare: the leaves of the primary endpoint.
-        hierarchy: PTB-XL's.
+        hierarchy: PTB-XL's; without it there is neither severity nor nDCG@10.
     """
-    prototypes_ANK = heads.prototypes()
-    spaces = [*heads.places(x_MF), heads.labels(x_MF)]
-    for place, space_MK in enumerate(spaces):
-        arm = arms[place] if place < len(arms) else None
-        logits_MN = space_MK if arm is None else (space_MK @ prototypes_ANK[place].T / TAU).log_softmax(-1)
-        score_MN = logits_MN.double().numpy()
-        about = {"arm": arm.name if arm else LABELS, "sigma": arm.sigma if arm else np.nan}
-        auc_N = class_auc(y_MN, score_MN)
+
+    y_MN: NDArray[np.uint8]
+    names: Sequence[str]
+    rare: Sequence[int]
+    hierarchy: Hierarchy | None
+
+    def rows(self, about: Row, score_MN: NDArray[np.float64], space_MK: Tensor) -> Iterator[Row]:
+        """Of an arm each leaf's AUC; that of the rare ones on resamples; severity and nDCG@10.
+
+        Args:
+            about: arm and σ, which every row repeats.
+            score_MN: of every record for every concept.
+            space_MK: where neighbours are looked for.
+        """
+        auc_N = class_auc(self.y_MN, score_MN)
         for leaf in np.flatnonzero(np.isfinite(auc_N)):
-            yield {**about, "metric": "auc", "of": names[leaf], "value": 100 * auc_N[leaf]}
-        if about["arm"] in (REAL, EDGELESS) and rare:
-            resampled_R = resampled_macro_auc(y_MN[:, rare], score_MN[None][..., rare], RESAMPLES)
-            for number, value in enumerate(resampled_R):
+            yield {**about, "metric": "auc", "of": self.names[leaf], "value": 100 * auc_N[leaf]}
+        if about["arm"] in (REAL, EDGELESS) and self.rare:
+            drawn = resampled_macro_auc(self.y_MN[:, self.rare], score_MN[None][..., self.rare], RESAMPLES)
+            for number, value in enumerate(drawn):
                 yield {**about, "metric": "resampled", "of": str(number), "value": 100 * value}
-        if hierarchy is not None:
-            leaf_N = y_MN.any(0)
-            answer_M = np.where(leaf_N, score_MN, -np.inf).argmax(1)
-            severity = hierarchy.apart_MN[np.arange(len(answer_M)), answer_M].mean()
+        if self.hierarchy is not None:
+            answer_M = np.where(self.y_MN.any(0), score_MN, -np.inf).argmax(1)
+            severity = self.hierarchy.apart_MN[np.arange(len(answer_M)), answer_M].mean()
             yield {**about, "metric": "severity", "of": "", "value": severity}
-            yield {**about, "metric": "nDCG@10", "of": "", "value": 100 * ndcg(space_MK, hierarchy)}
+            yield {**about, "metric": "nDCG@10", "of": "", "value": 100 * ndcg(space_MK, self.hierarchy)}
+
+
+@torch.no_grad()
+def scored(heads: Heads, arms: Sequence[GraphArm], x_MF: Tensor, tested: Tested) -> Iterator[Row]:
+    """All rows of trained heads on the features of the test records; the labels come after the arms."""
+    prototypes_ANK = heads.prototypes()
+    for arm, space_MK, prototypes_NK in zip(arms, heads.places(x_MF), prototypes_ANK, strict=True):
+        log_q_MN = (space_MK @ prototypes_NK.T / TAU).log_softmax(-1).double().numpy()
+        yield from tested.rows({"arm": arm.name, "sigma": arm.sigma}, log_q_MN, space_MK)
+    logits_MN = heads.labels(x_MF)
+    yield from tested.rows({"arm": LABELS, "sigma": np.nan}, logits_MN.double().numpy(), logits_MN)
 
 
 def ndcg(space_MK: Tensor, hierarchy: Hierarchy) -> float:

@@ -28,10 +28,13 @@ class Interval(NamedTuple):
 
 
 def at_mark(scores: pd.DataFrame) -> pd.DataFrame:
-    """Of each regime the step at which held-out records are learnt best, on average over all graph arms."""
+    """Of each regime the step at which held-out records are learnt best, on average over all graph arms.
+
+    A regime that knows nothing of that has one step alone.
+    """
     closed = scores[scores["metric"] == "closed"].groupby(["regime", "step"])["value"].mean()
     marks = {regime: shares.idxmax()[1] for regime, shares in closed.groupby("regime")}
-    return scores[scores["step"] == scores["regime"].map(marks)]
+    return scores[scores["step"] == scores["regime"].map(marks).fillna(scores["step"])]
 
 
 def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:

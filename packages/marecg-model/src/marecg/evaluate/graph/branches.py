@@ -1,0 +1,205 @@
+"""The second stage: the encoder itself goes on from a base, once for each arm.
+
+All arms of a base begin with the same weights and see the same records under the same masks, crops and
+augmentation. A branch is scored by its prototypes (regime `branch`) and, as every arm can be, by a ridge
+regression on what it reads off the test records (regime `branch, probe`).
+
+Shapes: M records, N concepts, D width, F features.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ecg_ontology import Ontology, replacing
+from marecg.base.errors import UsageError
+from marecg.corpus.prepared import Corpus
+from marecg.corpus.relabel import relabelled
+from marecg.corpus.subset import write_subset
+from marecg.evaluate.graph.arms import LABELS, NONE, REAL, GraphArm, arms
+from marecg.evaluate.graph.design import Design
+from marecg.evaluate.graph.records import Split, read_off
+from marecg.evaluate.graph.scores import Row, Tested, closed
+from marecg.evaluate.methods.method import Progress, no_progress
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.pretrained import weights_sha256
+from marecg.model.readout import wide_columns
+from marecg.train.checkpoints import newest
+from marecg.train.run import train
+from marecg.train.warm_start import recipe_for
+
+BRANCH, PROBE = "branch", "branch, probe"
+"""The regimes of the score frame."""
+CODED = 0.8
+"""Share of the draws that carry a code; the others are test records, by their signals alone."""
+BATCH, LR = 16, 1e-3
+GSCL_WEIGHT = 2.0
+"""As in `tiny`: in few steps the graph must teach more than reconstruction."""
+LABELS_WEIGHT = 0.4
+"""Pulls on H as hard, by the gradient over ten batches: at equal weights 4.9 times as hard as GSCL."""
+POINTED = 0.01
+"""The σ at which a target is the active leaves alone."""
+FOLDS, ALPHAS = 8, tuple(10.0**power for power in range(7))
+"""Of the ridge regression: patients' folds, and strengths that each leaf chooses from in training."""
+
+
+def branches(
+    bases: Sequence[Path],
+    split: Split,
+    tested: Tested,
+    out: Path,
+    design: Design,
+    watch: Progress = no_progress,
+) -> pd.DataFrame:
+    """Train and score a branch for every arm and base; called again, it goes on in the arm that it was in.
+
+    Args:
+        bases: runs of C1.
+        split: what teaches, and what tests.
+        tested: the test records' labels.
+        out: gets `corpora`, `branches` and `scores`.
+        design: which arms, and for how many steps.
+        watch: sees each branch go by.
+
+    Raises:
+        UsageError: there is no such arm, or an arm would draw other records than the others.
+    """
+    real = split.corpus.ontology()
+    of_name = {arm.name: arm for arm in arms(real, design.controls(real), [design.branch_sigma])}
+    known = [NONE, LABELS, *of_name]
+    if strangers := [name for name in design.branch_arms if name not in known]:
+        raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(known)}")
+    alike = _recipe_settings(design)
+    corpora = _corpora(
+        split, {name: of_name.get(name, of_name[REAL]).graph for name in design.branch_arms}, out
+    )
+    shas = [weights_sha256(MarEcg.from_pretrained(base)) for base in bases]
+    frames = []
+    for name, at in watch(
+        [(name, at) for name in design.branch_arms for at in range(len(bases))], "branches"
+    ):
+        arm, stem = of_name.get(name), f"{shas[at][:12]}-branch{design.branch_steps}-{name.replace(' ', '-')}"
+        path = out / "scores" / f"{stem}.parquet"
+        if not path.is_file():
+            config = recipe_for(bases[at], None, [*alike, *_objective(name, arm, bases[at])])
+            run = train(config, corpora[name].folder, out / "branches" / stem, start=bases[at]).folder
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                rows = _scored(name, arm, run, split, tested, out / "features", watch)
+                pd.DataFrame(rows).assign(seed=0, step=design.branch_steps).to_parquet(temporary)
+        frames.append(pd.read_parquet(path).assign(base=at))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _recipe_settings(design: Design) -> list[str]:
+    """What all branches have in common."""
+    return [
+        f"train.max_steps={design.branch_steps}",
+        f"train.checkpoint_every={max(1, design.branch_steps // 3)}",
+        "train.seed=0",
+        f"train.batch_size={BATCH}",
+        f"train.lr={LR}",
+        "train.average=0.98",
+        "clean.supervised=true",
+        f'sampling.without_codes=["{design.test_source}"]',
+        f'sampling.shares={{"{design.test_source}": {1 - CODED:g}}}',
+    ]
+
+
+def _objective(name: str, arm: GraphArm | None, base: Path) -> list[str]:
+    """What an arm adds to C1."""
+    if name == LABELS:
+        return [f"labels.weight={LABELS_WEIGHT}"]
+    if arm is None:
+        return []
+    return [
+        f"gscl.weight={GSCL_WEIGHT}",
+        f"gscl.node_width={recipe_for(base).model.concept_width}",
+        f"gscl.sigma={POINTED if math.isnan(arm.sigma) else arm.sigma}",
+        f"gscl.a_hat={'graph' if arm.propagates else 'identity'}",
+    ]
+
+
+def _corpora(split: Split, graphs: Mapping[str, Ontology], out: Path) -> dict[str, Corpus]:
+    """By arm, the records that teach and those that test, under its graph; the signals lie there once.
+
+    Raises:
+        UsageError: under a graph the records have other leaves, and so would be drawn otherwise.
+    """
+    folder = out / "corpora" / "real"
+    if not folder.exists():
+        rows = np.sort(np.concatenate([split.teach, split.test]))
+        write_subset(split.corpus, rows.tolist(), folder, "what teaches, and what tests")
+    real = Corpus.open(folder)
+    corpora = {}
+    for name, graph in graphs.items():
+        same = graph.bundle_sha256 == real.ontology().bundle_sha256
+        place = folder.with_name(name.replace(" ", "-"))
+        corpora[name] = real if same else relabelled(real, graph, place)
+        if not np.array_equal(corpora[name].y, real.y):
+            problem = f"the graph of {name} gives records other leaves, so its draws would be others"
+            raise UsageError(problem, remedy="Give a control that changes edges alone")
+    return corpora
+
+
+def _scored(
+    name: str, arm: GraphArm | None, run: Path, split: Split, tested: Tested, kept_in: Path, watch: Progress
+) -> list[Row]:
+    """All rows of a branch."""
+    model = MarEcg.from_pretrained(run)
+    parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
+    held_MW, test_MW = split.wide(model, parts, kept_in, model.config.context, watch)
+    about: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
+    columns = wide_columns(model.config)
+    held_MD, test_MD = (torch.from_numpy(x_MW[:, columns["rhythm"]]).float() for x_MW in (held_MW, test_MW))
+    rows: list[Row] = []
+    if name == LABELS:
+        logits_MN = _leaf_logits(run, test_MD, model.ontology)
+        rows += tested.rows({**about, "regime": BRANCH}, logits_MN, torch.from_numpy(logits_MN))
+    elif arm is not None:
+        held_MN, test_MN = (model.concept_logits(h_MD).detach() for h_MD in (held_MD, test_MD))
+        log_q_MN = log_softmax(test_MN.double().numpy(), axis=1)
+        rows += tested.rows({**about, "regime": BRANCH}, log_q_MN, model.to_concepts(test_MD).detach())
+        target_MN, held_target_MN = (
+            torch.from_numpy(arm.targets(split.corpus.y[part], np.full(len(part), -1)))
+            for part in (split.teach, split.held_out)
+        )
+        share = closed(held_MN.log_softmax(-1)[None], held_target_MN[None], target_MN.mean(0)[None])
+        rows.append({**about, "regime": BRANCH, "metric": "closed", "of": "", "value": float(share)})
+    x_MF = read_off(test_MW, model.config)
+    score_MN = _ridge(x_MF, tested.y_MN, [split.corpus.patients[row] or str(row) for row in split.test])
+    rows += tested.rows({**about, "regime": PROBE}, score_MN, torch.from_numpy(x_MF))
+    return rows
+
+
+def _leaf_logits(run: Path, rhythm_MD: torch.Tensor, onto: Ontology) -> NDArray[np.float64]:
+    """What the averaged linear map of `labels`, which no model keeps, says of every concept, [M, N]."""
+    checkpoint = newest(run)
+    assert checkpoint is not None
+    held = torch.load(checkpoint, weights_only=True)["state_dict"]
+    weight_KD, bias_K = (
+        held[f"average.module.objectives.labels.to_leaves.{part}"] for part in ("weight", "bias")
+    )
+    logits_MN = np.zeros((len(rhythm_MD), len(onto)))
+    leaves = [node.index for node in onto.nodes if not node.root]
+    logits_MN[:, leaves] = (rhythm_MD @ weight_KD.T + bias_K).double().numpy()
+    return logits_MN
+
+
+def _ridge(
+    x_MF: NDArray[np.float32], y_MN: NDArray[np.uint8], patients: Sequence[str]
+) -> NDArray[np.float64]:
+    """Cross-validated scores of a ridge regression on each concept, [M, N]."""
+    ridge = make_pipeline(StandardScaler(), RidgeCV(ALPHAS, alpha_per_target=True))
+    folds = GroupKFold(FOLDS)
+    return np.asarray(cross_val_predict(ridge, x_MF, y_MN.astype(float), groups=patients, cv=folds))
