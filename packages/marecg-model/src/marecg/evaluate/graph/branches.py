@@ -98,7 +98,7 @@ def branches(
                 rows = _scored(name, arm, run, split, tested, out / "features", watch)
                 pd.DataFrame(rows).assign(seed=0, step=design.branch_steps).to_parquet(temporary)
         frames.append(pd.read_parquet(path).assign(base=at))
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames).sort_values("regime", kind="stable", ignore_index=True)
 
 
 def _recipe_settings(design: Design) -> list[str]:
