@@ -8,8 +8,9 @@ Shapes: M records, N concepts, D width, F features.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ from marecg.base.errors import UsageError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
 from marecg.corpus.subset import write_subset
-from marecg.evaluate.graph.arms import LABELS, NONE, REAL, GraphArm, arms
+from marecg.evaluate.graph.arms import LABELS, NONE, GraphArm, arms
 from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.records import Split, read_off
 from marecg.evaluate.graph.scores import Row, Tested, closed
@@ -53,109 +54,119 @@ FOLDS, ALPHAS = 8, tuple(10.0**power for power in range(7))
 """Of the ridge regression: patients' folds, and strengths that each leaf chooses from in training."""
 
 
-def branches(
-    bases: Sequence[Path],
-    split: Split,
-    tested: Tested,
-    out: Path,
-    design: Design,
-    watch: Progress = no_progress,
-) -> pd.DataFrame:
-    """Train and score a branch for every arm and base; called again, it goes on in the arm that it was in.
+class Branch(NamedTuple):
+    """An arm of the encoder.
 
-    Args:
-        bases: runs of C1.
-        split: what teaches, and what tests.
-        tested: the test records' labels.
-        out: gets `corpora`, `branches` and `scores`.
-        design: which arms, and for how many steps.
-        watch: sees each branch go by.
+    Attributes:
+        name: of the arm.
+        arm: its graph, if it has one.
+        data: the records that teach and those that test, under that graph.
+    """
+
+    name: str
+    arm: GraphArm | None
+    data: Path
+
+
+def planned(split: Split, design: Design, out: Path) -> list[Branch]:
+    """The branches of every base, with their corpora; the signals lie there once.
 
     Raises:
-        UsageError: there is no such arm, or an arm would draw other records than the others.
+        UsageError: there is no such arm; or under its graph the records have other leaves, and so would be
+            drawn otherwise.
     """
-    real = split.corpus.ontology()
-    of_name = {arm.name: arm for arm in arms(real, design.controls(real), [design.branch_sigma])}
+    onto = split.corpus.ontology()
+    of_name = {arm.name: arm for arm in arms(onto, design.controls(onto), [design.branch_sigma])}
     known = [NONE, LABELS, *of_name]
     if strangers := [name for name in design.branch_arms if name not in known]:
         raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(known)}")
-    alike = _recipe_settings(design)
-    corpora = _corpora(
-        split, {name: of_name.get(name, of_name[REAL]).graph for name in design.branch_arms}, out
-    )
-    shas = [weights_sha256(MarEcg.from_pretrained(base)) for base in bases]
-    frames = []
-    for name, at in watch(
-        [(name, at) for name in design.branch_arms for at in range(len(bases))], "branches"
-    ):
-        arm, stem = of_name.get(name), f"{shas[at][:12]}-branch{design.branch_steps}-{name.replace(' ', '-')}"
-        path = out / "scores" / f"{stem}.parquet"
-        if not path.is_file():
-            config = recipe_for(bases[at], None, [*alike, *_objective(name, arm, bases[at])])
-            run = train(config, corpora[name].folder, out / "branches" / stem, start=bases[at]).folder
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as temporary:
-                rows = _scored(name, arm, run, split, tested, out / "features", watch)
-                pd.DataFrame(rows).assign(seed=0, step=design.branch_steps).to_parquet(temporary)
-        frames.append(pd.read_parquet(path).assign(base=at))
-    return pd.concat(frames).sort_values("regime", kind="stable", ignore_index=True)
-
-
-def _recipe_settings(design: Design) -> list[str]:
-    """What all branches have in common."""
-    return [
-        f"train.max_steps={design.branch_steps}",
-        f"train.checkpoint_every={max(1, design.branch_steps // 3)}",
-        "train.seed=0",
-        f"train.batch_size={BATCH}",
-        f"train.lr={LR}",
-        "train.average=0.98",
-        "clean.supervised=true",
-        f'sampling.without_codes=["{design.test_source}"]',
-        f'sampling.shares={{"{design.test_source}": {1 - CODED:g}}}',
-    ]
-
-
-def _objective(name: str, arm: GraphArm | None, base: Path) -> list[str]:
-    """What an arm adds to C1."""
-    if name == LABELS:
-        return [f"labels.weight={LABELS_WEIGHT}"]
-    if arm is None:
-        return []
-    return [
-        f"gscl.weight={GSCL_WEIGHT}",
-        f"gscl.node_width={recipe_for(base).model.concept_width}",
-        f"gscl.sigma={POINTED if math.isnan(arm.sigma) else arm.sigma}",
-        f"gscl.a_hat={'graph' if arm.propagates else 'identity'}",
-    ]
-
-
-def _corpora(split: Split, graphs: Mapping[str, Ontology], out: Path) -> dict[str, Corpus]:
-    """By arm, the records that teach and those that test, under its graph; the signals lie there once.
-
-    Raises:
-        UsageError: under a graph the records have other leaves, and so would be drawn otherwise.
-    """
     folder = out / "corpora" / "real"
     if not folder.exists():
         rows = np.sort(np.concatenate([split.teach, split.test]))
         write_subset(split.corpus, rows.tolist(), folder, "what teaches, and what tests")
     real = Corpus.open(folder)
-    corpora = {}
-    for name, graph in graphs.items():
-        same = graph.bundle_sha256 == real.ontology().bundle_sha256
-        place = folder.with_name(name.replace(" ", "-"))
-        corpora[name] = real if same else relabelled(real, graph, place)
-        if not np.array_equal(corpora[name].y, real.y):
+    branches = []
+    for name in design.branch_arms:
+        arm, corpus = of_name.get(name), real
+        if arm is not None and arm.graph.bundle_sha256 != onto.bundle_sha256:
+            corpus = relabelled(real, arm.graph, folder.with_name(_stem(name)))
+        if not np.array_equal(corpus.y, real.y):
             problem = f"the graph of {name} gives records other leaves, so its draws would be others"
             raise UsageError(problem, remedy="Give a control that changes edges alone")
-    return corpora
+        branches.append(Branch(name, arm, corpus.folder))
+    return branches
+
+
+def trained_branches(
+    bases: Sequence[Path],
+    planned: Sequence[Branch],
+    split: Split,
+    tested: Tested,
+    out: Path,
+    steps: int,
+    watch: Progress = no_progress,
+) -> pd.DataFrame:
+    """Train and score every branch of every base; called again, it goes on in the one that it was in.
+
+    Args:
+        bases: runs of C1.
+        planned: the arms, each trained on all bases before the next.
+        split: what is held out, and what tests.
+        tested: the test records' labels.
+        out: gets `branches` and `scores`.
+        steps: of each branch.
+        watch: sees each branch go by.
+    """
+    shas = [weights_sha256(MarEcg.from_pretrained(base))[:12] for base in bases]
+    frames = []
+    for branch, at in watch([(each, at) for each in planned for at in range(len(bases))], "branches"):
+        stem = f"{shas[at]}-branch{steps}-{_stem(branch.name)}"
+        path = out / "scores" / f"{stem}.parquet"
+        if not path.is_file():
+            config = recipe_for(bases[at], None, _changes(branch, bases[at], steps, split.test_source))
+            run = train(config, branch.data, out / "branches" / stem, start=bases[at]).folder
+            rows = _scored(branch, run, split, tested, out / "features", watch)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                pd.DataFrame(rows).assign(seed=0, step=steps).to_parquet(temporary)
+        frames.append(pd.read_parquet(path).assign(base=at))
+    return pd.concat(frames).sort_values("regime", kind="stable", ignore_index=True)
+
+
+def _stem(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[str]:
+    """What makes the base's recipe that of a branch: its arm comes last, all else they have in common."""
+    changes = [
+        f"train.max_steps={steps}",
+        f"train.checkpoint_every={max(1, steps // 3)}",
+        "train.seed=0",
+        f"train.batch_size={BATCH}",
+        f"train.lr={LR}",
+        "train.average=0.98",
+        "clean.supervised=true",
+        f'sampling.without_codes=["{test_source}"]',
+        f'sampling.shares={{"{test_source}": {1 - CODED:g}}}',
+    ]
+    arm = branch.arm
+    if arm is not None:
+        return [
+            *changes,
+            f"gscl.weight={GSCL_WEIGHT}",
+            f"gscl.node_width={recipe_for(base).model.concept_width}",
+            f"gscl.sigma={POINTED if math.isnan(arm.sigma) else arm.sigma}",
+            f"gscl.a_hat={'graph' if arm.propagates else 'identity'}",
+        ]
+    return [*changes, f"labels.weight={LABELS_WEIGHT}"] if branch.name == LABELS else changes
 
 
 def _scored(
-    name: str, arm: GraphArm | None, run: Path, split: Split, tested: Tested, kept_in: Path, watch: Progress
+    branch: Branch, run: Path, split: Split, tested: Tested, kept_in: Path, watch: Progress
 ) -> list[Row]:
     """All rows of a branch."""
+    name, arm, _ = branch
     model = MarEcg.from_pretrained(run)
     parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
     held_MW, test_MW = split.wide(model, parts, kept_in, model.config.context, watch)

@@ -18,7 +18,7 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
 from marecg.evaluate.graph.arms import arms
-from marecg.evaluate.graph.branches import branches
+from marecg.evaluate.graph.branches import planned, trained_branches
 from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split
@@ -57,7 +57,7 @@ def experiment(
 
     Raises:
         UsageError: two bases differ in shape, or one was trained on another corpus; or the corpus lacks the
-            source that tests, or `out` has other settings.
+            source that tests, or `out` has other settings; or an arm has no graph, or draws other records.
         CheckpointError: a base follows another enumeration.
         CorpusError: too few records have codes.
     """
@@ -73,6 +73,7 @@ def experiment(
         "hierarchy": root is not None,
     }
     _same_settings(out, settings)
+    encoders = planned(split, design, out) if design.branch_steps else []
     support = _support(corpus, split)
     with replacing(out / "leaves.csv") as temporary:
         support.to_csv(temporary, index=False)
@@ -120,7 +121,7 @@ def experiment(
                 run(at, regime, seed).to_parquet(temporary)
         frames.append(pd.read_parquet(path).assign(base=at))
     if design.branch_steps:
-        frames.append(branches(bases, split, tested, out, design, watch))
+        frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, watch))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -52,6 +52,7 @@ class Split:
     """A corpus cut in three: the rows that teach, that are held out of teaching, and that test."""
 
     corpus: Corpus
+    test_source: str
     teach: NDArray[np.int64]
     held_out: NDArray[np.int64]
     test: NDArray[np.int64]
@@ -82,7 +83,7 @@ class Split:
                 where=corpus.folder,
                 remedy="Prepare more records that carry codes",
             )
-        return cls(corpus, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
+        return cls(corpus, test_source, teaching[~held_M], teaching[held_M], np.flatnonzero(coded_M & test_M))
 
     def taught(self, rows: NDArray[np.int64], regime: Regime, seed: int, left_out: Sequence[int]) -> Taught:
         """What supervises under a regime; the draw follows from the seed alone.
