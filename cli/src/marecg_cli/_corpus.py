@@ -157,7 +157,8 @@ def prepare(
 
     of_arrays, others = by_group("array.", set_)
     of_codes, others = by_group("codes.", others)
-    config, layout, table = with_settings(CorpusConfig, others), array_layout(fs, of_arrays), codes_of(codes, of_codes)
+    config = with_settings(CorpusConfig, others)
+    layout, table = array_layout(fs, of_arrays), codes_of(codes, of_codes)
     only = COLLECTIONS if select is Selection.paper else ()
     account = prepare(
         sources,
