@@ -1,6 +1,7 @@
 """What an experiment is made of: its records, graphs, regimes, draws and steps."""
 
-from ecg_ontology import Kind, Ontology, perturb
+import ecg_ontology
+from ecg_ontology import Kind, Ontology
 from marecg.base.config import Settings, chosen
 from marecg.evaluate.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
@@ -23,5 +24,6 @@ class Design(Settings):
 
     def controls(self, real: Ontology) -> dict[str, Ontology]:
         """The other graphs by name."""
+        perturb = ecg_ontology.perturb
         shuffles = {f"{SHUFFLE} {seed}": perturb.shuffled(real, seed) for seed in range(self.shuffles)}
         return shuffles | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
