@@ -46,11 +46,17 @@ def ablate_graph(
     """
     import pandas as pd
 
+    from ecg_ontology import Kind, perturb
+    from marecg.corpus.prepared import Corpus
     from marecg.evaluate.graph.design import Design
     from marecg.evaluate.graph.experiment import experiment
     from marecg.evaluate.graph.page import write_answer
     from marecg.recipes.overrides import with_settings
 
-    scores = experiment(base, data, out, with_settings(Design, set_ or []), root, passing)
+    design = with_settings(Design, set_ or [])
+    real = Corpus.open(data).ontology()
+    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(design.shuffles)}
+    controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+    scores = experiment(base, data, out, design, controls, root)
     result(write_answer(scores, pd.read_csv(out / "leaves.csv"), out))
     message(f"written: {out / 'table.md'}, {out / 'forest.svg'}")

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
 
-from ecg_ontology import Ontology, perturb
+from ecg_ontology import Kind, Ontology, perturb
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -64,6 +64,14 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(second, "BATCH", 4)
 
 
+def experiment(bases: list[Path], corpus: Path, out: Path, design: Design) -> pd.DataFrame:
+    """As the command does it."""
+    real = Corpus.open(corpus).ontology()
+    controls = {f"shuffle {seed}": perturb.shuffled(real, seed) for seed in range(design.shuffles)}
+    controls |= {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}
+    return whole.experiment(bases, corpus, out, design, controls)
+
+
 def of_arms(*names: str) -> Design:
     return BRANCHES.model_copy(update={"branch_arms": names})
 
@@ -71,9 +79,9 @@ def of_arms(*names: str) -> Design:
 def test_from_bases_to_the_figure_and_on_where_it_was(
     corpus: Path, bases: list[Path], tmp_path: Path
 ) -> None:
-    first = whole.experiment(bases[:1], corpus, tmp_path, HEADS)
+    first = experiment(bases[:1], corpus, tmp_path, HEADS)
     made = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
-    both = whole.experiment(bases, corpus, tmp_path, HEADS)
+    both = experiment(bases, corpus, tmp_path, HEADS)
     assert {path: path.stat().st_mtime_ns for path in made} == made  # a base may come later
     assert both[both["base"] == 0].reset_index(drop=True).equals(first)
     text = write_answer(both, pd.read_csv(tmp_path / "leaves.csv"), tmp_path)
@@ -83,7 +91,7 @@ def test_from_bases_to_the_figure_and_on_where_it_was(
     assert "nan" not in text
     assert (tmp_path / "forest.svg").read_text().count("<svg") == 1
     with pytest.raises(EcgError, match="other settings"):
-        whole.experiment(bases, corpus, tmp_path, Design(**TINY | {"steps": (2,)}))
+        experiment(bases, corpus, tmp_path, Design(**TINY | {"steps": (2,)}))
 
 
 def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
@@ -95,8 +103,8 @@ def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_pro
     with monkeypatch.context() as broken:
         broken.setattr(second, "_scored", stop)
         with pytest.raises(KeyboardInterrupt):
-            whole.experiment(bases, corpus, tmp_path, BRANCHES)
-    scores = whole.experiment(bases, corpus, tmp_path, BRANCHES)
+            experiment(bases, corpus, tmp_path, BRANCHES)
+    scores = experiment(bases, corpus, tmp_path, BRANCHES)
     first = {path.parent.name: pd.read_csv(path)["recon"][0] for path in tmp_path.glob("*/*/metrics.csv")}
     assert len(first) == len(bases) * len(ARMS)
     assert len(set(first.values())) == len(bases)  # one start, one batch, one mask in all arms of a base
@@ -111,7 +119,7 @@ def test_two_branches_of_one_graph_stay_equal(
     corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(perturb, "flat", lambda real: real)
-    whole.experiment(bases[:1], corpus, tmp_path, of_arms("real", "flat", "shuffle 0"))
+    experiment(bases[:1], corpus, tmp_path, of_arms("real", "flat", "shuffle 0"))
     real, same, other = (
         MarEcg.from_pretrained(next((tmp_path / "branches").glob(f"*-{arm}")))
         for arm in ("real", "flat", "shuffle-0")
@@ -125,17 +133,17 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(
 ) -> None:
     monkeypatch.setattr(records, "FEWEST", 100)
     with pytest.raises(EcgError, match="has 40 coded records outside georgia"):
-        whole.experiment([], corpus, tmp_path, HEADS)
+        experiment([], corpus, tmp_path, HEADS)
     monkeypatch.setattr(records, "FEWEST", 20)
     with pytest.raises(EcgError, match="no record of nowhere"):
-        whole.experiment([], corpus, tmp_path, Design(test_source="nowhere"))
+        experiment([], corpus, tmp_path, Design(test_source="nowhere"))
     wider = MarEcg(override(by_name("tiny-c1"), ["model.width=32"]).model).eval()
     wider.save_pretrained(tmp_path / "wider")
     with pytest.raises(EcgError, match="wider: has another shape than"):
-        whole.experiment([bases[0], tmp_path / "wider"], corpus, tmp_path / "out", HEADS)
+        experiment([bases[0], tmp_path / "wider"], corpus, tmp_path / "out", HEADS)
     monkeypatch.setattr(whole, "signals_sha256", lambda _: "another")
     with pytest.raises(EcgError, match="base-0: was trained on another corpus"):
-        whole.experiment(bases, corpus, tmp_path / "out", HEADS)
+        experiment(bases, corpus, tmp_path / "out", HEADS)
     assert not (tmp_path / "out").exists()
 
 
@@ -147,10 +155,10 @@ def test_an_arm_whose_graph_reads_other_leaves_is_refused(
         return Ontology(real.draft.model_copy(update={"mappings": rows}))
 
     with pytest.raises(EcgError, match="there is no arm 'real graph'"):
-        whole.experiment(bases, corpus, tmp_path, of_arms("real graph"))
+        experiment(bases, corpus, tmp_path, of_arms("real graph"))
     monkeypatch.setattr(perturb, "flat", deaf)
     with pytest.raises(EcgError, match="the graph of flat gives records other leaves"):
-        whole.experiment(bases, corpus, tmp_path / "deaf", of_arms("flat"))
+        experiment(bases, corpus, tmp_path / "deaf", of_arms("flat"))
     assert not list(tmp_path.glob("**/branches"))
 
 

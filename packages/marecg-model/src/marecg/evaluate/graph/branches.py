@@ -8,7 +8,7 @@ Shapes: M records, N concepts, D width, F features.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import UsageError
+from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
 from marecg.corpus.subset import write_subset
@@ -31,7 +32,6 @@ from marecg.evaluate.graph.arms import LABELS, NONE, GraphArm, arms
 from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.records import Split, read_off
 from marecg.evaluate.graph.scores import Row, Tested, closed
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns
@@ -68,7 +68,7 @@ class Branch(NamedTuple):
     data: Path
 
 
-def planned(split: Split, design: Design, out: Path) -> list[Branch]:
+def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out: Path) -> list[Branch]:
     """The branches of every base, with their corpora; the signals lie there once.
 
     Raises:
@@ -76,7 +76,7 @@ def planned(split: Split, design: Design, out: Path) -> list[Branch]:
             drawn otherwise.
     """
     onto = split.corpus.ontology()
-    of_name = {arm.name: arm for arm in arms(onto, design.controls(onto), [design.branch_sigma])}
+    of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}
     known = [NONE, LABELS, *of_name]
     if strangers := [name for name in design.branch_arms if name not in known]:
         raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(known)}")
@@ -104,7 +104,7 @@ def trained_branches(
     tested: Tested,
     out: Path,
     steps: int,
-    watch: Progress = no_progress,
+    progress: Progress = shown,
 ) -> pd.DataFrame:
     """Train and score every branch of every base; called again, it goes on in the one that it was in.
 
@@ -115,17 +115,20 @@ def trained_branches(
         tested: the test records' labels.
         out: gets `branches` and `scores`.
         steps: of each branch.
-        watch: sees each branch go by.
+        progress: shows each branch go by.
     """
     shas = [weights_sha256(MarEcg.from_pretrained(base))[:12] for base in bases]
+    plan = [(branch, at) for branch in planned for at in range(len(bases))]
     frames = []
-    for branch, at in watch([(each, at) for each in planned for at in range(len(bases))], "branches"):
+    for branch, at in passing(plan, "branches", progress):
         stem = f"{shas[at]}-branch{steps}-{_stem(branch.name)}"
         path = out / "scores" / f"{stem}.parquet"
         if not path.is_file():
             config = recipe_for(bases[at], None, _changes(branch, bases[at], steps, split.test_source))
-            run = train(config, branch.data, out / "branches" / stem, start=bases[at]).folder
-            rows = _scored(branch, run, split, tested, out / "features", watch)
+            run = train(
+                config, branch.data, out / "branches" / stem, start=bases[at], progress=progress
+            ).folder
+            rows = _scored(branch, run, split, tested, out / "features", progress)
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
                 pd.DataFrame(rows).assign(seed=0, step=steps).to_parquet(temporary)
@@ -163,13 +166,13 @@ def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[s
 
 
 def _scored(
-    branch: Branch, run: Path, split: Split, tested: Tested, kept_in: Path, watch: Progress
+    branch: Branch, run: Path, split: Split, tested: Tested, kept_in: Path, progress: Progress
 ) -> list[Row]:
     """All rows of a branch."""
     name, arm, _ = branch
     model = MarEcg.from_pretrained(run)
     parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
-    held_MW, test_MW = split.wide(model, parts, kept_in, model.config.context, watch)
+    held_MW, test_MW = split.wide(model, parts, kept_in, model.config.context, progress)
     about: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
     columns = wide_columns(model.config)
     held_MD, test_MD = (torch.from_numpy(x_MW[:, columns["rhythm"]]).float() for x_MW in (held_MW, test_MW))

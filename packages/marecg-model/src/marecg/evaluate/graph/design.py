@@ -1,7 +1,5 @@
 """What an experiment is made of: its records, graphs, regimes, draws and steps."""
 
-import ecg_ontology
-from ecg_ontology import Kind, Ontology
 from marecg.base.config import Settings, chosen
 from marecg.evaluate.graph.arms import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
@@ -21,9 +19,3 @@ class Design(Settings):
         (NONE, REAL, EDGELESS, f"{SHUFFLE} 0", LABELS, "flat", f"{SHUFFLE} 1", f"{SHUFFLE} 2"),
         "the most telling first: each is trained on all bases before the next",
     )
-
-    def controls(self, real: Ontology) -> dict[str, Ontology]:
-        """The other graphs by name."""
-        perturb = ecg_ontology.perturb
-        shuffles = {f"{SHUFFLE} {seed}": perturb.shuffled(real, seed) for seed in range(self.shuffles)}
-        return shuffles | {"flat": perturb.flat(real), "no siblings": perturb.without(real, [Kind.sibling])}

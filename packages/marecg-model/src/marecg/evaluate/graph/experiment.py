@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from ecg_ontology import replacing
+from ecg_ontology import Ontology, replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
@@ -23,7 +23,6 @@ from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split
 from marecg.evaluate.graph.scores import Row, Tested, closed, scored
-from marecg.evaluate.methods.method import Progress, no_progress
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 
@@ -38,8 +37,9 @@ def experiment(
     data: Path,
     out: Path,
     design: Design,
+    controls: Mapping[str, Ontology],
     root: Path | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = shown,
 ) -> pd.DataFrame:
     """Train and score the heads of every arm on every base, then the branches; called again, it goes on.
 
@@ -47,9 +47,10 @@ def experiment(
         bases: runs or models that were trained alike, but for their seed; one may be added later.
         data: the prepared corpus.
         out: a folder for features, branches and scores.
-        design: graphs, draws and steps; more seeds and branches may be asked for later.
+        design: draws and steps; more seeds and branches may be asked for later.
+        controls: other graphs by name, as for `arms`.
         root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
-        watch: sees each run go by.
+        progress: shows each run go by.
 
     Returns:
         A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many
@@ -64,7 +65,7 @@ def experiment(
     corpus = Corpus.open(data)
     split, onto = Split.of(corpus, design.test_source), corpus.ontology()
     models = _alike(bases, corpus)
-    graphs = arms(onto, design.controls(onto), design.sigmas)
+    graphs = arms(onto, controls, design.sigmas)
     settings = {
         "corpus": read_about(corpus.folder),
         "test": [design.test_source, len(split.test)],
@@ -73,7 +74,7 @@ def experiment(
         "hierarchy": root is not None,
     }
     _same_settings(out, settings)
-    encoders = planned(split, design, out) if design.branch_steps else []
+    encoders = planned(split, design, controls, out) if design.branch_steps else []
     support = _support(corpus, split)
     with replacing(out / "leaves.csv") as temporary:
         support.to_csv(temporary, index=False)
@@ -85,7 +86,7 @@ def experiment(
     left_out = [place for place, name in enumerate(names) if name in LEFT_OUT]
 
     def run(base: int, regime: Regime, seed: int) -> pd.DataFrame:
-        features = split.features(models[base], out / "features", watch)
+        features = split.features(models[base], out / "features", progress)
         teach_MF, held_MF, test_MF = map(torch.from_numpy, features)
         taught = split.taught(split.teach, regime, seed, left_out)
         held = split.taught(split.held_out, "left-out" if regime == "left-out" else "all", seed, left_out)
@@ -113,7 +114,7 @@ def experiment(
         (at, regime, seed) for regime, n in counts.items() for seed in range(n) for at in range(len(bases))
     ]
     frames = []
-    for at, regime, seed in watch(plan, "heads"):
+    for at, regime, seed in passing(plan, "heads", progress):
         path = out / "scores" / f"{weights_sha256(models[at])[:12]}-{regime}-seed{seed}.parquet"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +122,7 @@ def experiment(
                 run(at, regime, seed).to_parquet(temporary)
         frames.append(pd.read_parquet(path).assign(base=at))
     if design.branch_steps:
-        frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, watch))
+        frames.append(trained_branches(bases, encoders, split, tested, out, design.branch_steps, progress))
     return pd.concat(frames, ignore_index=True)
 
 

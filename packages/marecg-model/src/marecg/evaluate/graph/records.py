@@ -115,7 +115,7 @@ class Split:
         parts: Sequence[NDArray[np.int64]],
         kept_in: Path,
         samples: int | None = None,
-        watch: Progress = no_progress,
+        progress: Progress = shown,
     ) -> list[NDArray[np.float32]]:
         """The wide readout of some rows by a model, float32 [M, W] each; kept on disk.
 
@@ -124,7 +124,7 @@ class Split:
             parts: such as `teach`, `held_out` and `test`.
             kept_in: the folder.
             samples: how many of a record are read; all if None.
-            watch: sees batches go by.
+            progress: shows batches go by.
         """
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)
@@ -136,16 +136,14 @@ class Split:
             window="as in the corpus",
             read=lambda at: self.corpus.signals([rows[at]])[0, :, : stop_R[at]],
         )
-        x_RW = extract(recordings, [encoder(model)], kept_in, watch)[WIDE].x_RF
+        x_RW = extract(recordings, [encoder(model)], kept_in, progress)[WIDE].x_RF
         return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
 
-    def features(
-        self, model: MarEcg, kept_in: Path, watch: Progress = no_progress
-    ) -> list[NDArray[np.float32]]:
+    def features(self, model: MarEcg, kept_in: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
         """What is read off the same records, standardised on the first."""
         parts = [
             read_off(x_MW, model.config)
-            for x_MW in self.wide(model, [self.teach, self.held_out, self.test], kept_in, watch=watch)
+            for x_MW in self.wide(model, [self.teach, self.held_out, self.test], kept_in, progress=progress)
         ]
         mean_F, std_F = parts[0].mean(0), parts[0].std(0)
         return [(x_MF - mean_F) / (std_F + 1e-6) for x_MF in parts]
