@@ -1,7 +1,7 @@
 """The examples of docs/extending.md for reading, installed as packages of their own."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +10,11 @@ from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS
-from marecg.read import array_files, registry
+from marecg.read import registry
 from marecg_cli.marecg import main
 
 POINTS = """[marecg.readers]
 bedside = bedside:Bedside
-
-[marecg.array_formats]
-.f32 = raw_floats:raw_floats
 """
 
 
@@ -28,15 +25,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (site / "outside-1.0.dist-info").mkdir(parents=True)
     (site / "outside-1.0.dist-info" / "METADATA").write_text("Name: outside\nVersion: 1.0\n")
     (site / "outside-1.0.dist-info" / "entry_points.txt").write_text(POINTS)
-    for name in ("bedside.py", "raw_floats.py"):
-        (site / name).write_text(example(name), encoding="utf-8")
+    (site / "bedside.py").write_text(example("bedside.py"), encoding="utf-8")
     monkeypatch.syspath_prepend(site)
-    cached: tuple[Callable[[], object], ...] = (registry._installed, array_files.openers)
-    for each in cached:
-        each.cache_clear()  # type: ignore[attr-defined]
+    registry._installed.cache_clear()
     yield tmp_path
-    for each in cached:
-        each.cache_clear()  # type: ignore[attr-defined]
+    registry._installed.cache_clear()
 
 
 def prepared(place: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, object]:
@@ -61,12 +54,3 @@ def test_a_reader_of_ones_own_reads_beside_the_packages(
         "bedside": {"found": 3, "kept": 1, "quarantined": {"missing-lead": 1, "unreadable": 1}},
         "in": {"found": 1, "kept": 1, "quarantined": {}},
     }
-
-
-def test_an_array_format_of_ones_own_is_read_by_its_ending(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "in").mkdir()
-    make_ecg().T.astype("<f4").tofile(place / "in" / "one.f32")
-    report = prepared(place, capsys, "--fs", "500")
-    assert (report["found"], report["kept"]) == (1, 1)

@@ -26,7 +26,6 @@ from tests.fuzz.sources import KINDS, LAYOUT
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import EcgError
 from marecg.corpus.prepare_record import prepare_block
-from marecg.read.array_files import openers
 from marecg.read.discovery import find
 
 SLOWEST = 2.0
@@ -84,7 +83,6 @@ def fuzz(kind: str, cases: int, seed: int, results: Any, reached: Any) -> None:
         KINDS[kind](folder)
         good = {path.name: path.read_bytes() for path in folder.iterdir()}
         prepared(folder)  # imports open files of their own
-        openers()  # and so does the first look for installed readers
         before = peak()
         for reached.value in range(cases):
             rng = np.random.default_rng((seed, reached.value))

@@ -37,7 +37,7 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Offered]]:
 
 def test_what_a_package_offers_is_found_by_its_name(offer: list[Offered]) -> None:
     offer.append(Offered("three", 3))
-    assert named("three", {"two": 2}, int, "number") == 3
+    assert named("three", {"two": 2}, int, "task") == 3
 
 
 def test_one_that_can_not_be_loaded_is_one_clear_error(offer: list[Offered]) -> None:

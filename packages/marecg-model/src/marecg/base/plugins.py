@@ -1,6 +1,6 @@
-"""What is known by a name: our own, what a package offers as an entry point, or `FILE.py:NAME`.
+"""What is known by a name: our own, `FILE.py:NAME`, or what a package offers as an entry point.
 
-A file is run only where a user names it.
+Entry points are of objectives, readers, tasks and recipes. A file is run only where a user names it.
 """
 
 import sys
@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 from marecg.base.errors import UsageError
 
 T = TypeVar("T")
+_OFFERED = ("task", "recipe")
 
 
 def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
     """The thing of that name.
 
     Args:
-        name: a key of `known`, the name of an entry point in the group `marecg.{what}s`, or `FILE.py:NAME`.
+        name: a key of `known`, `FILE.py:NAME`, or of a task or a recipe the name of an entry point.
         known: ours.
         kind: what it must be, for `isinstance`.
         what: what it is, in a word: `task`, say.
@@ -33,7 +34,7 @@ def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
     if name in known:
         return known[name]
     file, _, attribute = name.rpartition(":")
-    offered = {each.name: each for each in entry_points(group=f"marecg.{what}s")}
+    offered = {each.name: each for each in entry_points(group=f"marecg.{what}s")} if what in _OFFERED else {}
     if file.endswith(".py"):
         found = getattr(_module(Path(file).resolve()), attribute, None)
     elif name in offered:

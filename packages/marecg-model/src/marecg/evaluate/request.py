@@ -71,7 +71,7 @@ class Request:
         folds: Sequence[str] = (),
         resamples: int = RESAMPLES,
     ) -> "Request":
-        """The request with its protocol and baselines by name: ours, an entry point's, or `FILE.py:NAME`.
+        """The request with its protocol and baselines by name: ours, or `FILE.py:NAME`.
 
         Raises:
             UsageError: as the request itself, or there is no such protocol, baseline or fold.

@@ -6,7 +6,6 @@ NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and s
 import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 from weakref import finalize
@@ -18,7 +17,6 @@ from scipy.io import loadmat, whosmat
 from scipy.io.matlab import matfile_version
 
 from marecg.base.errors import InputError
-from marecg.base.plugins import installed
 from marecg.read import delimited, mat5
 from marecg.read.lazy_array import Packed, Slices
 from marecg.read.parquet import columns_in
@@ -53,7 +51,7 @@ def arrays_in(path: Path) -> Mapping[str, Lazy]:
         InputError: the file can't be read as what its ending says.
     """
     try:
-        return openers()[path.suffix.lower()](path)
+        return OPENERS[path.suffix.lower()](path)
     except Exception as error:  # five libraries, each with errors of its own
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         problem = f"can't be read as {path.suffix} ({first})"
@@ -200,15 +198,3 @@ OPENERS: dict[str, Callable[[Path], Mapping[str, Lazy]]] = {
     **dict.fromkeys(delimited.ENDINGS, delimited.columns_in),
 }
 """How the package opens each kind of file, by ending."""
-GROUP = "marecg.array_formats"
-"""Entry points by which a package opens files of another ending, which is the entry's name."""
-
-
-@cache
-def openers() -> dict[str, Callable[[Path], Mapping[str, Lazy]]]:
-    """How each kind of file is opened, by its ending in lower case; those of other packages last.
-
-    Raises:
-        UsageError: another package's can't be loaded.
-    """
-    return {**OPENERS, **installed(GROUP)}

@@ -21,7 +21,7 @@ from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import EcgError, InputError, Reason, RecordError, UsageError, in_short
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
-from marecg.read.array_files import Lazy, arrays_in, openers
+from marecg.read.array_files import OPENERS, Lazy, arrays_in
 from marecg.read.array_layout import Layout
 from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
@@ -113,7 +113,7 @@ def is_array(path: Path) -> bool:
     if path.suffix.lower() in delimited.ENDINGS:
         return is_regular(path) and delimited.form_of(path) is not None
     beside = (path.with_suffix(ending) for ending in (".hea", ".HEA"))
-    return path.suffix.lower() in openers() and not any(map(is_regular, beside))
+    return path.suffix.lower() in OPENERS and not any(map(is_regular, beside))
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Arrays:
     @property
     def marks(self) -> tuple[str, ...]:
         """A pattern per ending."""
-        return tuple(f"*{ending}" for ending in openers())
+        return tuple(f"*{ending}" for ending in OPENERS)
 
     def is_root(self, folder: Path) -> bool:
         """Whatever has array files."""

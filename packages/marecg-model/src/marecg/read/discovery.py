@@ -12,7 +12,7 @@ from pathlib import Path
 
 from marecg.base.errors import CorpusError, UsageError
 from marecg.read import delimited
-from marecg.read.array_files import openers
+from marecg.read.array_files import OPENERS
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import Arrays, is_array
 from marecg.read.datasets.cinc2021 import collection, is_header
@@ -213,7 +213,7 @@ def _in_folder(
 
 def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
     """The names that `is_array` would call arrays, without a look at the disk for each."""
-    endings, beside = tuple({*openers()} - {*delimited.ENDINGS}), {each.lower() for each in files}
+    endings, beside = tuple({*OPENERS} - {*delimited.ENDINGS}), {each.lower() for each in files}
     arrays = (each for each in names if each.lower().endswith(endings))
     return [each for each in arrays if f"{each.rpartition('.')[0].lower()}.hea" not in beside]
 
