@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from marecg.base.errors import UsageError
+from marecg.evaluate import model_card
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.model_card import write_model_card
 from marecg.evaluate.request import Request
@@ -42,6 +43,27 @@ def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed
     assert len(MarEcg.from_pretrained(probed).scores) == len(
         [cell for path in (probed / "probe").glob("*.json") for cell in read_report(path).cells]
     )
+
+
+def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails(
+    probed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_card, "FEW", 1)
+    card = write_model_card(probed).read_text(encoding="utf-8")
+    report = read_report(probed / "probe" / "ptbxl-super-strict.json")
+    largest = next(cell for cell in report.cells if cell.method == "encoder" and cell.fraction == 1)
+    assert "### ptbxl-super: encoder, 100 %, by class" in card
+    for each in largest.classes:
+        assert f"| {each.name} | {each.support} | {100 * each.auc.mean:.1f} [" in card
+    for group in report.groups:
+        assert (
+            f"| {group.kind} {group.name} | {group.records} | {group.classes} | {100 * group.auc:.1f} ["
+            in card
+        )
+    poor = [
+        each for score in MarEcg.from_pretrained(probed).scores for each in score.classes if each.low < 0.7
+    ]
+    assert ("AUC may be below 70" in card) == bool(poor)
 
 
 def test_the_probe_of_another_model_is_passed_over(

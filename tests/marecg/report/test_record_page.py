@@ -15,7 +15,7 @@ from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.ecg.intervals import Measurements, measure
 from marecg.evaluate.scores.results import AucDifference, Cell, Report
-from marecg.model.card import Score
+from marecg.model.card_figures import Score
 from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one

@@ -5,7 +5,6 @@ Shapes: M test records, K classes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.leak import describe_leak, leak
+from marecg.evaluate.scores.groups import FEW, age_bands
 from marecg.evaluate.scores.metrics import class_ap, class_auc, interval, resampled_macro_auc
 from marecg.evaluate.scores.reliability import error_by_chance, expected_calibration_error
 from marecg.evaluate.tasks.corpus import corpus_task
@@ -35,12 +35,8 @@ from marecg.use.tuning import Vectors
 
 EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""
-AGES = (0, 40, 60, 80, 200)
-"""The ends of the bands, in years."""
 SAID = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
-FEW = 5
-"""Positives, and negatives, without which nothing is said of a class or a group."""
 AT_ONCE = 256
 """Records that are embedded between two looks at how far it is."""
 
@@ -281,9 +277,8 @@ def _scores(classifier: EcgClassifier, frame: pd.DataFrame, group: str = "") -> 
 
 def _groups(classifier: EcgClassifier, frame: pd.DataFrame) -> list[GroupScore]:
     """The figures by age, sex, source, device and whether the encoder has seen the record."""
-    bands = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
     by = {
-        "age": pd.cut(frame["age"], AGES, right=False, labels=bands).astype(object),
+        "age": age_bands(frame["age"]),
         "sex": frame["sex"],
         "source": frame["source"],
         "device": frame.get("device", pd.Series(None, frame.index, dtype=object)),

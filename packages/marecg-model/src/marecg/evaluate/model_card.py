@@ -4,11 +4,16 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
+from scipy.special import expit
+
 from marecg.base.errors import UsageError
-from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.groups import FEW, scored
+from marecg.evaluate.scores.predictions import Predictions, load
+from marecg.evaluate.scores.reliability import error_by_chance, expected_calibration_error
+from marecg.evaluate.scores.results import Cell, Report
 from marecg.evaluate.scores.summary import OWN
 from marecg.evaluate.table import read_report
-from marecg.model.card import Score
+from marecg.model.card_figures import ClassFigure, Score
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 
@@ -40,23 +45,51 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
     if not own:
         problem = f"has no probe by protocol {protocol} of the model that it holds"
         raise UsageError(problem, where=folder, remedy="Run `marecg probe` on it first")
-    model.scores = tuple(scores(own))
+    model.scores = tuple(
+        score
+        for report in own
+        for score in scores(report, load(folder / "probe" / f"{report.task}-{protocol}.npz"))
+    )
     model.save_pretrained(folder / "model")
     return folder / "model" / "README.md"
 
 
-def scores(reports: Iterable[Report]) -> Iterable[Score]:
-    """Every figure of the reports, as a card shows it."""
-    for report in reports:
-        leaks = None if report.leak is None else bool(report.leak.records)
-        for cell in report.cells:
-            yield Score(
-                task=report.task,
-                method=cell.method,
-                fraction=cell.fraction,
-                tested=report.records.test,
-                auc=cell.macro_auc.mean,
-                low=cell.interval.low,
-                high=cell.interval.high,
-                leaks=leaks if cell.method in OWN else False,
-            )
+def scores(report: Report, predictions: Predictions) -> Iterable[Score]:
+    """Every figure of a report, as a card shows it."""
+    leaks = None if report.leak is None else bool(report.leak.records)
+    largest = max(cell.fraction for cell in report.cells)
+    for cell in report.cells:
+        detailed = cell.method == report.reference and cell.fraction == largest
+        yield Score(
+            task=report.task,
+            method=cell.method,
+            fraction=cell.fraction,
+            tested=report.records.test,
+            auc=cell.macro_auc.mean,
+            low=cell.interval.low,
+            high=cell.interval.high,
+            leaks=leaks if cell.method in OWN else False,
+            classes=tuple(_classes(predictions, cell)) if detailed else (),
+            groups=report.groups if detailed else (),
+        )
+
+
+def _classes(predictions: Predictions, cell: Cell) -> Iterable[ClassFigure]:
+    """The classes of a cell, from its logits on the test records, mean over draws."""
+    logits_SMK = predictions.logits[cell.method, cell.fraction]
+    for score in cell.classes:
+        k = [predictions.classes.index(score.name)]
+        y_M1, logits_SM1 = predictions.y_MK[:, k], logits_SMK[:, :, k]
+        if min(score.support, len(y_M1) - score.support) < FEW:
+            continue
+        auc, low, high = scored(y_M1, logits_SM1, predictions.rotation_M)
+        p_M = expit(logits_SM1).mean(axis=(0, 2))
+        yield ClassFigure(
+            name=score.name,
+            positives=score.support,
+            auc=auc,
+            low=low,
+            high=high,
+            ece=expected_calibration_error(y_M1[:, 0].astype(float), p_M),
+            ece_chance=error_by_chance(p_M),
+        )

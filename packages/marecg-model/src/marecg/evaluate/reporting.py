@@ -18,6 +18,7 @@ from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.methods.zeroshot import known_concepts
 from marecg.evaluate.model_under_test import ModelUnderTest
 from marecg.evaluate.request import Request
+from marecg.evaluate.scores.groups import group_figures
 from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Report
 from marecg.evaluate.scores.summary import ENCODER, MEAN_H, ZERO_SHOT, summarise
@@ -83,6 +84,12 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
     trials = {name: pooled([each.trials[name] for each in judged]) for name in judged[0].trials}
     widths = {**judged[0].widths, ZERO_SHOT: judged[0].widths.get(ENCODER, 0)}
     ranks = [each.rank for each in judged if each.rank is not None]
+    ids = tuple(each.recordings.ids[row] for each in tested for row in each.row_M)
+    predicted = predictions(ids, task.classes, y_MK, trials, under_test.name, rotations)
+    people = {
+        kind: [values[row] for each in tested for row in each.row_M]
+        for kind, values in task.recordings.people.items()
+    }
     report = Report(
         task=task.name,
         protocol=protocol.name,
@@ -105,10 +112,12 @@ def keep_report(home: Path, under_test: ModelUnderTest, request: Request, judged
         request=request.as_json,
         remarks=(*under_test.remarks, *_lacking_concepts(under_test, task)),
         cells=summarise(trials, widths, y_MK, task.classes, under_test.name, request.resamples, rotations),
+        groups=group_figures(
+            people, y_MK, predicted.logits[under_test.name, request.fractions[-1]], rotations
+        ),
     )
-    ids = tuple(each.recordings.ids[row] for each in tested for row in each.row_M)
     path = home / "probe" / f"{report.task}-{report.protocol}"
-    save(path.with_suffix(".npz"), predictions(ids, task.classes, y_MK, trials, report.reference, rotations))
+    save(path.with_suffix(".npz"), predicted)
     with replacing(path.with_suffix(".json")) as temporary:
         temporary.write_text(report.model_dump_json(indent=2), encoding="utf-8")
     return report

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig, Settings
+from marecg.model.card_figures import Score, reached
 
 LICENSE = "apache-2.0"
 TAGS = ["ecg", "electrocardiography", "snomed-ct", "representation-learning", "feature-extraction"]
@@ -71,27 +72,6 @@ class BeganFrom(Settings):
     provenance: Provenance | None = None
 
 
-class Score(Settings):
-    """What a probe measured, a figure of the card.
-
-    Attributes:
-        task, method: what was probed, and whose features; see `marecg.evaluate`.
-        fraction: the share of the training records; 0 where none was needed.
-        tested: how many test records.
-        auc, low, high: macro AUC with its 95 % bootstrap interval, in [0, 1].
-        leaks: whether the encoder was pretrained on val or test records; None where nobody knows.
-    """
-
-    task: str
-    method: str
-    fraction: float
-    tested: int
-    auc: float
-    low: float
-    high: float
-    leaks: bool | None
-
-
 def model_card(
     config: ModelConfig,
     ontology: Ontology,
@@ -143,7 +123,7 @@ embeddings = marecg.embed(model, signals, fs=500, leads=["I", "II", "V1", "V5"])
 
 `signals` are millivolts, [records, leads, samples]. Only `safetensors` and JSON are read; a missing or an
 extra tensor, another lead order or another enumeration of the concepts is an error.
-{_reached(scores)}
+{reached(scores)}
 ## Limits
 
 This is a research model and no medical device: it gives no diagnosis. Its concept probabilities say which
@@ -222,38 +202,3 @@ def _records(provenance: Provenance | None) -> str:
         "|---|---|---|---|",
     ]
     return "\n".join([*head, *rows, *others, ""])
-
-
-def _reached(scores: Sequence[Score]) -> str:
-    """A row per method and share, a column per task."""
-    if not scores:
-        return ""
-    tasks = list(dict.fromkeys((score.task, score.tested) for score in scores))
-    rows = dict.fromkeys((score.method, score.fraction) for score in scores)
-    cells = {(score.method, score.fraction, score.task): score for score in scores}
-    lines = ["", "## What it reaches", ""]
-    lines += [
-        "Macro AUC in percent of a linear probe on the frozen encoder, with 95 % bootstrap intervals.",
-        "",
-    ]
-    lines += [
-        f"| method | training records | {' | '.join(f'{task} ({tested} test)' for task, tested in tasks)} |"
-    ]
-    lines += ["|---|---|" + "---|" * len(tasks)]
-    for method, fraction in rows:
-        figures = [_figure(cells.get((method, fraction, task))) for task, _ in tasks]
-        lines.append(
-            f"| {method} | {f'{100 * fraction:g} %' if fraction else 'none'} | {' | '.join(figures)} |"
-        )
-    if any(score.leaks for score in scores):
-        lines += ["", "†: the encoder was pretrained on records of val or test."]
-    if any(score.leaks is None for score in scores):
-        lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
-    return "\n".join([*lines, ""])
-
-
-def _figure(score: Score | None) -> str:
-    if score is None:
-        return ""
-    mark = "?" if score.leaks is None else "†" * score.leaks
-    return f"{100 * score.auc:.1f}{mark} [{100 * score.low:.1f}, {100 * score.high:.1f}]"

@@ -13,7 +13,8 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig, Settings
 from marecg.base.errors import CheckpointError, EcgError, in_short
-from marecg.model.card import Provenance, Score
+from marecg.model.card import Provenance
+from marecg.model.card_figures import Score
 
 FILES = ("config.json", "model.safetensors", "ontology.json")
 LONGEST_DESCRIPTION = 1 << 20

@@ -19,7 +19,8 @@ from ecg_ontology import Ontology, refuse_others, replacing
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model import installed
-from marecg.model.card import Provenance, Score, model_card
+from marecg.model.card import Provenance, model_card
+from marecg.model.card_figures import Score
 from marecg.model.folder import FILES, Description, read, refuse_another, refuse_non_finite, tensors_of
 from marecg.storage.copies import ensure_local
 from marecg.storage.places import Place, is_remote

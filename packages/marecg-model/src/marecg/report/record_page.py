@@ -20,7 +20,7 @@ from marecg.ecg.intervals import Measurements, measure
 from marecg.ecg.signal import order_leads, resample
 from marecg.ecg.windows import arranged
 from marecg.evaluate.table import read_report
-from marecg.model.card import Score
+from marecg.model.card_figures import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
 from marecg.report import record_facts

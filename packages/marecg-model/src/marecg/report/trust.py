@@ -9,7 +9,7 @@ import pandas as pd
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE
 from marecg.evaluate.table import lines, tidy, title
-from marecg.model.card import Score
+from marecg.model.card_figures import Score
 
 
 class Verdict(StrEnum):

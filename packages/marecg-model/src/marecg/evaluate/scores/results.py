@@ -1,6 +1,7 @@
 """What a probe reports, in the form in which it is printed as JSON and kept in the run folder."""
 
 from marecg.base.config import Frozen
+from marecg.model.card_figures import GroupFigure
 
 
 class Spread(Frozen):
@@ -113,6 +114,7 @@ class Report(Frozen):
             features.
         request: how it was asked (`request.Request.told`); empty in reports of before.
         remarks: what must be known of the encoder to read its rows.
+        groups: by age, sex and source, as far as the task tells.
     """
 
     task: str
@@ -136,3 +138,4 @@ class Report(Frozen):
     remarks: tuple[str, ...] = ()
     rotations: int = 1
     cells: tuple[Cell, ...]
+    groups: tuple[GroupFigure, ...] = ()

@@ -125,6 +125,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
         read=read,
         identities=tuple(map(published_as, corpus.ids, corpus.sources)),
         patients=tuple(map(patient_of, corpus.sources, corpus.patients)),
+        people=index.read(corpus.folder / "index.parquet", ["age", "sex", "source"]).to_pydict(),
     )
 
 

@@ -129,6 +129,7 @@ def _recordings(root: Path, entries: list[Entry]) -> Recordings:
         identities=tuple(published_as(f"{entry.ecg_id:05d}", ptbxl.SOURCE) for entry in entries),
         patients=tuple(patient_of(ptbxl.SOURCE, entry.patient) for entry in entries),
         patient_by_identity=ptbxl_patients([root]),
+        people={"age": [entry.age for entry in entries], "sex": [entry.sex for entry in entries]},
     )
 
 

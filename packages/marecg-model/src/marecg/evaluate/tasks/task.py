@@ -32,6 +32,7 @@ class Recordings:
         patients: R patients, where they are known (`audit.patient_of`).
         patient_by_identity: patients of the data set's records, on disk or not, by what the world calls
             those: other collections ship copies that name no patient.
+        people: R ages in years, sexes, sources, … by these words, as far as they are known.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Recordings:
     identities: tuple[str | None, ...] = ()
     patients: tuple[str | None, ...] = ()
     patient_by_identity: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+    people: Mapping[str, Sequence[object]] = field(default_factory=dict, repr=False)
 
 
 View = Callable[[Recordings], Recordings]

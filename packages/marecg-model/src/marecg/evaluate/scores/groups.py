@@ -1,0 +1,96 @@
+"""Whom an encoder serves how well: figures by age, sex and source.
+
+Shapes: M test records, K classes, S seeds.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from marecg.evaluate.scores.metrics import (
+    Floats,
+    Rotations,
+    interval,
+    macro_auc,
+    resampled_macro_auc,
+    rotated,
+    scorable,
+)
+from marecg.model.card_figures import GroupFigure
+
+AGES = (0, 40, 60, 80, 200)
+"""The ends of the bands, in years."""
+FEW = 5
+"""Positives, and negatives, without which nothing is said of a class in a group."""
+
+
+def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
+    """The band that each age lies in, such as `40–59`; missing where the age is."""
+    names = [f"{low}–{high - 1}" if high < AGES[-1] else f"{low}+" for low, high in pairwise(AGES)]
+    return pd.cut(ages, AGES, right=False, labels=names).astype(object)
+
+
+class Scored(NamedTuple):
+    """A macro AUC, mean over draws, and its interval."""
+
+    auc: float
+    low: float
+    high: float
+
+
+def scored(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> Scored:
+    """The macro AUC of a few classes or records, by those rotations in which a class can be told at all."""
+    if rotation_M is not None:
+        rows = np.concatenate([each for each in rotated(rotation_M) if scorable(y_MK[each]).any()])
+        y_MK, logits_SMK = y_MK[rows], logits_SMK[:, rows]
+        rotation_M = np.unique(rotation_M[rows], return_inverse=True)[1]
+    auc = float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
+    return Scored(auc, *interval(resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)))
+
+
+def group_figures(
+    people: Mapping[str, Sequence[object]],
+    y_MK: NDArray[np.uint8],
+    logits_SMK: Floats,
+    rotation_M: Rotations = None,
+) -> tuple[GroupFigure, ...]:
+    """The macro AUC of each group, over the classes that it has enough of; nothing where there is one group.
+
+    Args:
+        people: by `age`, `sex`, `source` and the like, what is known of the M records, None where nothing is.
+        y_MK: their labels.
+        logits_SMK: what was said of them.
+        rotation_M: the rotation that each was tested in.
+    """
+    frame = pd.DataFrame(dict(people), dtype=object)
+    if "age" in frame:
+        frame["age"] = age_bands(pd.to_numeric(frame["age"]))
+    figures: list[GroupFigure] = []
+    for kind, values in frame.items():
+        names = sorted(values.dropna().unique())
+        for name in names if len(names) > 1 else ():
+            rows = np.flatnonzero(values == name)
+            positives_K = y_MK[rows].sum(axis=0, dtype=np.int64)
+            classes = np.flatnonzero(np.minimum(positives_K, len(rows) - positives_K) >= FEW)
+            if not len(classes):
+                continue
+            rotations = None if rotation_M is None else rotation_M[rows]
+            of_group = scored(y_MK[np.ix_(rows, classes)], logits_SMK[:, rows][:, :, classes], rotations)
+            of_all = scored(y_MK[:, classes], logits_SMK[:, :, classes], rotation_M)
+            figures.append(
+                GroupFigure(
+                    kind=str(kind),
+                    name=str(name),
+                    records=len(rows),
+                    classes=len(classes),
+                    auc=of_group.auc,
+                    low=of_group.low,
+                    high=of_group.high,
+                    everyone=of_all.auc,
+                )
+            )
+    return tuple(figures)

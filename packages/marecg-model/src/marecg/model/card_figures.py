@@ -1,0 +1,151 @@
+"""The figures of a model card: what probes measured, for which classes and for whom, and where it fails.
+
+AUCs are shares of 1; intervals hold 95 % of resamples of the test records.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from marecg.base.config import Settings
+
+POOR = 0.7
+"""A class whose interval begins below this AUC is named among the failures."""
+
+
+class ClassFigure(Settings):
+    """One class: macro AUC's part, and how far the sigmoid of its logits is from what was.
+
+    Attributes:
+        name: the class.
+        positives: of it, in test.
+        auc, low, high: area under the ROC with its interval.
+        ece, ece_chance: expected calibration error, and what true probabilities would show of it.
+    """
+
+    name: str
+    positives: int
+    auc: float
+    low: float
+    high: float
+    ece: float
+    ece_chance: float
+
+
+class GroupFigure(Settings):
+    """The macro AUC in a group of people.
+
+    Attributes:
+        kind, name: such as `sex` and `F`.
+        records: of the group, in test.
+        classes: how many have enough positives and negatives there to be judged.
+        auc, low, high: over these, with its interval.
+        everyone: the same of all test records, on these classes.
+    """
+
+    kind: str
+    name: str
+    records: int
+    classes: int
+    auc: float
+    low: float
+    high: float
+    everyone: float
+
+
+class Score(Settings):
+    """What a probe measured, a figure of the card.
+
+    Attributes:
+        task, method: what was probed, and whose features; see `marecg.evaluate`.
+        fraction: the share of the training records; 0 where none was needed.
+        tested: how many test records.
+        auc, low, high: macro AUC with its 95 % bootstrap interval, in [0, 1].
+        leaks: whether the encoder was pretrained on val or test records; None where nobody knows.
+        classes, groups: each class and group of people, of the row that the probe was about at its largest
+            share.
+    """
+
+    task: str
+    method: str
+    fraction: float
+    tested: int
+    auc: float
+    low: float
+    high: float
+    leaks: bool | None
+    classes: tuple[ClassFigure, ...] = ()
+    groups: tuple[GroupFigure, ...] = ()
+
+
+def reached(scores: Sequence[Score]) -> str:
+    """A row per method and share, a column per task."""
+    if not scores:
+        return ""
+    tasks = list(dict.fromkeys((score.task, score.tested) for score in scores))
+    rows = dict.fromkeys((score.method, score.fraction) for score in scores)
+    cells = {(score.method, score.fraction, score.task): score for score in scores}
+    lines = ["", "## What it reaches", ""]
+    lines += [
+        "Macro AUC in percent of a linear probe on the frozen encoder, with 95 % bootstrap intervals.",
+        "",
+    ]
+    lines += [
+        f"| method | training records | {' | '.join(f'{task} ({tested} test)' for task, tested in tasks)} |"
+    ]
+    lines += ["|---|---|" + "---|" * len(tasks)]
+    for method, fraction in rows:
+        figures = [_figure(cells.get((method, fraction, task))) for task, _ in tasks]
+        lines.append(
+            f"| {method} | {f'{100 * fraction:g} %' if fraction else 'none'} | {' | '.join(figures)} |"
+        )
+    if any(score.leaks for score in scores):
+        lines += ["", "†: the encoder was pretrained on records of val or test."]
+    if any(score.leaks is None for score in scores):
+        lines += ["", "?: nobody knows whether the encoder was pretrained on records of val or test."]
+    for score in scores:
+        lines += _in_detail(score)
+    return "\n".join([*lines, *_failures(scores), ""])
+
+
+def _in_detail(score: Score) -> Iterator[str]:
+    """Two tables of a task: its classes, and its groups of people."""
+    if score.classes:
+        yield from ("", f"### {score.task}: {score.method}, {100 * score.fraction:g} %, by class", "")
+        yield "| class | positives | AUC | calibration error (by chance) |"
+        yield "|---|---|---|---|"
+    for each in score.classes:
+        error = f"{100 * each.ece:.1f} ({100 * each.ece_chance:.1f})"
+        yield f"| {each.name} | {each.positives} | {_auc(each)} | {error} |"
+    if score.groups:
+        yield from ("", "| group | records | classes | macro AUC | of all records on these classes |")
+        yield "|---|---|---|---|---|"
+    for group in score.groups:
+        named = f"{group.kind} {group.name}"
+        yield f"| {named} | {group.records} | {group.classes} | {_auc(group)} | {100 * group.everyone:.1f} |"
+
+
+def _failures(scores: Sequence[Score]) -> Iterator[str]:
+    """Classes that may be told badly, and groups that are served worse than all records together."""
+    poor = [f"{one.name} ({score.task})" for score in scores for one in score.classes if one.low < POOR]
+    behind = [
+        f"{group.kind} {group.name} ({score.task}, {100 * (group.auc - group.everyone):+.1f})"
+        for score in scores
+        for group in score.groups
+        if group.high < group.everyone
+    ]
+    if poor or behind:
+        yield from ("", "### Known failures", "")
+    if poor:
+        yield f"- AUC may be below {100 * POOR:g}: {', '.join(poor)}."
+    if behind:
+        yield f"- Served worse than all records together: {', '.join(behind)}."
+
+
+def _auc(figure: ClassFigure | GroupFigure) -> str:
+    return f"{100 * figure.auc:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+
+
+def _figure(score: Score | None) -> str:
+    if score is None:
+        return ""
+    mark = "?" if score.leaks is None else "†" * score.leaks
+    return f"{100 * score.auc:.1f}{mark} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
