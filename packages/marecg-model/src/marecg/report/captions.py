@@ -78,3 +78,20 @@ PROTOTYPES = """\
 First, how alike the learned prototypes of two concepts are; second, how near they are on the graph.
 The darker, the nearer, each on its own scale, which is written below it. The concepts stand family by
 family, so a graph that was learned shows the same blocks in both."""
+
+CLASSIFIER = """\
+AUC with its 95 % interval over records. ECE is the expected calibration error, of ten bins with equally many
+records: of the sigmoid, as calibrated, and what so many records show by chance where every probability is
+true. A class is called from its threshold on, which validation chose by the rule “{rule}”."""
+
+CLASSIFIER_CURVES = "ROC and precision by recall on test; the dot is the threshold."
+
+RELIABILITY = """\
+The calibrated probability and the share that has the class, before (grey) and after; a bar is the 95 %
+interval of a share (Wilson)."""
+
+CALIBRATION = "The kind is the one with the least log loss of validation, cross-validated in five parts."
+
+CLASSIFIER_CONFUSION = """\
+Of the test records with the row's class, the share that is called as the column, in per cent; a record may
+have, and be called, several. Leaves stand in the order of the graph."""

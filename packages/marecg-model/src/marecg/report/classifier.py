@@ -3,9 +3,8 @@
 Shapes: C leads, L samples, M test records.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,10 @@ from markupsafe import Markup
 from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation
+from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation, GroupScore
+from marecg.report import captions
 from marecg.report.classifier_charts import confusion, precision_recall, reliability_chart, roc
-from marecg.report.page import STYLE, TEMPLATES
+from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.tracing import tracing
 from marecg.use.classifier_folder import MARK, Description
 
@@ -39,59 +39,118 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
     Raises:
         OutputError: it can't be written.
     """
-    found = Evaluation.model_validate_json((folder / EVALUATION).read_bytes())
-    said = Description.model_validate_json((folder / MARK).read_bytes())
+    evaluation = Evaluation.model_validate_json((folder / EVALUATION).read_bytes())
+    classifier = Description.model_validate_json((folder / MARK).read_bytes())
     frame = pd.read_parquet(folder / PREDICTIONS)
-    order = {node.abbr: node.index for node in corpus.ontology().nodes}
-    names = sorted(map(str, said.classes), key=lambda name: order.get(name, -1))
-    cut_of = dict(zip(map(str, said.classes), said.thresholds, strict=True))
-    cuts = [cut_of[name] for name in names]
-    values: dict[str, Any] = {
-        "found": found,
-        "classes": list(zip(said.classes, said.calibrations, said.thresholds, strict=True)),
-        "whole": [each for each in found.scores if not each.group],
-        "groups": [each for each in found.scores if each.group],
-        "test": len(frame),
-        "seen": found.seen,
-        "leak": found.leak,
-        "percent": lambda value: f"{100 * value:.1f}",
-        "folder": folder.name,
-        **{name: getattr(said, name) for name in ("layers", "step", "rule", "fs")},
-    }
-    charts = {
-        "style": Markup(STYLE.read_text(encoding="utf-8")),  # noqa: S704 (ours)
-        "roc": roc(frame, names, cuts),
-        "precision_recall": precision_recall(frame, names, cuts),
-        "reliability": Markup().join(reliability_chart(frame, name) for name in names),
-        "confusion": confusion(frame, names, cuts),
-        "worst": list(_worst(frame, found, cut_of, corpus)),
-    }
-    for file, template in ((CARD, "classifier.md.j2"), (PAGE, "classifier.html.j2")):
-        text = TEMPLATES.get_template(template).render(**values, **charts)
+    trained = "a new head" if classifier.layers == "head" else f"layers {classifier.layers} trained"
+    lead = (
+        f"{evaluation.model} with {trained}, {len(classifier.classes)} classes, judged on {len(frame)} test "
+        "records. Research use; not a medical device."
+    )
+    sections = list(_sections(evaluation, classifier, frame, corpus))
+    card = TEMPLATES.get_template("classifier.md.j2").render(
+        evaluation=evaluation,
+        classifier=classifier,
+        classes=list(zip(classifier.classes, classifier.calibrations, classifier.thresholds, strict=True)),
+        scores=[score for score in evaluation.scores if not score.group],
+        test=len(frame),
+        folder=folder.name,
+        percent=_percent,
+    )
+    for file, text in ((CARD, card), (PAGE, page(f"Classifier: {evaluation.task}", lead, sections))):
         with replacing(folder / file) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return folder / PAGE
 
 
+def _sections(
+    evaluation: Evaluation, classifier: Description, frame: pd.DataFrame, corpus: Corpus
+) -> Iterator[Section]:
+    order = {node.abbr: node.index for node in corpus.ontology().nodes}
+    names = sorted(map(str, classifier.classes), key=lambda name: order.get(name, -1))
+    cut_of = dict(zip(map(str, classifier.classes), classifier.thresholds, strict=True))
+    cuts = [cut_of[name] for name in names]
+    seen = f" {evaluation.seen} of the {len(frame)} test records; they are marked." * bool(evaluation.seen)
+    yield Section(
+        "Figures",
+        [
+            _scores([score for score in evaluation.scores if not score.group], "class"),
+            paragraph(captions.CLASSIFIER.format(rule=classifier.rule)),
+            paragraph(evaluation.leak + seen, "warning" if seen else ""),
+        ],
+    )
+    curves = [roc(frame, names, cuts), precision_recall(frame, names, cuts)]
+    yield Section("Curves", [Figure("curves", curves, captions.CLASSIFIER_CURVES, kind="row")])
+    reliability = [reliability_chart(frame, name) for name in names]
+    kinds = [
+        (
+            str(name),
+            curve.kind,
+            ", ".join(f"{kind} {loss:.4f}" for kind, loss in curve.log_loss.items()) or "too few to compare",
+            _percent(cut),
+        )
+        for name, curve, cut in zip(
+            classifier.classes, classifier.calibrations, classifier.thresholds, strict=True
+        )
+    ]
+    yield Section(
+        "Calibration",
+        [
+            Figure("reliability", reliability, captions.RELIABILITY, kind="row"),
+            table(("class", "kind", "chosen by", "threshold"), kinds, numeric=[3]),
+            paragraph(captions.CALIBRATION),
+        ],
+    )
+    matrix = confusion(frame, names, cuts)
+    yield Section("Confusion", [Figure("confusion", [matrix], captions.CLASSIFIER_CONFUSION, kind="row")])
+    groups = [score for score in evaluation.scores if score.group]
+    none = paragraph("No group has five records with and without a class.")
+    yield Section("Groups", [_scores(groups, "class, group") if groups else none])
+    yield Section(
+        "Worst errors", [part for each in _worst(frame, evaluation, cut_of, corpus) for part in each]
+    )
+
+
+def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
+    rows = [
+        (
+            score.name + (f", {score.group}" if score.group else ""),
+            f"{score.records:,}",
+            f"{score.positives:,}",
+            _percent(score.auc),
+            f"{_percent(score.low)}–{_percent(score.high)}",
+            _percent(score.average_precision),
+            *(f"{error:.3f}" for error in (score.ece_before, score.ece, score.ece_chance)),
+            *(_percent(share) for share in (score.sensitivity, score.specificity, score.ppv)),
+        )
+        for score in scores
+    ]
+    ece = ("ECE before", "after", "by chance")
+    called = ("sensitivity", "specificity", "PPV")
+    heads = (head, "records", "positive", "AUC", "95 %", "AP", *ece, *called)
+    return table(heads, rows, numeric=range(1, len(heads)))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
 def _worst(
-    frame: pd.DataFrame, found: Evaluation, cut_of: dict[str, float], corpus: Corpus
-) -> Iterator[dict[str, Any]]:
+    frame: pd.DataFrame, evaluation: Evaluation, cut_of: dict[str, float], corpus: Corpus
+) -> Iterator[tuple[Markup, Figure]]:
     """The records that were called, or not called, most wrongly."""
-    whole = sorted((each for each in found.scores if not each.group), key=lambda each: -each.positives)
-    for score in whole[:SHOWN]:
-        cut, name = cut_of[score.name], score.name
-        p_M, y_M = frame[f"p {name}"], frame[f"label {name}"]
+    whole = sorted((score for score in evaluation.scores if not score.group), key=lambda one: -one.positives)
+    for name in [score.name for score in whole[:SHOWN]]:
+        p_M, y_M, cut = frame[f"p {name}"], frame[f"label {name}"], cut_of[name]
         missed = frame[(y_M == 1) & (p_M < cut)].nsmallest(WORST, f"p {name}")
         false = frame[(y_M == 0) & (p_M >= cut)].nlargest(WORST, f"p {name}")
-        for what, rows in (("missed", missed), ("called, and not labelled", false)):
+        for error, rows in (("missed", missed), ("called, and not labelled", false)):
             for row in rows.to_dict("records"):
                 x_CL = corpus.signals([row["row"]])[0][:, : corpus.n_valid[row["row"]]]
-                leaves = ", ".join(
-                    corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row["row"]])
+                leaves = [corpus.ontology().nodes[leaf].abbr for leaf in np.flatnonzero(corpus.y[row["row"]])]
+                caption = (
+                    f"p {row[f'p {name}']:.1%}, called from {cut:.1%} on; codes in the corpus: "
+                    f"{', '.join(leaves) or 'none'}{'; in the pretraining' if row['seen'] else ''}"
                 )
-                yield {
-                    "title": f"{name} {what}: {row['name']}",
-                    "ecg": Markup(tracing(x_CL, corpus.config.fs, LEADS, f"12-lead ECG of {row['name']}")),  # noqa: S704 (drawn here)
-                    "caption": f"p {row[f'p {name}']:.1%}, called from {cut:.1%} on; codes in the corpus: "
-                    f"{leaves or 'none'}{'; in the pretraining' if row['seen'] else ''}",
-                }
+                picture = tracing(x_CL, corpus.config.fs, LEADS, f"12-lead ECG of {row['name']}")
+                yield heading(f"{name} {error}: {row['name']}"), Figure("error", [picture], caption)
