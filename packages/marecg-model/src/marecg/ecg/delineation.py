@@ -22,7 +22,7 @@ QRS_SHARES = (0.05, 0.08, 0.12)
 """A QRS complex is as long as the mean over these; one share alone takes a notch for its end."""
 QRS_OUTWARD = 5.0
 """Samples by which people see a QRS complex begin before these shares, and end after."""
-P_SHARE, P_END_SHARE, T_SHARE = 0.2, 0.3, 0.15
+P_SHARE, P_END_SHARE, T_SHARE = 0.22, 0.3, 0.15
 BRIDGE = 8
 """Samples of rest within a QRS complex, as between R and a late R'."""
 QRS_REACH = (80, 100)
@@ -31,7 +31,7 @@ T_EXPECTED, T_WIDTH = 0.33, 0.1
 """Seconds after R at which a T wave falls at 60/min (with the root of RR), and how far from it."""
 T_LATEST, T_GAP = 0.62, 0.16
 """Seconds: the latest end at 60/min, and what is left for the P wave of the next beat."""
-T_LOBE, P_LOBE = 0.45, 0.7
+T_LOBE, P_LOBE = 0.45, 0.5
 """Share of a lobe's velocity from which its neighbour belongs to the same, biphasic or notched, wave."""
 P_EXPECTED, P_WIDTH, P_EARLIEST = 0.12, 0.15, 0.4
 """Seconds before QRS: a P wave's middle, how far from it, and its earliest beginning."""
@@ -69,7 +69,7 @@ def _velocity(beat_KB: Floats, hertz: float) -> Floats:
 
 
 def _qrs(velocity_B: Floats) -> tuple[float, float]:
-    velocity_B = np.sqrt(uniform_filter1d(velocity_B**2, 5))
+    velocity_B = np.sqrt(np.maximum(uniform_filter1d(velocity_B**2, 5), 0))  # its running sum may dip below
     peak = BEFORE - BRIDGE * 5 + int(np.argmax(velocity_B[BEFORE - BRIDGE * 5 : BEFORE + BRIDGE * 5]))
     rest = velocity_B[BEFORE - 150 : BEFORE + 200].min()
     levels = [rest + share * (velocity_B[peak] - rest) for share in QRS_SHARES]

@@ -1,7 +1,7 @@
 """What an electrocardiograph prints beside a tracing: rate, P, PR, QRS, QT, QTc and the axis, over all leads.
 
-A value that can't be trusted is None, and `reasons` says why: too few beats that look alike, two halves of
-the beats that disagree, no P wave that comes back with every beat (as in atrial fibrillation).
+A value that can't be trusted is None, and `reasons` says why: too few beats that look alike, all beats and
+every other one that disagree, no P wave that comes back with every beat (as in atrial fibrillation).
 
 Shapes: K leads, L samples, N beats, B samples of a beat.
 """
@@ -29,7 +29,7 @@ from marecg.ecg.signal import resample
 
 LEAST_BEATS = 3
 AGREE_MS = {"p": 40, "pr": 30, "qrs": 20, "qt": 40}
-"""How far an interval of every other beat may lie from that of the rest: beyond, noise has been measured."""
+"""How far an interval may lie from another of the same record: beyond, noise has been measured."""
 PLAUSIBLE_MS = {"p": (40, 240), "pr": (70, 450), "qrs": (50, 300), "qt": (200, 700)}
 P_RETURNS = 0.75
 """How alike (correlation) the stretches before the QRS complexes are at least, in the median, where they are
@@ -37,8 +37,8 @@ P waves. Of PTB-XL's records, 98 % in sinus rhythm lie above, and 97 % in atrial
 BAZETT = (60, 100)
 """Beats per minute within which QTc is Bazett's; beyond, his formula leans, and Fridericia's is told."""
 Reason = Literal["few_beats", "few_alike", "no_p", "unseen", "unsteady", "swapped_arms"]
-"""Too few beats; too few that look alike; what stands before them isn't a P wave; an end can't be seen; two
-halves of the beats disagree; an axis of swapped arms, which change no interval."""
+"""Too few beats; too few that look alike; what stands before them isn't a P wave; an end can't be seen; all
+beats and every other one disagree; an axis of swapped arms, which change no interval."""
 
 
 class Measurements(NamedTuple):
@@ -74,17 +74,20 @@ class Measurements(NamedTuple):
 def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Measurements:
     """Measure a record in mV, whatever leads it has; the axis needs I and aVF."""
     x_KL = resample(np.nan_to_num(np.asarray(x_KL, np.float32)), fs, FS)
-    names = [name.strip().lower() for name in leads]
     order = limb_leads_first(leads)
-    found = beats(x_KL, order)
+    return measure_beats(beats(x_KL, order), [leads[row] for row in order])
+
+
+def measure_beats(found: Beats, leads: Sequence[str]) -> Measurements:
+    """The same of beats that are found already; `leads` are the rows of `found`."""
+    names = [name.strip().lower() for name in leads]
     if len(found.peaks_N) < LEAST_BEATS:
         return Measurements(reasons=dict.fromkeys(AGREE_MS, "few_beats"))
     rate = 60 / found.rr
     windows_NKB = found.windows()
-    rows = [names[row] for row in order]
-    swapped = arms_swapped(median_beat(windows_NKB), rows)
+    swapped = arms_swapped(median_beat(windows_NKB), names)
     doubts: dict[str, Reason] = {"axis": "swapped_arms"} if swapped else {}
-    axis = None if swapped else _axis(windows_NKB, rows)
+    axis = None if swapped else _axis(windows_NKB, names)
     if len(windows_NKB) < LEAST_BEATS:
         return Measurements(rate, axis=axis, reasons=doubts | dict.fromkeys(AGREE_MS, "few_alike"))
     values, reasons = _intervals(windows_NKB, found)
@@ -92,27 +95,25 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
 
 
 def _intervals(windows_NKB: Floats, found: Beats) -> tuple[dict[str, float], dict[str, Reason]]:
-    whole = _delineated(windows_NKB, found.rr)
-    lengths = _lengths(whole)
-    halves = [_lengths(_delineated(windows_NKB[first::2], found.rr)) for first in (0, 1)]
+    """Of all beats and of every other one: the median of the three, where two of them agree."""
+    parts = (windows_NKB, windows_NKB[::2], windows_NKB[1::2])
+    ends = [delineate(median_beat(part_NKB), found.rr) for part_NKB in parts]
+    lengths = [_lengths(each) for each in ends]
+    p_returns = _p_returns(windows_NKB, ends[0])
     values: dict[str, float] = {}
     reasons: dict[str, Reason] = {}
-    for name, length in lengths.items():
-        apart = abs(halves[0][name] - halves[1][name])
-        low, high = PLAUSIBLE_MS[name]
-        if name in ("p", "pr") and not _p_returns(windows_NKB, whole):
+    for name, (low, high) in PLAUSIBLE_MS.items():
+        three = sorted(length for each in lengths if math.isfinite(length := each[name]))
+        middle = float(np.median(three)) if three else math.nan
+        if name in ("p", "pr") and not p_returns:
             reasons[name] = "no_p"
-        elif not low <= length <= high:
+        elif not low <= middle <= high:
             reasons[name] = "unseen"
-        elif not apart <= AGREE_MS[name]:
+        elif not min(np.diff(three), default=math.inf) <= AGREE_MS[name]:
             reasons[name] = "unsteady"
         else:
-            values[name] = length
+            values[name] = middle
     return values, reasons
-
-
-def _delineated(windows_NKB: Floats, rr: float) -> Boundaries:
-    return delineate(median_beat(windows_NKB), rr)
 
 
 def _lengths(ends: Boundaries) -> dict[str, float]:

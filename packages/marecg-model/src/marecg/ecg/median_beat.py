@@ -58,7 +58,7 @@ def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
 
 
-def beats(x_KL: NDArray[np.floating], order: tuple[int, ...]) -> Beats:
+def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> Beats:
     """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS) if len(raw_KL) > 1 else rpeaks.detect(raw_KL[0], FS)
