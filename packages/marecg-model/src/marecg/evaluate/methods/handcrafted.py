@@ -1,54 +1,40 @@
 """The hand-crafted baseline: what an ECG machine measures, and each lead's distribution and spectrum.
 
-Intervals and amplitudes come from NeuroKit2 (R-peaks, then the `prominence` delineation of Emrich et al.
-2024); a record where that fails has zeros there, and the share of its beats that were delineated says so.
-Shapes: C leads, L samples at 500 Hz, H frequencies, E bands, N beats, F features.
+Intervals are those of `ecg.intervals`, and heights are read off the median beat between the ends of its
+waves; what can't be told is zero there, and a feature beside it says so.
+Shapes: C leads, L samples at 500 Hz, H frequencies, E bands, N beats, B samples of a beat, F features.
 """
 
 import hashlib
-import warnings
+import math
 from itertools import pairwise
 from pathlib import Path
 
-import neurokit2 as nk
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import welch
 
 from marecg.base.config import LEADS
+from marecg.ecg import delineation, intervals, median_beat
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.tasks.task import FS
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 BANDS_HZ = (0.5, 2, 5, 10, 20, 40, 80)
-RHYTHM_LEAD = LEADS.index("II")
-WAVES = (
-    "P_Onsets",
-    "P_Peaks",
-    "P_Offsets",
-    "Q_Peaks",
-    "R_Onsets",
-    "R_Offsets",
-    "S_Peaks",
-    "T_Peaks",
-    "T_Offsets",
-)
-INTERVALS = {
-    "P": ("P_Onsets", "P_Offsets"),
-    "PR": ("P_Onsets", "R_Onsets"),
-    "QRS": ("R_Onsets", "R_Offsets"),
-    "QT": ("R_Onsets", "T_Offsets"),
-    "ST": ("R_Offsets", "T_Peaks"),
-}
-AMPLITUDES = ("P_Peaks", "Q_Peaks", "R_Peaks", "S_Peaks", "T_Peaks")
+INTERVALS = ("p", "pr", "qrs", "qt")
+HEIGHTS = 6
+"""Of P, Q, R, S, the ST level and T."""
 ST_LEVEL_S = 0.06
 """Where the ST level is read: seconds after the end of QRS."""
+LEAST_S = 0.3
+"""A shorter recording has no beats that could be compared."""
 Floats = NDArray[np.float64]
 
 
 def handcrafted() -> Method:
-    """The baseline as a method; its hash follows from this file, so a change is never served from a cache."""
-    sha256 = hashlib.sha256(Path(__file__).read_bytes() + nk.__version__.encode()).hexdigest()
+    """The baseline as a method; its hash follows from what measures: no change is served from a cache."""
+    files = (__file__, *(str(module.__file__) for module in (intervals, delineation, median_beat)))
+    sha256 = hashlib.sha256(b"".join(Path(file).read_bytes() for file in files)).hexdigest()
     return Method("hand-crafted", sha256, _measured, apart=True)
 
 
@@ -59,32 +45,16 @@ def _measured(signals: Signals) -> Floats:
 def measure(signal_CL: NDArray[np.float32]) -> Floats:
     """All features of one record in mV: float64 [F], finite whatever the record is."""
     x_CL = signal_CL.astype(np.float64)
-    beats = delineate(x_CL[RHYTHM_LEAD])
+    there = x_CL if x_CL.shape[1] >= LEAST_S * FS else np.zeros((len(LEADS), round(FS)))
+    found = median_beat.beats(there, range(len(LEADS)))
     parts = (
         _distribution(x_CL),
         _spectrum(x_CL),
-        _rhythm(beats["R_Peaks"]),
-        _intervals(beats),
-        _levels(x_CL, beats),
+        _rhythm(found.peaks_N.astype(np.float64)),
+        _intervals(intervals.measure_beats(found, LEADS)),
+        _heights(found),
     )
     return np.nan_to_num(np.concatenate(parts), posinf=0.0, neginf=0.0)
-
-
-def delineate(lead_L: Floats) -> dict[str, Floats]:
-    """Each wave's sample per beat, NaN where it wasn't found: `R_Peaks` and `WAVES`, all [N]; N may be 0."""
-    nothing = dict.fromkeys(("R_Peaks", *WAVES), np.zeros(0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            clean_L = nk.ecg_clean(lead_L, sampling_rate=FS)
-            peaks = np.asarray(nk.ecg_peaks(clean_L, sampling_rate=FS)[1]["ECG_R_Peaks"], np.int64)
-            _, waves = nk.ecg_delineate(clean_L, peaks, sampling_rate=FS, method="prominence")
-        except (ValueError, IndexError, KeyError, ZeroDivisionError, TypeError):
-            return nothing  # its way of saying that there are no beats
-    samples_of = {name: np.asarray(waves[f"ECG_{name}"], np.float64) for name in WAVES}
-    if any(len(samples) != len(peaks) for samples in samples_of.values()):
-        return nothing
-    return {"R_Peaks": peaks.astype(np.float64)} | samples_of
 
 
 def _distribution(x_CL: Floats) -> Floats:
@@ -109,30 +79,46 @@ def _rhythm(peaks: Floats) -> Floats:
     return np.array([len(peaks), rr.mean(), rr.std(), rr.min(), rr.max(), rmssd, np.mean(abs(steps) > 0.05)])
 
 
-def _intervals(beats: dict[str, Floats]) -> Floats:
-    """Per interval the median in s and the share of beats that have it; then QTc (Bazett)."""
-    lengths = {name: (beats[end] - beats[start]) / FS for name, (start, end) in INTERVALS.items()}
-    rr = np.diff(beats["R_Peaks"]) / FS
-    qtc = _median(lengths["QT"]) / np.sqrt(np.median(rr)) if len(rr) else 0.0
-    shares = [np.isfinite(length).mean() if len(length) else 0.0 for length in lengths.values()]
-    return np.array([*map(_median, lengths.values()), *shares, qtc])
+def _intervals(measured: intervals.Measurements) -> Floats:
+    """Each interval in s, 0 where it can't be told, and whether it can; QTc; the axis as a direction."""
+    lengths = [getattr(measured, name) for name in INTERVALS]
+    told = [float(length is not None) for length in lengths]
+    axis = None if measured.axis is None else math.radians(measured.axis)
+    direction = (0.0, 0.0) if axis is None else (math.cos(axis), math.sin(axis))
+    return np.array([*((length or 0.0) / 1000 for length in (*lengths, measured.qtc())), *told, *direction])
 
 
-def _levels(x_CL: Floats, beats: dict[str, Floats]) -> Floats:
-    """Per lead the median height of every wave and of the ST level above the PR baseline: [6 · C]."""
-    places = [*(beats[name] for name in AMPLITUDES), beats["R_Offsets"] + ST_LEVEL_S * FS]
-    base_CN = _at(x_CL, beats["R_Onsets"])
-    return np.concatenate([[_median(level) for level in _at(x_CL, place) - base_CN] for place in places])
+def _heights(found: median_beat.Beats) -> Floats:
+    """Per lead how high the waves of the median beat stand above the PR baseline: [6 · C]."""
+    if len(found.peaks_N) < intervals.LEAST_BEATS:
+        return np.zeros(HEIGHTS * len(LEADS))
+    beat_CB = median_beat.median_beat(found.windows())
+    ends = delineation.delineate(beat_CB, found.rr)
+    on, off = (median_beat.BEFORE + round(end) for end in (ends.qrs_on, ends.qrs_off))
+    above_CB = beat_CB - beat_CB[:, on - 5 : on + 1].mean(1, keepdims=True)
+    qrs_CB = above_CB[:, on : off + 1]
+    r_C = qrs_CB.argmax(1)
+    before_CB = np.arange(qrs_CB.shape[1]) <= r_C[:, None]
+    heights = [
+        _largest(_between(above_CB, ends.p_on, ends.p_off)),
+        np.where(before_CB, qrs_CB, np.inf).min(1),
+        qrs_CB.max(1),
+        np.where(before_CB, np.inf, qrs_CB).min(1),
+        above_CB[:, min(off + round(ST_LEVEL_S * FS), above_CB.shape[1] - 1)],
+        _largest(_between(above_CB, ends.qrs_off + ST_LEVEL_S * FS, ends.t_off)),
+    ]
+    return np.where(np.isfinite(heights), heights, 0.0).ravel()
 
 
-def _at(x_CL: Floats, samples: Floats) -> Floats:
-    """The leads' values at these samples, [C, N]; NaN where the sample is unknown or outside."""
-    inside = np.isfinite(samples) & (samples >= 0) & (samples < x_CL.shape[1])
-    values_CN = np.full((len(x_CL), len(samples)), np.nan)
-    values_CN[:, inside] = x_CL[:, samples[inside].astype(np.int64)]
-    return values_CN
+def _between(x_CB: Floats, start: float, end: float) -> Floats:
+    """The samples of a wave; none where an end of it isn't known."""
+    if not (math.isfinite(start) and math.isfinite(end)):
+        return x_CB[:, :0]
+    return x_CB[:, median_beat.BEFORE + round(start) : median_beat.BEFORE + round(end) + 1]
 
 
-def _median(values: Floats) -> float:
-    finite = values[np.isfinite(values)]
-    return float(np.median(finite)) if len(finite) else 0.0
+def _largest(x_CB: Floats) -> Floats:
+    """Per lead the value that is farthest from zero; zero where there are none."""
+    if not x_CB.shape[1]:
+        return np.zeros(len(x_CB))
+    return np.take_along_axis(x_CB, abs(x_CB).argmax(1)[:, None], 1)[:, 0]
