@@ -1,13 +1,10 @@
-"""The command that trains and probes several recipes.
-
-It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""The command that trains and probes several recipes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,16 +18,6 @@ class Equal(StrEnum):
 
     records = "records"
     flops = "flops"
-
-
-class AblationFormat(StrEnum):
-    """How an ablation is printed."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
 
 
 def ablate(
@@ -100,9 +87,10 @@ def ablate(
     ] = None,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
     log: Log = None,
-    format_: Annotated[
-        AblationFormat, typer.Option("--format", help="How it is printed.")
-    ] = AblationFormat.text,
+    form: Annotated[
+        Literal["text", "json", "markdown", "latex", "csv"],
+        typer.Option("--format", help="How it is printed."),
+    ] = "text",
 ) -> None:
     """Train several recipes with several seeds, probe them all, and print one table.
 
@@ -156,4 +144,4 @@ def ablate(
             message(f"best on val: {probed[0].arm}")
     else:
         probed = trained(recipes or ["c1", "c2p", "c2", "c3"], changes)
-    print_ablation(probed, seeds, format_.value, wide, request.resamples)
+    print_ablation(probed, seeds, form, wide, request.resamples)

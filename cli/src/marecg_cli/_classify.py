@@ -1,18 +1,14 @@
-"""`marecg classify`: an encoder trained on labels, as a classifier to use and as a row of a table.
-
-Each command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""`marecg classify`: an encoder trained on labels, as a classifier to use and as a row of a table."""
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import Data, one_of, settings, task_names
-from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._options import As, Data, one_of, settings, task_names
+from marecg_cli._output import message, result, result_json
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
 EXAMPLE = "marecg classify fit marecg-small --data corpus --labels labels.csv --out runs/classifier"
@@ -43,15 +39,6 @@ Set = Annotated[
 ]
 
 
-class Calibrate(StrEnum):
-    """How logits become probabilities."""
-
-    best = "best"
-    temperature = "temperature"
-    isotonic = "isotonic"
-    none = "none"
-
-
 @classify.command(rich_help_panel="Classifiers")
 def fit(
     model: Encoder,
@@ -68,13 +55,14 @@ def fit(
     ] = None,
     layers: Annotated[str, typer.Option(help="head, last:N blocks, or all.")] = "head",
     calibration: Annotated[
-        Calibrate, typer.Option(help="best takes, by class, what has the least log loss on validation.")
-    ] = Calibrate.best,
+        Literal["best", "temperature", "isotonic", "none"],
+        typer.Option(help="best takes, by class, what has the least log loss on validation."),
+    ] = "best",
     threshold: Annotated[
         str, typer.Option(help="When a class is called: youden, f1, sensitivity=.9 or specificity=.95.")
     ] = "youden",
     set_: Set = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the figures.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Train a calibrated classifier on a corpus with labels, and judge it on patients it has not seen.
 
@@ -90,7 +78,7 @@ def fit(
     classifier = EcgClassifier(
         model,
         layers,
-        calibration=calibration.value,
+        calibration=calibration,
         threshold=threshold,
         **settings(set_, TRAINING),
     )
@@ -99,7 +87,7 @@ def fit(
     if found.missing:
         message(f"{found.missing:,} records that the labels name are not in the corpus")
     message(found.leak)
-    if format_ is Format.json:
+    if form == "json":
         result_json(found.model_dump(mode="json"))
         return
     result(f"{'':<12} test  positive  AUC  95 %       ECE before → after  sensitivity  specificity")
@@ -132,7 +120,7 @@ def judge(
     out: Annotated[
         Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
     ] = None,
-    output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Fine-tune an encoder on a task's labels, choose the step on validation, and score test once.
 
@@ -160,7 +148,7 @@ def judge(
     )
     for line in remarks(report):
         message(line)
-    if output is Format.json:
+    if form == "json":
         result_json(report.model_dump(mode="json"))
     else:
         result(probe_text(report))

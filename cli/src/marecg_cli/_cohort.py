@@ -1,26 +1,17 @@
-"""Commands that pick records out of many: by their findings, and by what they are like.
-
-Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""Commands that pick records out of many: by their findings, and by what they are like."""
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from ecg_ontology import UsageError, replacing
-from marecg_cli._options import Corpus
-from marecg_cli._output import Format, Readout, message, result, result_json
+from marecg_cli._options import As, Corpus, Readout
+from marecg_cli._output import message, result, result_json
 
-
-class TableFormat(StrEnum):
-    """How a table of records is written."""
-
-    csv = "csv"
-    json = "json"
-    parquet = "parquet"
+TableFormat = Literal["csv", "json", "parquet"]
+"""How a table of records is written."""
 
 
 def cohort(
@@ -39,7 +30,7 @@ def cohort(
             help="The file to write, or FOLDER/ for a corpus. [default: stdout]", show_default=False
         ),
     ] = None,
-    format_: Annotated[
+    form: Annotated[
         TableFormat | None,
         typer.Option("--format", help="How. [default: as the file ends, or csv]", show_default=False),
     ] = None,
@@ -58,9 +49,9 @@ def cohort(
     from marecg.corpus.prepared import Corpus, refuse_own
     from marecg.corpus.subset import write_subset
 
-    folder = out is not None and not out.suffix and format_ is None
-    how = TableFormat.csv if folder else format_ or _as_it_ends(out)
-    if how is TableFormat.parquet and out is None:
+    folder = out is not None and not out.suffix and form is None
+    how = "csv" if folder else form or _as_it_ends(out)
+    if how == "parquet" and out is None:
         raise UsageError("Parquet isn't text for a terminal", remedy="Name a file as --out")
     corpus = Corpus.open(data)
     if out is not None:
@@ -75,7 +66,7 @@ def cohort(
         write_subset(corpus, table["row"].to_pylist(), out, where)
     else:
         with replacing(out) as temporary:
-            write(table, temporary, how.value)
+            write(table, temporary, how)
 
 
 def neighbours(
@@ -87,8 +78,8 @@ def neighbours(
         str, typer.Argument(help="One of its records by name, or by the last parts of its name.")
     ],
     top: Annotated[int, typer.Option(help="How many.", min=1)] = 20,
-    readout: Annotated[Readout, typer.Option(help="The vectors that are compared.")] = Readout.rhythm,
-    format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
+    readout: Annotated[Readout, typer.Option(help="The vectors that are compared.")] = "rhythm",
+    form: As = "text",
 ) -> None:
     """Find the records that the encoder puts nearest to one, exactly, by the cosine of their vectors.
 
@@ -98,8 +89,8 @@ def neighbours(
     """
     from marecg.use.neighbours import neighbours
 
-    found = neighbours(embeddings, record, top, readout.value)
-    if format_ is Format.json:
+    found = neighbours(embeddings, record, top, readout)
+    if form == "json":
         result_json([asdict(each) for each in found])
         return
     width = max((len(each.id) for each in found), default=0)
@@ -107,9 +98,9 @@ def neighbours(
         result(f"{each.cosine:7.4f}  {each.id:<{width}}  {' '.join(each.codes)}".rstrip())
 
 
-def _as_it_ends(out: Path | None) -> TableFormat:
-    ending = "" if out is None else out.suffix[1:]
-    if out is not None and ending not in TableFormat.__members__:
-        remedy = f"End it in {', '.join(TableFormat)}, or say --format"
-        raise UsageError(f"can't tell a format from {out.name}", remedy=remedy)
-    return TableFormat(ending or "csv")
+def _as_it_ends(out: Path | None) -> str:
+    ending = "csv" if out is None else out.suffix[1:]
+    if ending not in get_args(TableFormat):
+        remedy = f"End it in {', '.join(get_args(TableFormat))}, or say --format"
+        raise UsageError(f"can't tell a format from {out}", remedy=remedy)
+    return ending

@@ -1,11 +1,7 @@
-"""Commands that make and look at a corpus.
+"""Commands that make and look at a corpus."""
 
-Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
-
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,22 +14,8 @@ from marecg_cli._corpus_text import (
     tell_codes,
     tell_quarantined,
 )
-from marecg_cli._options import LOCAL, Corpus, Fs, array_layout, by_group, codes_of, one_of
-from marecg_cli._output import EXIT_FINDINGS, Format, problem, result_json
-
-
-class Profile(StrEnum):
-    """How codes are routed: as the paper prints it, or with its four slips mended."""
-
-    paper = "paper"
-    curated = "curated"
-
-
-class Selection(StrEnum):
-    """Which of the records found are wanted."""
-
-    all = "all"
-    paper = "paper"
+from marecg_cli._options import LOCAL, As, Corpus, Fs, Profile, array_layout, by_group, codes_of, one_of
+from marecg_cli._output import EXIT_FINDINGS, problem, result_json
 
 
 def _diagnoses() -> list[str]:
@@ -72,7 +54,7 @@ def synth(
             **one_of(_quirks),
         ),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print what was written.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Write a WFDB corpus of synthetic ECGs with codes, Challenge style, each with its truth beside it.
 
@@ -90,7 +72,7 @@ def synth(
         label_noise=label_noise,
         quirks=quirks,
     )
-    if format_ is Format.json:
+    if form == "json":
         result_json({"records": len(written.names), "diagnoses": written.diagnoses})
         return
     rows = {name: (DIAGNOSES[name].name, count) for name, count in written.diagnoses.items()}
@@ -114,7 +96,7 @@ def prepare(
             show_default=False,
         ),
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="The routing profile of the labels.")] = Profile.paper,
+    profile: Profile = "paper",
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -127,8 +109,9 @@ def prepare(
         ),
     ] = None,
     select: Annotated[
-        Selection, typer.Option(help="Take `all` records, or the `paper`'s three sources, and compare.")
-    ] = Selection.all,
+        Literal["all", "paper"],
+        typer.Option(help="All records, or the paper's three sources, and compare."),
+    ] = "all",
     fs: Fs = None,
     codes: Annotated[
         Path | None,
@@ -138,7 +121,7 @@ def prepare(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers do the work.")
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the account.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Prepare a corpus from hospital records; run again after an interruption, it goes on.
 
@@ -159,12 +142,12 @@ def prepare(
     of_codes, others = by_group("codes.", others)
     config = with_settings(CorpusConfig, others)
     layout, table = array_layout(fs, of_arrays), codes_of(codes, of_codes)
-    only = COLLECTIONS if select is Selection.paper else ()
+    only = COLLECTIONS if select == "paper" else ()
     account = prepare(
         sources,
         out,
         config,
-        profile=profile.value,
+        profile=profile,
         only=only,
         jobs=jobs,
         cluster=cluster,
@@ -172,8 +155,8 @@ def prepare(
         codes=table,
         ontology=ontology,
     )
-    compared = reconcile(statistics(ensure_local(out))) if select is Selection.paper else ()
-    if format_ is Format.json:
+    compared = reconcile(statistics(ensure_local(out))) if select == "paper" else ()
+    if form == "json":
         rows = [each.model_dump() for each in compared]
         result_json(account.as_json() | ({"reconciliation": rows} if rows else {}))
         return
@@ -189,7 +172,7 @@ def stats(
     verify: Annotated[
         bool, typer.Option("--verify", help="Read every signal and compare it with the index first.")
     ] = False,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the tables.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Print the paper's corpus tables, from this corpus; with --verify, exit code 1 where it is damaged.
 
@@ -200,7 +183,7 @@ def stats(
 
     found = statistics(data)
     damaged = damaged_records(data) if verify else []
-    if format_ is Format.json:
+    if form == "json":
         result_json(found.as_json() | ({"damaged": damaged} if verify else {}))
     else:
         print_statistics(found)
@@ -217,7 +200,7 @@ def audit(
         list[str],
         typer.Option(metavar="SOURCE", help="Evaluation records, here or as s3://…; may be repeated."),
     ],
-    format_: Annotated[Format, typer.Option("--format", help="How to print the findings.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Look for evaluation records in a corpus; exit code 1 when there are any.
 
@@ -226,7 +209,7 @@ def audit(
     from marecg.corpus.audit import audit
 
     found = audit(data, against)
-    if format_ is Format.json:
+    if form == "json":
         result_json(found.model_dump(mode="json"))
     else:
         print_audit(found)

@@ -1,7 +1,4 @@
-"""`marecg data`: the datasets of the field, fetched by name, and corpora handed on to other tools.
-
-Each command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""`marecg data`: the datasets of the field, fetched by name, and corpora handed on to other tools."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +6,8 @@ from typing import Annotated
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import Corpus, one_of
-from marecg_cli._output import Format, result, result_json
+from marecg_cli._options import As, Corpus, one_of
+from marecg_cli._output import result, result_json
 
 ABOUT = "The datasets that are read by name: list them, get them; hand a corpus on to other tools."
 data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
@@ -25,7 +22,7 @@ def _names() -> list[str]:
 @data.command("list", rich_help_panel="Datasets")
 def list_(
     root: Annotated[Path | None, typer.Option(help="Count what this folder holds of each.")] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """List every dataset by name, with its licence, size and address.
 
@@ -34,7 +31,7 @@ def list_(
     from marecg.read.catalogue import catalogue, records_on_disk
 
     found = records_on_disk(root) if root else {}
-    if format_ is Format.json:
+    if form == "json":
         rows = [each.model_dump(mode="json") for each in catalogue().values()]
         result_json([row | ({"on_disk": found[row["name"]]} if root else {}) for row in rows])
         return

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import Profile, Source
+from marecg_cli._ecgonto_look import Source
+from marecg_cli._options import Profile
 from marecg_cli._output import EXIT_FINDINGS, message, result
 
 

@@ -1,37 +1,26 @@
 """Commands that check an ontology, and that explain what is checked."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import As, Profile, Source
-from marecg_cli._output import EXIT_FINDINGS, Format, result, result_json
+from marecg_cli._ecgonto_look import Source
+from marecg_cli._options import As, Profile
+from marecg_cli._output import EXIT_FINDINGS, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Finding
 
 
-class ReportFormat(StrEnum):
-    """How findings are printed."""
-
-    text = "text"
-    json = "json"
-    sarif = "sarif"
-    junit = "junit"
-    tsv = "tsv"
-    github = "github"
+ReportFormat = Literal["text", "json", "sarif", "junit", "tsv", "github"]
+"""How findings are printed."""
 
 
-class Threshold(StrEnum):
-    """How severe a finding must be to fail."""
-
-    error = "error"
-    warn = "warn"
-    info = "info"
+Threshold = Literal["error", "warn", "info"]
+"""How severe a finding must be to fail."""
 
 
 def validate(
@@ -40,11 +29,11 @@ def validate(
         typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json; default: packaged."),
     ] = None,
     profile: Profile = "paper",
-    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
+    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = "error",
     disable: Annotated[list[str] | None, typer.Option(metavar="ID", help="Leave out a rule.")] = None,
     reasoner: Annotated[bool, typer.Option("--reasoner", help="Also ask an OWL reasoner (Java).")] = False,
     shacl: Annotated[bool, typer.Option("--shacl", help="Print the SHACL report (Turtle) instead.")] = False,
-    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = ReportFormat.text,
+    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = "text",
 ) -> None:
     """Check an ontology against the findings catalogue.
 
@@ -72,8 +61,8 @@ def validate(
 def snomed(
     release: Annotated[Path, typer.Argument(help="RF2 zip or folder, or a Global Patient Set file.")],
     profile: Profile = "curated",
-    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = Threshold.error,
-    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = ReportFormat.text,
+    fail_on: Annotated[Threshold, typer.Option(help="The least severity that exits 1.")] = "error",
+    form: Annotated[ReportFormat, typer.Option("--format", help="How to print.")] = "text",
     ontology: Source = None,
 ) -> None:
     """Check the routing against your own SNOMED CT release: codes exist, are active, say the same, lie right.
@@ -88,17 +77,11 @@ def snomed(
     _report(findings, fail_on, form)
 
 
-class CatalogueFormat(StrEnum):
-    """How rules are printed."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-
-
 def rules(
     rule: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Default: all rules.")] = None,
-    form: Annotated[CatalogueFormat, typer.Option("--format", help="How to print.")] = CatalogueFormat.text,
+    form: Annotated[
+        Literal["text", "json", "markdown"], typer.Option("--format", help="How to print.")
+    ] = "text",
 ) -> None:
     """Explain the rules of the findings catalogue: what they say, why, and what to do.
 
@@ -106,12 +89,12 @@ def rules(
     """
     from ecg_ontology import reports
 
-    if form is CatalogueFormat.markdown:
+    if form == "markdown":
         result(reports.catalogue_markdown())
         return
     chosen = reports.known_rules(rule or list(reports.RULES))
     entries = [entry for entry in reports.RULES.values() if entry.id in chosen]
-    if form is CatalogueFormat.json:
+    if form == "json":
         result_json(
             [
                 {"id": r.id, "severity": r.severity, "title": r.title, "why": r.why, "fix": r.fix}
@@ -123,13 +106,13 @@ def rules(
         result(f"{entry.id}  {entry.title}\n    {entry.why}\n    {entry.fix}")
 
 
-def errata(form: As = Format.text) -> None:
+def errata(form: As = "text") -> None:
     """List where the paper contradicts itself or its sources, what was decided, and the test that holds it.
 
     Example: ecgonto errata --format json
     """
     entries = ecg_ontology.errata()
-    if form is Format.json:
+    if form == "json":
         result_json([entry.model_dump() for entry in entries])
         return
     for entry in entries:
@@ -145,15 +128,15 @@ def _report(
 
     threshold = ecg_ontology.Severity[fail_on]
     failed = reports.fails(findings, threshold)
-    if form is ReportFormat.json:
+    if form == "json":
         result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
-    elif form is ReportFormat.sarif:
+    elif form == "sarif":
         result(reports.sarif(findings, source))
-    elif form is ReportFormat.junit:
+    elif form == "junit":
         result(reports.junit(findings, threshold))
-    elif form is ReportFormat.tsv:
+    elif form == "tsv":
         result(listings.tsv(findings))
-    elif form is ReportFormat.github:
+    elif form == "github":
         if findings:
             result(listings.github(findings, source))
     else:

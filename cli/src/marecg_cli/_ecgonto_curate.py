@@ -9,18 +9,15 @@ import typer
 
 import ecg_ontology
 from marecg_cli._ecgonto_build import place_to_name
-from marecg_cli._ecgonto_look import Profile, Source
-from marecg_cli._output import Format, message, result, result_json
+from marecg_cli._ecgonto_look import Source
+from marecg_cli._options import As, Profile
+from marecg_cli._output import message, result, result_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ecg_ontology.routing_file import Decision
 
-Predicate = Literal[
-    "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
-]
-"""SKOS's mapping relations."""
 Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
 
 
@@ -62,7 +59,12 @@ def add_code(
     ] = None,
     author: Annotated[str, typer.Option(help="Who decides.")] = "",
     comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
-    predicate: Annotated[Predicate, typer.Option(help="How code and node relate.")] = "skos:closeMatch",
+    predicate: Annotated[
+        Literal[
+            "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
+        ],
+        typer.Option(help="How code and node relate."),
+    ] = "skos:closeMatch",
     table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
     date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
     ontology: Folder = Path("ontology"),
@@ -99,9 +101,7 @@ def match(
     candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
     profile: Profile = "curated",
     ontology: Source = None,
-    format_: Annotated[
-        Format, typer.Option("--format", help="How to print what was proposed.")
-    ] = Format.text,
+    form: As = "text",
 ) -> None:
     """Propose concepts for new codes by the words of their labels. Nothing is applied.
 
@@ -116,7 +116,7 @@ def match(
     new = read_new_codes(codes, onto)
     rows = candidate_rows(onto, new, table, candidates)
     written = write_review(out, rows)
-    if format_ is Format.json:
+    if form == "json":
         result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
     else:
         result(str(written))

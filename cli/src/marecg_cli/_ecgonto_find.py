@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import As, Language, Profile, Source, note_language
-from marecg_cli._output import EXIT_FINDINGS, Format, problem, result, result_json
+from marecg_cli._ecgonto_look import Language, Source, note_language
+from marecg_cli._options import As, Profile
+from marecg_cli._output import EXIT_FINDINGS, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Ontology
@@ -22,7 +23,7 @@ def search(
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Find concepts by label, synonym, text variant, code or label of a code, and say what matched.
 
@@ -32,9 +33,9 @@ def search(
     """
     onto = ecg_ontology.load(ontology, profile)
     hits = ecg_ontology.search_concepts(onto, " ".join(words))
-    if form is Format.json:
+    if form == "json":
         result_json([hit.model_dump(mode="json") for hit in hits])
-    for hit in hits if form is Format.text else ():
+    for hit in hits if form == "text" else ():
         result(_as_text(onto, hit, lang))
     note_language(onto, [hit.concept for hit in hits if hit.concept is not None], lang)
     if not hits:
@@ -68,7 +69,7 @@ def tree(
     ] = None,
     lang: Language = "en",
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Show the families with their findings, subtypes under their parents; or what lies above and below one.
 
@@ -80,7 +81,7 @@ def tree(
     top = None if node is None else ecg_ontology.find_concept(onto, node)
     lines = list(branches(onto, None if top is None else top.index))
     over = () if top is None else onto.ancestors(top.index)
-    if form is Format.json:
+    if form == "json":
         rows = [
             {"depth": line.depth, "index": line.concept.index, "abbr": line.concept.abbr} for line in lines
         ]

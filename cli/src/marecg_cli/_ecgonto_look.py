@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
-from marecg_cli._output import EXIT_FINDINGS, Format, message, problem, result, result_json
+from marecg_cli._options import As, Profile
+from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
 
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
-]
-Profile = Annotated[
-    Literal["paper", "curated"],
-    typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
 ]
 Rule = Annotated[Literal["max-index", "most-specific"], typer.Option(help="How c* is chosen.")]
 Sigma = Annotated[float, typer.Option(help="Temperature in edges.")]
@@ -30,10 +27,9 @@ Source = Annotated[
 Language = Annotated[
     str, typer.Option(metavar="LANGUAGE", help="Language of the labels, such as de; else English.")
 ]
-As = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
 
-def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = Format.text) -> None:
+def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = "text") -> None:
     """Show the nodes that each code reaches, and why; - reads codes from stdin.
 
     Exits 1 when a code is unknown or malformed.
@@ -42,7 +38,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     """
     onto = ecg_ontology.load(ontology, profile)
     routes = onto.routes(given(codes))
-    if form is Format.json:
+    if form == "json":
         result_json([_as_json(onto, route) for route in routes])
     else:
         for answer in routes:
@@ -54,7 +50,7 @@ def distance(
     a: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
     b: Annotated[str, typer.Argument(help="Index, abbreviation or name.")],
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Show how many edges lie between two concepts, and one shortest path.
 
@@ -64,7 +60,7 @@ def distance(
     source, end = ecg_ontology.find_concept(onto, a), ecg_ontology.find_concept(onto, b)
     path = [onto.nodes[index].abbr for index in onto.graph.path(source.index, end.index)]
     edges = int(onto.distances[source.index, end.index])
-    if form is Format.json:
+    if form == "json":
         result_json({"distance": edges, "path": path})
     else:
         result(f"{edges}  {' – '.join(path) or 'by convention: no path joins them'}")
@@ -78,7 +74,7 @@ def show(
     lang: Language = "en",
     profile: Profile = "paper",
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """List the concepts, or show one with its definition, neighbours, names, text variants and codes.
 
@@ -86,7 +82,7 @@ def show(
     """
     onto = ecg_ontology.load(ontology, profile)
     if node is None:
-        if form is Format.json:
+        if form == "json":
             result_json([concept.model_dump() for concept in onto.nodes])
         else:
             for concept in onto.nodes:
@@ -100,7 +96,7 @@ def show(
     neighbours = onto.neighbours(concept.index)
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
     others = [row for row in onto.draft.crosswalks if row.node == concept.iri]
-    if form is Format.json:
+    if form == "json":
         beside = [
             {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
             for other, relation in neighbours

@@ -1,16 +1,15 @@
 """Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import As, Profile, Rule, Sigma, Source
-from marecg_cli._options import code_settings
-from marecg_cli._output import Format, result, result_json
+from marecg_cli._ecgonto_look import Rule, Sigma, Source
+from marecg_cli._options import As, Profile, code_settings
+from marecg_cli._output import result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology.corpora import CorpusCodes
@@ -37,7 +36,7 @@ def coverage(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Show what the codes of a corpus hit and miss.
 
@@ -53,7 +52,7 @@ def coverage(
     else:
         records = _read_corpus(corpus, sources or ())
     found = ecg_ontology.coverage_of(onto, records, rule)
-    if form is Format.json:
+    if form == "json":
         result_json(found.model_dump(mode="json"))
         return
     over = f" ({' + '.join(found.sources)})" if found.sources else ""
@@ -70,14 +69,6 @@ def coverage(
         result(f"records by number of codes: {histogram}")
 
 
-class DiffFormat(StrEnum):
-    """How a difference is printed."""
-
-    text = "text"
-    json = "json"
-    markdown = "markdown"
-
-
 def diff(
     old: Annotated[str, typer.Argument(help="A folder of sources, .ttl, .owl, .nt, .obo or .json.")],
     new: Annotated[str, typer.Argument(help="The revision of it.")],
@@ -89,8 +80,9 @@ def diff(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     form: Annotated[
-        DiffFormat, typer.Option("--format", help="How to print; markdown: for a pull request.")
-    ] = DiffFormat.text,
+        Literal["text", "json", "markdown"],
+        typer.Option("--format", help="markdown: for a pull request."),
+    ] = "text",
 ) -> None:
     """Show what a revision changes in supervision. Exits 0 whether or not there is a difference.
 
@@ -102,12 +94,12 @@ def diff(
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
     records = None if corpus is None else _read_corpus(corpus)
     found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
-    if form is DiffFormat.json:
+    if form == "json":
         result_json(found.model_dump(mode="json"))
         return
     from ecg_ontology.diff_text import difference_markdown, difference_text
 
-    is_text = form is DiffFormat.text
+    is_text = form == "text"
     result(
         difference_text(found, threshold) if is_text else difference_markdown(before, after, found, threshold)
     )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ecg_ontology
-from marecg_cli._ecgonto_look import As, Codes, Profile, Rule, Sigma, Source, exit_if_unknown, given
-from marecg_cli._output import Format, result, result_json
+from marecg_cli._ecgonto_look import Codes, Rule, Sigma, Source, exit_if_unknown, given
+from marecg_cli._options import As, Profile
+from marecg_cli._output import result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology import Ontology
@@ -20,7 +21,7 @@ def target(
     rule: Rule = "max-index",
     profile: Profile = "paper",
     ontology: Source = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Show the leaves, the primary c* and the soft target of a record with these codes; -: from stdin.
 
@@ -31,7 +32,7 @@ def target(
     """
     onto = ecg_ontology.load(ontology, profile)
     why = ecg_ontology.explain_codes(onto, given(codes), sigma, rule)
-    if form is Format.json:
+    if form == "json":
         result_json(_numbers(onto, why))
         exit_if_unknown(why.routes)
     else:
@@ -47,7 +48,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
     ] = None,
-    form: As = Format.text,
+    form: As = "text",
 ) -> None:
     """Explain the supervision of a record: routes, leaves, both selection rules, the soft target as bars.
 
@@ -61,7 +62,7 @@ def explain(
         from ecg_ontology.draw import draw_graph
 
         draw_graph(onto, picture, why)
-    if form is Format.json:
+    if form == "json":
         result_json({**why.model_dump(mode="json"), "rules_agree": why.rules_agree})
         exit_if_unknown(why.routes)
     else:

@@ -1,37 +1,25 @@
-"""Commands that use and judge a trained encoder.
-
-Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""Commands that use and judge a trained encoder."""
 
 import re
-from enum import StrEnum
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import local_path, one_of, settings, task_names
-from marecg_cli._output import EXIT_UNREADABLE, Format, message, problem, result, result_json
+from marecg_cli._options import As, local_path, one_of, settings, task_names
+from marecg_cli._output import EXIT_UNREADABLE, message, problem, result, result_json
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
 
 
-class TableFormat(StrEnum):
-    """How a table is printed."""
-
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-    json = "json"
+TableFormat = Literal["markdown", "latex", "csv", "json"]
+"""How a table is printed."""
 
 
-class PairedTest(StrEnum):
-    """How two runs are compared."""
-
-    bootstrap = "bootstrap"
-    delong = "delong"
+PairedTest = Literal["bootstrap", "delong"]
+"""How two runs are compared."""
 
 
 def _baselines() -> tuple[str, ...]:
@@ -119,7 +107,7 @@ def probe(
     card: Annotated[
         bool, typer.Option("--card", help="Put the figures into the card of each run's model, too.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="How the report is printed.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Judge frozen encoders by a linear probe, beside a random encoder, hand-crafted features and zero-shot.
 
@@ -169,7 +157,7 @@ def probe(
             message(line)
     for folder in dict.fromkeys(folders if card else []):
         message(f"card: {write_model_card(folder, protocol)}")
-    if output is Format.json:
+    if form == "json":
         dumped = [report.model_dump(mode="json") for _, report in reports]
         result_json(dumped[0] if len(dumped) == 1 else dumped)
     elif reports:
@@ -188,9 +176,7 @@ def table(
     runs: Annotated[
         list[Path] | None, typer.Argument(metavar="RUN…", help="Run folders that were probed.")
     ] = None,
-    output: Annotated[
-        TableFormat, typer.Option("--format", help="How the table is printed.")
-    ] = TableFormat.markdown,
+    output: Annotated[TableFormat, typer.Option("--format", help="How the table is printed.")] = "markdown",
     task: Annotated[
         list[str] | None,
         typer.Option(help="These tasks alone, one option each. [default: all]", **one_of(task_names)),
@@ -245,12 +231,12 @@ def _print_differences(
         if few := predictions.scarce(one):
             counts = ", ".join(f"{name} {count}" for name, count in few.items())
             message(f"few test records to tell a class by, so take interval and p as rough: {counts}")
-        if test is PairedTest.delong and 1 in few.values():
+        if test == "delong" and 1 in few.values():
             message("a class with one positive shows DeLong's test no spread: trust the bootstrap here")
-        for fraction, each in predictions.compare(one, predictions.load(other / name), test.value).items():
+        for fraction, each in predictions.compare(one, predictions.load(other / name), test).items():
             pair = {"task": task, "run": str(runs[0]), "other": str(other), "fraction": fraction}
             lines.append({**pair, **each.model_dump()})
-    if output is TableFormat.json:
+    if output == "json":
         result_json(lines)
         return
     for line in lines:

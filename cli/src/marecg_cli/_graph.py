@@ -1,7 +1,4 @@
-"""The command that asks whether the graph helps.
-
-It imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""The command that asks whether the graph helps."""
 
 from pathlib import Path
 from typing import Annotated

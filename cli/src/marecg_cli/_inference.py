@@ -1,28 +1,15 @@
-"""Commands that use a trained encoder on any ECG.
-
-Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""Commands that use a trained encoder on any ECG."""
 
 from collections.abc import Collection
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import ArraySettings, Fs, array_layout, by_group, count, settings
-from marecg_cli._output import EXIT_FINDINGS, Format, Readout, message, problem, result, result_json
-
-
-class Target(StrEnum):
-    """What an encoder is written as."""
-
-    onnx = "onnx"
-    torch = "torch"
-    hub = "hub"
-
+from marecg_cli._options import ArraySettings, As, Fs, Readout, array_layout, by_group, count, settings
+from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
 
 SHOWN = 5
 """Problems that are named one by one; of more there is the number."""
@@ -58,7 +45,7 @@ def embed(
     patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
     readout: Annotated[
         Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
-    ] = Readout.rhythm,
+    ] = "rhythm",
     every: Every = None,
     set_: Annotated[
         list[str] | None,
@@ -85,7 +72,7 @@ def embed(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler whose workers make the parts.")
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Embed ECGs: h_rhythm of every record, by a frozen encoder. Exit code 1 when a record can't be read.
 
@@ -109,14 +96,14 @@ def embed(
         out,
         layout=layout,
         patches=patch,
-        readout=readout.value,
+        readout=readout,
         step=_seconds(every),
         **sizes,
         shard=Shard.named(shard) if shard else None,
         jobs=jobs,
         cluster=cluster,
     )
-    _tell_embedded(out, asdict(done), format_)
+    _tell_embedded(out, asdict(done), form)
 
 
 def predict(
@@ -132,7 +119,7 @@ def predict(
     every: Every = None,
     fs: Fs = None,
     set_: ArraySettings = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.text,
+    form: As = "text",
 ) -> None:
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
@@ -149,13 +136,13 @@ def predict(
     if is_classifier(run):
         if step is not None:
             raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
-        _print_calls(classify_file(run, read, layout), format_)
+        _print_calls(classify_file(run, read, layout), form)
         return
     if step is not None:
-        _print_steps(predict_steps(run, read, step, top, layout), format_)
+        _print_steps(predict_steps(run, read, step, top, layout), form)
         return
     concepts = predict_file(run, read, top, layout)
-    if format_ is Format.json:
+    if form == "json":
         result_json([asdict(concept) for concept in concepts])
         return
     names = [each.label if each.label == each.abbr else f"{each.label} ({each.abbr})" for each in concepts]
@@ -176,9 +163,9 @@ def _seconds(every: str | None) -> float | None:
     return None if every is None else seconds_of(every)
 
 
-def _print_steps(steps: dict[float, list[Any]], format_: Format) -> None:
+def _print_steps(steps: dict[float, list[Any]], form: str) -> None:
     """Print what each step of a recording is nearest to."""
-    if format_ is Format.json:
+    if form == "json":
         lines = [{"start": at, "concepts": [asdict(each) for each in near]} for at, near in steps.items()]
         result_json(lines)
         return
@@ -188,9 +175,9 @@ def _print_steps(steps: dict[float, list[Any]], format_: Format) -> None:
         result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 
-def _print_calls(calls: list[Any], format_: Format) -> None:
+def _print_calls(calls: list[Any], form: str) -> None:
     """Print what a classifier says of a record."""
-    if format_ is Format.json:
+    if form == "json":
         result_json([asdict(call) for call in calls])
         return
     width = max(len(str(call.name)) for call in calls)
@@ -205,10 +192,10 @@ def export(
         Path, typer.Option(help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub.")
     ],
     to: Annotated[
-        Target,
+        Literal["onnx", "torch", "hub"],
         typer.Option(help="ONNX, a program of torch.export, or the Hugging Face hub, which needs HF_TOKEN."),
-    ] = Target.onnx,
-    format_: Annotated[Format, typer.Option("--format", help="How to print the summary.")] = Format.text,
+    ] = "onnx",
+    form: As = "text",
 ) -> None:
     """Write an encoder, or a classifier, as one file that needs no marecg, or upload a model with its card.
 
@@ -218,7 +205,7 @@ def export(
 
     Example: marecg export marecg-small --to hub --out owner/marecg-small
     """
-    if to is Target.hub:
+    if to == "hub":
         from marecg.use.upload import upload
 
         result(upload(run, str(out)))
@@ -226,8 +213,8 @@ def export(
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 
-    done = export_run(run, "torch" if to is Target.torch else "onnx", out)
-    if format_ is Format.json:
+    done = export_run(run, "torch" if to == "torch" else "onnx", out)
+    if form == "json":
         result_json({**asdict(done), "path": str(done.path)})
         return
     size = done.path.stat().st_size / 1e6
@@ -236,11 +223,11 @@ def export(
     result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
 
 
-def _tell_embedded(out: str, done: dict[str, Any], format_: Format) -> None:
+def _tell_embedded(out: str, done: dict[str, Any], form: str) -> None:
     """Say what became of the records; exit code 1 where one could not be read."""
     _name("not embedded", done["failed"].values())
     _name("check the units", [f"{name}: {doubt}" for name, doubt in done["doubtful"].items()])
-    if format_ is Format.json:
+    if form == "json":
         result_json({"out": out, **done})
     else:
         result(f"{done['records']:,} records in {out}")

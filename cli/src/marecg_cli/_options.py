@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -52,6 +52,13 @@ def task_names() -> list[str]:
     return [*TASKS, ALL]
 
 
+As = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print the result.")]
+Profile = Annotated[
+    Literal["paper", "curated"],
+    typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
+]
+Readout = Literal["rhythm", "wide"]
+"""What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]

@@ -16,7 +16,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from io import TextIOWrapper
 from threading import Timer
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -41,20 +40,6 @@ logger = logging.getLogger(__name__)
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-class Format(StrEnum):
-    """How a result is printed."""
-
-    text = "text"
-    json = "json"
-
-
-class Readout(StrEnum):
-    """What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
-
-    rhythm = "rhythm"
-    wide = "wide"
 
 
 def result(text: str) -> None:

@@ -1,12 +1,8 @@
-"""`marecg recipes`: what makes each recipe its own, or one whole, with the source of every value.
-
-What runs it is imported inside it, so that `marecg --help` stays quick and loads no torch.
-"""
+"""`marecg recipes`: what makes each recipe its own, or one whole, with the source of every value."""
 
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,22 +21,15 @@ COLUMNS = 80
 """Prose is broken there, however wide the terminal."""
 
 
-class RecipeFormat(StrEnum):
-    """How recipes are printed."""
-
-    text = "text"
-    json = "json"
-    toml = "toml"
-
-
 def recipes(
     recipe: Annotated[
         str | None,
         typer.Argument(metavar="[NAME]", help="One as a whole; or mine.toml.", **one_of(recipe_names)),
     ] = None,
-    format_: Annotated[
-        RecipeFormat, typer.Option("--format", help="How to print it; toml prints one, as train reads it.")
-    ] = RecipeFormat.text,
+    form: Annotated[
+        Literal["text", "json", "toml"],
+        typer.Option("--format", help="toml prints one, as train reads it."),
+    ] = "text",
     cost: Annotated[
         int | None,
         typer.Option(metavar="RECORDS", help="Show what training each on so many records takes.", min=1),
@@ -64,7 +53,7 @@ def recipes(
     if cost is not None:
         print_costs(chosen, cost, speed)
         return
-    if format_ is RecipeFormat.toml:
+    if form == "toml":
         if recipe is None:
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
         result(written(chosen[recipe]).rstrip())
@@ -73,7 +62,7 @@ def recipes(
     for prefix, kind in installed().items():
         known |= dict(sources(kind, f"{prefix}."))
     built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
-    if format_ is RecipeFormat.json:
+    if form == "json":
         result_json({"recipes": built, "sources": known})
         return
     base = next(iter(RECIPES))

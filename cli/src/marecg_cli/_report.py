@@ -1,11 +1,7 @@
-"""`marecg report`: a run, or one record, as a page to read and to print.
+"""`marecg report`: a run, or one record, as a page to read and to print."""
 
-The command imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
-
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,13 +9,6 @@ from ecg_ontology import UsageError
 from marecg_cli._inference import model_and_record
 from marecg_cli._options import LOCAL
 from marecg_cli._output import message, result
-
-
-class Language(StrEnum):
-    """The languages of the page of a record."""
-
-    en = "en"
-    de = "de"
 
 
 def report(
@@ -47,7 +36,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    lang: Annotated[Language, typer.Option(help="The language of a record's page.")] = Language.en,
+    lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
 ) -> None:
     """Write a page of a run, a record or what was quarantined; which needs no network and prints to scale.
 
@@ -73,4 +62,4 @@ def report(
     from marecg.report.record_page import write_record
 
     model, read = model_and_record(given)
-    result(str(write_record(model, read, out, data=data, language=lang.value)))
+    result(str(write_record(model, read, out, data=data, language=lang)))

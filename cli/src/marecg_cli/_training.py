@@ -1,7 +1,4 @@
-"""Commands that train, and show how it is done.
-
-Each imports what it runs inside itself, so that `marecg --help` stays quick and loads no torch.
-"""
+"""Commands that train, and show how it is done."""
 
 from pathlib import Path
 from typing import Annotated
