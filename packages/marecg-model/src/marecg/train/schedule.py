@@ -1,11 +1,11 @@
 """The optimiser's schedule and parameter groups (§subsec:implementation)."""
 
-import math
 from typing import Any
 
 from torch import nn
 
 from marecg.base.config import TrainConfig
+from marecg.nn.schedule import cosine
 
 UNDECAYED = ("lead", "position", "query", "embedding")
 """Embeddings by their parameters' names: like biases and norms, they are not decayed."""
@@ -17,11 +17,7 @@ def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
     Warm-up keeps its share of the run, `warmup_epochs / max_epochs`, when `max_steps` cuts the run short.
     """
     warmup = total_steps * train.warmup_epochs / train.max_epochs
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    floor = train.final_lr / train.lr
-    progress = (step - warmup) / max(1.0, total_steps - 1 - warmup)
-    return floor + (1 - floor) * (1 + math.cos(math.pi * min(1.0, progress))) / 2
+    return cosine(step, warmup, total_steps - 1, train.final_lr / train.lr)
 
 
 def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:

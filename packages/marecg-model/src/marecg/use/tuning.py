@@ -8,7 +8,7 @@ Shapes: B windows, M records, K classes, C leads, L samples, W wide readout.
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any
@@ -22,7 +22,9 @@ from marecg.base.errors import UsageError
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import wide_width
+from marecg.nn.schedule import cosine
 from marecg.use.embed import encode
+from marecg.use.fit_best import fit_best
 from marecg.use.logistic import class_weights, fit_logistic, weighted_loss
 
 Floats = NDArray[np.float64]
@@ -173,40 +175,40 @@ def tune(
         for mine, fitted in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=True):
             mine.copy_(torch.from_numpy(fitted))
     frozen = Tuned(net.eval(), 0, math.nan, True, how.batch_size)
-    best = Tuned(
-        net, 0, weighted_loss(frozen.logits(vectors, val_M), y_val, weight_val), True, how.batch_size
-    )
+    loss = weighted_loss(frozen.logits(vectors, val_M), y_val, weight_val)
     if how.layers == "head":
-        return best
-    best = Tuned(copy.deepcopy(net), 0, best.loss, False, how.batch_size)
+        return replace(frozen, loss=loss)
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, _shape(how.steps))
+    rise = max(1, round(WARM_UP * how.steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
     target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
     weight_MK = torch.from_numpy(weight_train).float()
-    for step, picked in enumerate(_batches(how, len(train_M)), 1):
-        net.train()
-        shown = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
-        draw = np.random.default_rng((how.seed, step))
-        chosen = [each[int(draw.integers(len(each)))] for each in shown]
-        optimizer.zero_grad()
-        logits_BK = net(*stacked(chosen, model.config, device))
-        target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
-        loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
-        (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
-        if step % LOOK and step != how.steps:
-            continue
+
+    def rounds() -> Iterator[int]:
+        for step, picked in enumerate(_batches(how, len(train_M)), 1):
+            net.train()
+            windows = [list(tta_windows(vectors.fetch(train_M[place]), model.config)) for place in picked]
+            draw = np.random.default_rng((how.seed, step))
+            drawn = [each[int(draw.integers(len(each)))] for each in windows]
+            optimizer.zero_grad()
+            logits_BK = net(*stacked(drawn, model.config, device))
+            target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
+            loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
+            (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+            if step % LOOK == 0 or step == how.steps:
+                yield step
+
+    def score() -> float:
         logits_MK = logits(net, vectors.fetch, val_M, how.batch_size)
         if not np.isfinite(logits_MK).all():
             problem = f"fine-tuning ({how.layers}) gives values that are not finite"
             raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}")
-        loss = weighted_loss(logits_MK, y_val, weight_val)
-        if loss < best.loss:
-            best = Tuned(copy.deepcopy(net).eval(), step, loss, False, how.batch_size)
-        elif step - best.step >= how.patience:
-            break
-    return best
+        return -weighted_loss(logits_MK, y_val, weight_val)
+
+    step, best = fit_best(net, rounds(), score, -loss, how.patience)
+    return Tuned(net.eval(), step, -best, False, how.batch_size)
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
@@ -222,7 +224,7 @@ def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
 
 @torch.no_grad()
 def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int) -> Floats:
-    """Logits float64 [M, K] of records, each the mean over what `looks` shows of it."""
+    """Logits float64 [M, K] of records, each the mean over what `tta_windows` shows of it."""
     net.eval()
     device = net.head.weight.device
     cut = (
@@ -257,15 +259,3 @@ def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
             params = [one for one in parameters if (one.ndim > 1) == matrices]
             groups.append({"params": params, "lr": lr, "weight_decay": decay})
     return groups
-
-
-def _shape(steps: int) -> Callable[[int], float]:
-    """The learning rate as a share of its peak: up in a line, down along half a cosine."""
-    rise = max(1, round(WARM_UP * steps))
-
-    def share(step: int) -> float:
-        if step < rise:
-            return (step + 1) / (rise + 1)
-        return (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise))) / 2
-
-    return share

@@ -5,8 +5,8 @@ probe stands: the same shares, the epoch chosen on val, test scored once.
 Shapes: M records, C leads, N samples, K classes, F = C·N features, W width.
 """
 
-import copy
 import hashlib
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
+from marecg.use.fit_best import fit_best
 
 WIDTHS = (16, 32, 64, 64)
 EPOCHS = 30
@@ -90,20 +91,21 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> FittedProbe:
     optimizer = torch.optim.AdamW(net.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     batches = -(-len(x_MCN) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, LEARNING_RATE, total_steps=epochs * batches)
-    best, best_auc, kept = 0, -1.0, net
-    for epoch in range(1, epochs + 1):
-        net.train()
-        for rows in torch.randperm(len(x_MCN), generator=generator).chunk(batches):
-            optimizer.zero_grad()
-            loss = nn.functional.binary_cross_entropy_with_logits(net(x_MCN[rows]), y_MK[rows])
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            schedule.step()
-        auc = macro_auc(val.y_MK, _logits(net, val_MCN))
-        if auc > best_auc:
-            best, best_auc, kept = epoch, auc, copy.deepcopy(net)
+
+    def rounds() -> Iterator[int]:
+        for epoch in range(1, epochs + 1):
+            net.train()
+            for rows in torch.randperm(len(x_MCN), generator=generator).chunk(batches):
+                optimizer.zero_grad()
+                loss = nn.functional.binary_cross_entropy_with_logits(net(x_MCN[rows]), y_MK[rows])
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                schedule.step()
+            yield epoch
+
+    best, best_auc = fit_best(net, rounds(), lambda: macro_auc(val.y_MK, _logits(net, val_MCN)), least=-1.0)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return FittedProbe(best, best_auc, untrained, kept)
+    return FittedProbe(best, best_auc, untrained, net)
 
 
 def _signals(x_MF: NDArray[np.floating]) -> Tensor:

@@ -5,6 +5,7 @@ Shapes: M records, K classes, F features, C leads, L samples.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.strict import OVER
 from marecg.evaluate.scores.metrics import Floats, macro_auc
 from marecg.evaluate.tasks.task import Recordings
+from marecg.use.fit_best import fit_best
 
 SEED = 42
 EPOCHS = 100
@@ -83,20 +85,17 @@ def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, 
         head = LinearHead(x_MF.shape[1], y_MK.shape[1])
     optimizer = torch.optim.Adam(head.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[DECAY_EPOCH], gamma=0.1)
-    best = (0, -1.0)
-    state = {name: tensor.clone() for name, tensor in head.state_dict().items()}
-    for epoch in range(1, epochs + 1):
-        for rows in torch.randperm(len(x_MF), generator=generator).split(BATCH):  # type: ignore[no-untyped-call]
-            optimizer.zero_grad()
-            nn.functional.binary_cross_entropy_with_logits(head(x_MF[rows]), y_MK[rows]).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        schedule.step()
-        auc = macro_auc(val.y_MK, head.logits(val.x_MF))
-        if auc > best[1]:
-            best = (epoch, auc)
-            state = {name: tensor.clone() for name, tensor in head.state_dict().items()}
-    head.load_state_dict(state)
-    return head, *best
+
+    def rounds() -> Iterator[int]:
+        for epoch in range(1, epochs + 1):
+            for rows in torch.randperm(len(x_MF), generator=generator).split(BATCH):  # type: ignore[no-untyped-call]
+                optimizer.zero_grad()
+                nn.functional.binary_cross_entropy_with_logits(head(x_MF[rows]), y_MK[rows]).backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+            schedule.step()
+            yield epoch
+
+    return head, *fit_best(head, rounds(), lambda: macro_auc(val.y_MK, head.logits(val.x_MF)), least=-1.0)
 
 
 def merl_view(recordings: Recordings) -> Recordings:

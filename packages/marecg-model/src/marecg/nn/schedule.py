@@ -1,0 +1,11 @@
+"""How a learning rate goes."""
+
+import math
+
+
+def cosine(step: int, warmup: float, last: float, floor: float = 0.0) -> float:
+    """A share of the peak: up in a line to `warmup`, then down along half a cosine to `floor` at `last`."""
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    progress = (step - warmup) / max(1.0, last - warmup)
+    return floor + (1 - floor) * (1 + math.cos(math.pi * min(1.0, progress))) / 2
