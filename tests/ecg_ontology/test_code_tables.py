@@ -89,7 +89,7 @@ def test_local_texts_are_mapped_by_a_plain_table(tmp_path):
     ("text", "words"),
     [
         ("code,sctid\nVHF,1\n", "no column snomed. Name its columns code and snomed"),
-        ("code,snomed\nVHF,AF\n", r"line 2: 'AF' is no SNOMED CT identifier"),
+        ("code,snomed\nVHF,AF\n", r"line 2: 'AF' isn't a SNOMED CT identifier"),
     ],
 )
 def test_a_plain_table_that_is_no_mapping_is_refused(tmp_path, text, words):

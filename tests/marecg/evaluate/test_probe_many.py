@@ -20,25 +20,22 @@ def went_through(runs: list[Path], tasks: list[str], **options) -> tuple[list[tu
             raise InputError("too few records", where=root)
         return task
 
-    found = list(
-        probe_many(
-            runs,
-            dict.fromkeys(tasks, DATA),
-            probe_one,
-            lambda error: refused.append(error.problem),
-            **options,
-        )
-    )
-    assert [(place, task) for place, task in found] == [
-        (options.get("out") or run, task) for run, task, _, _ in asked if task != "poor"
-    ]
+    data, refuse = dict.fromkeys(tasks, DATA), lambda error: refused.append(error.problem)
+    reports = list(probe_many(runs, data, probe_one, refuse, **options))
+    home = options.get("out")
+    assert reports == [(home or run, task) for run, task, _, _ in asked if task != "poor"]
     return asked, refused
 
 
 def test_every_run_is_asked_every_task_and_features_are_kept_with_the_first():
-    kept = Path("a/features")
+    shared = Path("a/features")
     asked, _ = went_through([A, B], ["x", "y"])
-    assert asked == [(A, "x", None, kept), (A, "y", None, kept), (B, "x", None, kept), (B, "y", None, kept)]
+    assert asked == [
+        (A, "x", None, shared),
+        (A, "y", None, shared),
+        (B, "x", None, shared),
+        (B, "y", None, shared),
+    ]
 
 
 def test_a_place_for_features_is_used_as_named():
@@ -59,6 +56,10 @@ def test_the_only_task_that_cannot_be_asked_is_an_error():
 
 def test_without_a_run_the_features_are_asked_once_and_kept_in_out():
     assert went_through([], ["x"], out=B)[0] == [(None, "x", B, None)]
+
+
+def test_one_run_is_kept_where_it_is_asked_for_and_its_features_in_its_own_place():
+    assert went_through([A], ["x"], out=DATA)[0] == [(A, "x", DATA, None)]
 
 
 def test_several_runs_do_not_share_one_place_for_reports():

@@ -197,7 +197,7 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     for place, (code, target) in _rows(path, list(MAPPING_COLUMNS)):
         identifier = _text(target)
         if identifier and not identifier.isdecimal():
-            problem = f"{identifier!r} is no SNOMED CT identifier"
+            problem = f"{identifier!r} isn't a SNOMED CT identifier"
             raise InputError(problem, where=f"{path}, {place}", remedy="Write the number alone, or nothing")
         if identifier:
             yield _text(code), identifier
@@ -213,7 +213,7 @@ def _concepts(path: Path) -> dict[str, str]:
     columns = ["concept_id", "vocabulary_id", "concept_code"]
     names = _column_names(path)
     if missing := [name for name in columns if name not in names]:
-        raise InputError(f"is no CONCEPT table: it has no column {', '.join(missing)}", where=path)
+        raise InputError(f"isn't a CONCEPT table: it has no column {', '.join(missing)}", where=path)
     codes = {}
     for _, (concept, vocabulary, code) in _rows(path, columns):
         name = _text(vocabulary)

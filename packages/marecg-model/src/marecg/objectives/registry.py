@@ -25,7 +25,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
 
     Raises:
         UsageError: one can't be loaded.
-        ConfigError: one is no `ObjectiveConfig`, or has the name of one of ours.
+        ConfigError: one isn't an `ObjectiveConfig`, or has the name of one of ours.
     """
     objectives = dict(COMPARATORS)
     for name, kind in plugins.installed(GROUP).items():

@@ -60,7 +60,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     refuse_large(file)
     content = file.read_bytes()
     if content[_MARK] != b"SCPECG":
-        raise RecordError(Reason.signal_format, "is no SCP-ECG file, whatever its name says")
+        raise RecordError(Reason.signal_format, "isn't an SCP-ECG file, whatever its name says")
     checksum, length = struct.unpack_from("<HI", content)
     if length > len(content):
         raise RecordError(Reason.truncated, f"has {len(content):,} of {length:,} bytes")
