@@ -86,12 +86,13 @@ def embed(records: Path, model: Path) -> Killed:
     )
 
 
-def start(argv: Sequence[str], said: str = os.devnull) -> int:
+def start(argv: Sequence[str], said: str = os.devnull, surround: Callable[[], object] = bool) -> int:
     """Run a command in a copy of this process, which has paid for the imports; its id.
 
     Args:
         argv: the command's arguments.
         said: the file that takes what it says.
+        surround: what is called in the copy before it.
     """
     sys.stdout.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it waits until it is caught below
@@ -107,6 +108,7 @@ def start(argv: Sequence[str], said: str = os.devnull) -> int:
         os.dup2(out, 1)
         os.dup2(out, 2)
         sys.stdout, sys.stderr = (open(place, "w", 1, closefd=False) for place in (1, 2))  # noqa: SIM115
+        surround()
         marecg(list(argv))
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0

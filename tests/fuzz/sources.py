@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import wfdb as package
 from scipy.io import savemat
 from tests.marecg import clinical_files
 
@@ -16,6 +17,12 @@ from marecg.read.array_layout import Layout
 LAYOUT = Layout(500)
 X_BCL = np.random.default_rng(0).normal(0, 0.3, (2, 12, 3000)).astype(np.float32)
 """Two records of six seconds, in mV."""
+
+
+def wfdb_212(folder: Path) -> None:
+    steps_LC = (X_BCL[0].T * 1000).round().clip(-2047, 2047)
+    package.wrsamp("r", 500, ["mV"] * 12, list(LEADS), d_signal=steps_LC.astype(int), fmt=["212"] * 12,
+                   adc_gain=[1000.0] * 12, baseline=[0] * 12, write_dir=str(folder))  # fmt: skip
 
 
 def wfdb(folder: Path, name: str = "A0001") -> None:
@@ -52,6 +59,11 @@ def cpsc2018(folder: Path) -> None:
     for row, compressed in enumerate((True, False)):
         ecg = {"sex": "Male", "age": 74.0, "data": X_BCL[row].astype(float)}
         savemat(folder / f"A000{row + 1}.mat", {"ECG": ecg}, do_compression=compressed)
+
+
+def text(folder: Path) -> None:
+    rows = (";".join(f"{value:.3f}".replace(".", ",") for value in row) for row in X_BCL[0].T)
+    (folder / "a.csv").write_text("\n".join([";".join(LEADS), *rows]))
 
 
 def npy(folder: Path) -> None:
@@ -134,7 +146,7 @@ def philips(folder: Path) -> None:
 KINDS: dict[str, Callable[[Path], None]] = {
     write.__name__: write
     for write in (
-        wfdb, ptbxl, mimic, code15, cpsc2018, npy, npz, npz_compressed, hdf5, hdf5_chunked,
+        wfdb, wfdb_212, text, ptbxl, mimic, code15, cpsc2018, npy, npz, npz_compressed, hdf5, hdf5_chunked,
         mat_level_4, mat_level_5, mat_compressed, mat_level_7_3, parquet, parquet_columns,
         dicom, aecg, muse, edf, scp, philips,
     )

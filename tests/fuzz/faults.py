@@ -1,0 +1,255 @@
+"""Every command × every signal × before, while and after it writes; and what writes most in bad surroundings.
+
+    python -m tests.fuzz.faults [--count 24] [--seed 0]
+
+Each case gives a command, lets the fault happen, and gives the same command again, undisturbed: what it
+leaves or prints must be what it does where nothing happened, and nothing hidden may stay behind. Without
+--count all cases are tried.
+"""
+
+import argparse
+import os
+import random
+import re
+import resource
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from tests.fuzz.kills import SETTINGS, send, start
+
+KILLS = ("KILL", "TERM", "INT", "HUP", "USR1", "QUIT", "STOP CONT")
+WHEN = {"before": (0.0, 0.1), "while": (0.1, 0.9), "after": (0.9, 1.1)}
+"""Shares of the time that the command takes where nothing happens."""
+SMALL = 4096
+"""Bytes that a file may have where the disk is full."""
+NOISE = re.compile(rb"/[^ ]*/(case|whole)-\d*|\d+(\.\d+)? ?(s|MB)\b|[0-9:]{5,8}")
+"""What a command prints that differs from one undisturbed run to the next: places and times."""
+
+
+def _full_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, SMALL))
+
+
+def _tmpdir_elsewhere() -> None:
+    os.environ["TMPDIR"], tempfile.tempdir = "/dev/shm", None  # noqa: S108 — another file system
+
+
+def _no_home() -> None:
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        os.environ.pop(name, None)
+
+
+SURROUNDINGS: dict[str, Callable[[], object]] = {
+    "full disk": _full_disk,
+    "TMPDIR on another file system": _tmpdir_elsewhere,
+    "no HOME": _no_home,
+    "umask 077": lambda: os.umask(0o077),
+    "stdout closed": lambda: os.close(1),
+    "40 columns": lambda: os.environ.update(COLUMNS="40"),
+    "a folder that can't be written": lambda: None,
+}
+MAY_FAIL = {"full disk", "stdout closed", "a folder that can't be written"}
+UNWRITABLE = Path("/proc/1/nothing/out")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command by its words, in which {out} is where it writes, and {place} where what it reads is.
+
+    Attributes:
+        words: it.
+        out: the ending of what it writes; None: it prints.
+        compared: patterns of the files that count.
+        much: whether it is among those that write most.
+    """
+
+    words: str
+    out: str | None = None
+    compared: tuple[str, ...] = ("*",)
+    much: bool = False
+
+    def argv(self, place: Path, out: Path) -> list[str]:
+        """Its arguments."""
+        return [each.format(place=place, out=out) for each in self.words.split()]
+
+
+_TRAIN = " ".join(f"--set {each}" for each in SETTINGS)
+COMMANDS = (
+    Command("synth --out {out} --records 6 --seed 1", ""),
+    Command("prepare {place}/records --out {out} --jobs 1 --set shard=3", "", much=True),
+    Command(
+        f"train --recipe tiny --data {{place}}/corpus --out {{out}} {_TRAIN}",
+        "",
+        ("metrics.csv", "model/model.safetensors"),
+        much=True,
+    ),
+    Command("embed {place}/run {place}/records --out {out} --jobs 1", ".parquet"),
+    Command("embed {place}/run {place}/records --out {out}/ --set part_records=2 --jobs 1", "", much=True),
+    Command("data export {place}/corpus --out {out}", ".parquet"),
+    Command("data export {place}/corpus --out {out}", ""),
+    Command("cohort {place}/corpus --where age>0 --out {out}", ".csv"),
+    Command("report {place}/run {place}/one --out {out}", ".html"),
+    Command("predict {place}/run {place}/one"),
+    Command("stats {place}/corpus"),
+    Command("audit {place}/corpus --against {place}/other"),
+    Command("recipes"),
+    Command("neighbours {place}/embeddings.parquet records/S00001"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An exit code, what was printed, the files that count, and all hidden names."""
+
+    code: int
+    said: bytes
+    files: dict[str, bytes]
+    hidden: frozenset[str]
+
+
+class Matrix:
+    """The cases, in a folder of their own with what the commands read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place, self._number = folder, 0
+        for argv in (
+            ["synth", "--out", f"{folder}/records", "--records", "6", "--seed", "3"],
+            ["synth", "--out", f"{folder}/other", "--records", "2", "--seed", "9"],
+            ["prepare", f"{folder}/records", "--out", f"{folder}/corpus", "--jobs", "1"],
+            COMMANDS[2].argv(folder, folder / "run"),
+            ["embed", f"{folder}/run", f"{folder}/records", "--out", f"{folder}/embeddings.parquet"],
+        ):
+            assert self._run(argv, folder / "case-0").code == 0, argv
+        header = min((folder / "records").rglob("*.hea"))
+        for ending in (".hea", ".mat"):
+            (folder / f"one{ending}").write_bytes(
+                header.with_suffix(ending).read_bytes().replace(header.stem.encode(), b"one")
+            )
+        self._whole: dict[Command, tuple[Outcome, float]] = {}
+
+    def whole(self, command: Command) -> tuple[Outcome, float]:
+        """What a command does where nothing happens, and the seconds that it takes."""
+        if command not in self._whole:
+            out, began = self._out(command, "whole"), time.monotonic()
+            outcome = self._run(command.argv(self.place, out), out, command.compared)
+            assert outcome.code in {0, 1}, f"{command.words}: {outcome.said.decode()}"
+            self._whole[command] = outcome, time.monotonic() - began
+        return self._whole[command]
+
+    def kill(self, command: Command, kill: str, when: str, rng: random.Random) -> None:
+        """Kill a command, and give it again."""
+        whole, seconds = self.whole(command)
+        out = self._out(command, "case")
+        argv = command.argv(self.place, out)
+        pid = start(argv, str(self.place / "said.txt"))
+        time.sleep(seconds * rng.uniform(*WHEN[when]))
+        send(pid, kill)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        number = getattr(signal, f"SIG{kill.split(maxsplit=1)[0]}")
+        said = (self.place / "said.txt").read_text(errors="replace")
+        assert code in {whole.code, -number, 128 + number}, f"exit code {code}\n{said}"
+        assert "Traceback" not in said, said
+        self._same(command, out, whole)
+
+    def surround(self, command: Command, what: str, _: str, rng: random.Random) -> None:
+        """Give a command in bad surroundings, and again in good ones."""
+        whole, _seconds = self.whole(command)
+        unwritable = what == "a folder that can't be written"
+        out = UNWRITABLE if unwritable else self._out(command, "case")
+        argv = command.argv(self.place, out)
+        outcome = self._run(argv, out, command.compared, SURROUNDINGS[what])
+        assert b"Traceback" not in outcome.said, outcome.said.decode()
+        assert outcome.code in ({0, 1, 2, 3} if what in MAY_FAIL else {whole.code}), outcome
+        if what not in MAY_FAIL:
+            assert outcome.files == whole.files, f"another result: {_different(outcome, whole)}"
+        if not unwritable:
+            self._same(command, out, whole)
+
+    def cases(self) -> Iterator[tuple[Callable[..., None], Command, str, str]]:
+        """All of them: what tries it, the command, the fault, and when."""
+        for command, kill, when in product(COMMANDS, KILLS, WHEN):
+            yield self.kill, command, kill, when
+        for command, what in product((each for each in COMMANDS if each.much), SURROUNDINGS):
+            yield self.surround, command, what, ""
+
+    def try_some(self, count: int | None, seed: int) -> list[str]:
+        """Try so many cases; those in which something is left or differs, in words."""
+        rng = random.Random(seed)  # noqa: S311 — no secret
+        cases = list(self.cases())
+        broken = []
+        for attempt, command, fault, when in cases if count is None else rng.sample(cases, count):
+            try:
+                attempt(command, fault, when, rng)
+            except AssertionError as error:
+                broken.append(f"marecg {command.words} · {fault} {when}: {error}")
+        return broken
+
+    def _same(self, command: Command, out: Path, whole: Outcome) -> None:
+        again = self._run(command.argv(self.place, out), out, command.compared)
+        assert again.code == whole.code, f"exit code {again.code}, given again: {again.said.decode()}"
+        assert again.files == whole.files, f"another result: {_different(again, whole)}"
+        assert again.hidden == whole.hidden, f"left behind: {sorted(again.hidden ^ whole.hidden)}"
+        if command.out is None:
+            assert NOISE.sub(b"", again.said) == NOISE.sub(b"", whole.said), again.said.decode()
+
+    def _out(self, command: Command, kind: str) -> Path:
+        self._number += 1
+        folder = self.place / f"{kind}-{self._number}"
+        folder.mkdir()
+        return folder / f"out{command.out or ''}"
+
+    def _run(
+        self,
+        argv: list[str],
+        out: Path,
+        compared: tuple[str, ...] = ("*",),
+        surroundings: Callable[[], object] = lambda: None,
+    ) -> Outcome:
+        said = self.place / "said.txt"
+        code = os.waitstatus_to_exitcode(os.waitpid(start(argv, str(said), surroundings), 0)[1])
+        paths = [path for path in out.parent.rglob("*") if path.is_file()] if out.parent.is_dir() else []
+        files = {
+            str(path.relative_to(out.parent)): path.read_bytes()
+            for path in paths
+            if any(path.relative_to(out.parent).match(pattern) for pattern in compared)
+        }
+        hidden = frozenset(
+            str(path.relative_to(out.parent).parent) for path in paths if path.name.startswith(".")
+        )
+        return Outcome(code, said.read_bytes(), files, hidden)
+
+
+def _different(one: Outcome, other: Outcome) -> list[str]:
+    names = one.files.keys() | other.files.keys()
+    return sorted(name for name in names if one.files.get(name) != other.files.get(name))
+
+
+def main() -> None:
+    """Read the arguments and print what broke."""
+    parser = argparse.ArgumentParser(description="Kill every command, and surround it with trouble.")
+    parser.add_argument("--count", type=int, help="cases; all without")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    import marecg.corpus.export
+    import marecg.corpus.prepare
+    import marecg.report.record_page
+    import marecg.train.run
+    import marecg.use.embed_records  # noqa: F401
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        matrix = Matrix(Path(folder))
+        broken = matrix.try_some(given.count, given.seed)
+        tried = given.count or len(list(matrix.cases()))
+    print("\n".join(broken))
+    print(f"{tried} cases, {len(broken)} broken; {time.monotonic() - began:.0f} s, seed {given.seed}")
+    raise SystemExit(bool(broken))
+
+
+if __name__ == "__main__":
+    main()
