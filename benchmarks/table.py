@@ -16,6 +16,7 @@ from benchmarks import (
     embedding,
     encoder,
     features,
+    holter,
     loading,
     minirocket,
     optimiser,
@@ -41,6 +42,7 @@ SUBJECTS = (
     embedding,
     starting,
     preparing,
+    holter,
 )
 ROWS: dict[str, Row] = {row.name: row for subject in SUBJECTS for row in subject.ROWS}
 

@@ -1,0 +1,75 @@
+"""What a day of ECG takes of memory beside an hour of the same."""
+
+import os
+import subprocess
+import sys
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.corpora import records, workspace
+from benchmarks.ratio import Effort, Reach, Row
+from marecg.base.config import LEADS
+from marecg.model.mar_ecg import MarEcg
+from marecg.read.inputs import find_inputs
+from marecg.recipes import tiny
+
+FS, HOURS = 250, 24
+
+
+def peaks(command: str, options: tuple[str, ...], effort: Effort) -> list[float]:
+    """The resident peak of a command over a recording of a day, over that of an hour, once."""
+    model = [str(_model())] if command != "prepare" else []
+    day, hour = (_peak([command, *model, str(_holter(hours)), *options]) for hours in (effort.of(HOURS), 1))
+    return [day / hour]
+
+
+def _peak(argv: list[str]) -> int:
+    tool, out = str(Path(sys.executable).with_name("marecg")), workspace() / "holter-out"
+    given = [each.format(out=f"{out}-{os.urandom(4).hex()}") for each in argv]
+    with subprocess.Popen([tool, *given], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603 — ours
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, given)
+    return usage.ru_maxrss
+
+
+@cache
+def _holter(hours: int) -> Path:
+    """A recording of so many hours: ten synthetic seconds again and again."""
+    folder = workspace() / f"holter-{hours}"
+    folder.mkdir()
+    record = next(iter(find_inputs([records(1)]).values())).read()
+    x_LC = (1000 * record.x_CL.T[:: round(record.fs / FS)]).astype("<i2")
+    with (folder / "h.dat").open("wb") as file:
+        for _ in range(hours * 6):
+            file.write(np.tile(x_LC, (60, 1)).tobytes())
+        samples = file.tell() // (2 * len(LEADS))
+    lines = [f"h.dat 16 1000/mV 16 0 0 0 0 {lead}" for lead in LEADS]
+    (folder / "h.hea").write_text("\n".join([f"h 12 {FS} {samples}", *lines, "#Dx: 426783006", ""]))
+    return folder
+
+
+@cache
+def _model() -> Path:
+    """A small model that has learnt nothing, of concepts neither."""
+    torch.manual_seed(0)
+    model = MarEcg(tiny().model)
+    torch.nn.init.normal_(model.prototypes)
+    model.save_pretrained(workspace() / "holter-model")
+    return workspace() / "holter-model"
+
+
+def _row(command: str, *options: str) -> Row:
+    what = f"marecg {command}, a recording of 24 h: resident peak"
+    return Row(f"holter-{command}", what, "of 1 h", Reach("≤", 1.1), "1", partial(peaks, command, options))
+
+
+ROWS = (
+    _row("prepare", "--out", "{out}", "--jobs", "1", "--set", "windows=every 1h"),
+    _row("embed", "--out", "{out}.parquet", "--jobs", "1"),
+    _row("predict"),
+)
