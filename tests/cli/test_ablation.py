@@ -64,7 +64,7 @@ def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(
     assert f"{hours:.2f}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True)])
+@pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True), ("beats", True)])
 def test_the_readout_that_is_asked_for_is_probed_and_compared(
     readout: str, wide: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

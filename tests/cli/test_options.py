@@ -111,9 +111,9 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         },
     ),
     (
-        f"embed run in --out x.npz {ARRAYS} --patch --readout wide --set batch_size=5 --jobs 2",
+        f"embed run in --out x.npz {ARRAYS} --patch --readout beats --set batch_size=5 --jobs 2",
         "marecg.use.embed_records.embed_records",
-        {"layout": LAYOUT, "patches": True, "readout": "wide", "batch_size": 5, "jobs": 2},
+        {"layout": LAYOUT, "patches": True, "readout": "beats", "batch_size": 5, "jobs": 2},
     ),
     (
         f"predict run in --top 9 {ARRAYS}",

@@ -114,7 +114,7 @@ def ablate(
 
     of_probe, changes = by_group("probe.", set_)
     request = Request.named(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
-    wide = request.readout == "wide"
+    wide = request.readout != "rhythm"
     request = request if wide else replace(request, without=(WIDE,))
     probe_roots = roots(task or ["ptbxl-super"], root)
 

@@ -89,7 +89,7 @@ def neighbours(
     """
     from marecg.use.neighbours import neighbours
 
-    found = neighbours(embeddings, record, top, readout)
+    found = neighbours(embeddings, record, top, "rhythm" if readout == "rhythm" else "wide")
     if form == "json":
         result_json([asdict(each) for each in found])
         return

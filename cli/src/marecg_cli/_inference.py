@@ -44,7 +44,10 @@ def embed(
     fs: Fs = None,
     patch: Annotated[bool, typer.Option("--patch", help="Write H̄ too, one row per patch.")] = False,
     readout: Annotated[
-        Readout, typer.Option(help="wide writes the wide readout too, which a linear probe gets more from.")
+        Readout,
+        typer.Option(
+            help="wide writes the wide readout too, for linear classifiers; beats the beats' behind it."
+        ),
     ] = "rhythm",
     every: Every = None,
     set_: Annotated[

@@ -57,7 +57,7 @@ Profile = Annotated[
     Literal["paper", "curated"],
     typer.Option(help="paper: four codes as the paper prints them; curated: doubts decided."),
 ]
-Readout = Literal["rhythm", "wide"]
+Readout = Literal["rhythm", "wide", "beats"]
 """What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]

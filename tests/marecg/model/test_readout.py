@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from marecg.base.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_columns, wide_readout, wide_width
+from marecg.model.readout import readout_width, wide_columns, wide_readout
 from marecg.nn.modulation import modulation_spectrum
 from marecg.recipes import Config
 
@@ -45,7 +45,7 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> No
     h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
     real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
     found = wide_readout(torch.randn(2, 3), h_BTCD, torch.randn(2, 12), real_BT)
-    assert found.shape == (2, wide_width(of_width(3)))
+    assert found.shape == (2, readout_width(of_width(3)))
     seen = parts(found, 3)
     for record in range(2):
         patches = [t for t in range(5) if real_BT[record, t]] or list(range(5))
@@ -71,12 +71,12 @@ def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro: Conf
     absent_BC[0, 1:] = True
     with torch.no_grad():
         without, found = (each(x_BCL, n_valid_B, absent_BC).wide_BW for each in (plain, model))
-    assert found.shape == (2, wide_width(with_it))
-    assert wide_columns(with_it)["modulation"] == slice(wide_width(micro.model), wide_width(with_it))
-    assert torch.equal(found[:, : wide_width(micro.model)], without)
+    assert found.shape == (2, readout_width(with_it))
+    assert wide_columns(with_it)["modulation"] == slice(readout_width(micro.model), readout_width(with_it))
+    assert torch.equal(found[:, : readout_width(micro.model)], without)
     x_BCL[0, 1:] = 0
     expected_BM = modulation_spectrum(x_BCL, n_valid_B, 500)
-    torch.testing.assert_close(found[:, wide_width(micro.model) :], expected_BM)
+    torch.testing.assert_close(found[:, readout_width(micro.model) :], expected_BM)
 
 
 def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro: Config) -> None:

@@ -4,6 +4,7 @@ import torch
 from marecg.base.config import ModelConfig
 from marecg.evaluate.methods.frozen_encoder import encoder, random_control, random_encoder
 from marecg.model.pretrained import weights_sha256
+from marecg.model.readout import wide_columns
 from marecg.use.embed import embed
 
 CONFIG = ModelConfig(width=16, depth=1, heads=2, mlp_ratio=1, concept_width=8)
@@ -85,3 +86,17 @@ def test_the_random_encoder_is_read_like_the_reference():
     model = random_encoder(CONFIG)
     assert list(random_control(model).columns) == ["random encoder"]
     assert list(random_control(model, "wide").columns) == ["random encoder", "random encoder, wide"]
+
+
+def test_the_parts_of_the_beat_readout_weigh_alike_in_both_encoders():
+    model = random_encoder(CONFIG)
+    read, beside = encoder(model, "beats"), random_control(model, "beats")
+    assert list(read.columns) == ["encoder", "encoder, wide", "encoder, mean H", "encoder, beats"]
+    assert list(beside.columns) == ["random encoder", "random encoder, beats"]
+    x_BF, columns = read.compute(signals(5000)), wide_columns(CONFIG, "beats")
+    np.testing.assert_allclose(x_BF[:, read.columns["encoder, wide"]], encoder(model).compute(signals(5000)))
+    weight_F = read.weights["encoder, beats"]
+    np.testing.assert_array_equal(weight_F, beside.weights["random encoder, beats"])
+    heavy = [np.square(weight_F[part]).sum() for part in columns.values()]
+    np.testing.assert_allclose(heavy, CONFIG.width, rtol=1e-5)
+    assert x_BF.shape == (1, len(weight_F))

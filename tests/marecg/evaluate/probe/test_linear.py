@@ -9,9 +9,11 @@ from marecg.evaluate.probe.linear import (
     EXACT,
     PATIENCE,
     STRENGTHS,
+    Choose,
     Part,
     choose_logistic,
 )
+from marecg.evaluate.probe.ridge import choose_ridge
 
 EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
 
@@ -104,3 +106,20 @@ def test_val_records_that_tell_no_classes_apart_are_refused():
     val = Part(np.zeros((3, 5)), np.zeros((3, 2), np.uint8))
     with pytest.raises(InputError, match="none of the 3 validation records"):
         choose_logistic(part(30, 13), val)
+
+
+@pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])
+def test_weights_count_once_the_features_are_standardised(choose: Choose) -> None:
+    generator = np.random.default_rng(0)
+    x_MF = generator.normal(size=(60, 4)) * [1, 10, 100, 1]
+    y_MK = (x_MF[:, :1] + generator.normal(size=(60, 1)) > 0).astype(np.uint8)
+    weight_F = np.array([3.0, 0.5, 1e-9, 1.0])
+    rows = slice(40), slice(40, 60)
+    weighed = choose(*(Part(x_MF[each], y_MK[each], weight_F) for each in rows))
+    scaled_MF = (x_MF - x_MF[:40].mean(0)) / x_MF[:40].std(0)
+    at_once = weighed.logits(x_MF)
+    changed = x_MF.copy()
+    changed[:, 2] += 1e3  # what weighs nothing says nothing
+    np.testing.assert_allclose(weighed.logits(changed), at_once, atol=1e-3)
+    alike = choose(*(Part(scaled_MF[each], y_MK[each]) for each in rows)).logits(scaled_MF)
+    assert np.abs(alike - at_once).max() > 1e-3

@@ -85,8 +85,8 @@ def evaluate(
 
 def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]:
     """Everything that computes features, whatever the task."""
-    model = under_test.model
-    return (*((encoder(model), random_control(model, request.readout)) if model else ()), handcrafted())
+    model, readout = under_test.model, request.readout
+    return (*((encoder(model, readout), random_control(model, readout)) if model else ()), handcrafted())
 
 
 def _features(
@@ -118,15 +118,18 @@ def _trials(
         sha256 = f"{method.sha256} {columns}" if method else file_sha256(files[name])
         key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            fits = _fits(features, task, request, method)
+            fits = _fits(features, task, request, method, name)
             cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
         trials[name] = cache[key]
     return trials
 
 
-def _fits(features: FeatureTable, task: Task, request: Request, method: Method | None) -> Iterator[Trial]:
+def _fits(
+    features: FeatureTable, task: Task, request: Request, method: Method | None, name: str
+) -> Iterator[Trial]:
     """The protocol's trials on some features; an error says which task it is of."""
-    learner = request.protocol.on_features(features.x_RF[task.row_M], task, method.choose if method else None)
+    choose, weight_F = (method.choose, method.weights.get(name)) if method else (None, None)
+    learner = request.protocol.on_features(features.x_RF[task.row_M], task, choose, weight_F)
     try:
         yield from request.protocol.trials(learner, task, request.fractions, request.seeds)
     except InputError as error:

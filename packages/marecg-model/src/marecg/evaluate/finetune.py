@@ -28,7 +28,7 @@ from marecg.evaluate.scores.results import Report
 from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.task import FS, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_width
+from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning, Vectors, tune
 
 FINETUNE = replace(STRICT, name="finetune", normalisation="signals in mV")
@@ -82,7 +82,7 @@ def finetune(
             learner = TunedLearner(vectors, each, usable)
             fits = FINETUNE.trials(learner, usable, request.fractions, request.seeds)
             trials[_row(each)] = list(passing(fits, f"{usable.name}: {_row(each)}", progress))
-        widths = dict.fromkeys(trials, wide_width(model.config))
+        widths = dict.fromkeys(trials, readout_width(model.config))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)
 

@@ -11,10 +11,10 @@ import ecg_ontology
 from ecg_ontology import Ontology
 from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
-from marecg.evaluate.scores.summary import ENCODER, WIDE
+from marecg.evaluate.scores.summary import READ_AS
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.use.embed import Readout
+from marecg.model.readout import Readout
 
 UNTRAINED_POOL = (
     "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
@@ -69,9 +69,8 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
-    name = WIDE if readout == "wide" else ENCODER
     return ModelUnderTest(
-        name, folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
+        READ_AS[readout], folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
     )
 
 

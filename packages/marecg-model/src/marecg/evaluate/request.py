@@ -15,7 +15,8 @@ from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.tasks.folds import Folds
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
-from marecg.use.embed import Readout, check_readout
+from marecg.model.readout import Readout
+from marecg.use.embed import check_readout
 
 FRACTIONS = (0.01, 0.1, 1.0)
 READERS: dict[str, Callable[[str], Any]] = {

@@ -1,7 +1,7 @@
 """MarEcg: tokens → encoder → H, H̄, h_rhythm and the concepts it is nearest to.
 
 Shapes: B batch, C leads, L samples, T patches, P samples per patch, D width, M bands of the modulation
-spectrum, W wide readout, N concepts, K concept width (d_c).
+spectrum, W wide readout, J patches of a beat, V wide and beat readout, N concepts, K concept width (d_c).
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from ecg_ontology import Ontology
 from marecg.base.config import LEADS, ModelConfig
 from marecg.base.errors import UsageError
 from marecg.model.pretrained import Pretrained
-from marecg.model.readout import wide_readout
+from marecg.model.readout import beat_sums, wide_readout
 from marecg.nn.attention import init_linear
 from marecg.nn.concepts import concept_logits
 from marecg.nn.encoder import Encoder
@@ -24,7 +24,10 @@ from marecg.nn.tokens import Tokens, full_patches, patchify
 
 
 class Features(NamedTuple):
-    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W]."""
+    """What the encoder says of a batch: h_rhythm [B, D], H̄ [B, T, D] and the wide readout [B, W].
+
+    Where beats were named, the sums over them that the beat readout is a mean of stand behind it: [B, V].
+    """
 
     rhythm_BD: Tensor
     patch_BTD: Tensor
@@ -57,13 +60,20 @@ class MarEcg(Pretrained):
         init_linear(self.to_concepts)
         self.register_buffer("prototypes", torch.zeros(len(self.ontology), config.concept_width))
 
-    def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Features:
+    def forward(
+        self,
+        x_BCL: Tensor,
+        n_valid_B: Tensor,
+        absent_BC: Tensor | None = None,
+        beats_BJT: Tensor | None = None,
+    ) -> Features:
         """Encode records in mV, nothing masked but padding and absent leads.
 
         Args:
             x_BCL: mV; L from one patch up to `config.positions` patches.
             n_valid_B: samples of each record before its padding.
             absent_BC: bool, the leads to hide; None hides none.
+            beats_BJT: how many beats have their j-th patch where patch t is (`marecg.use.beat_windows`).
 
         Returns:
             h_rhythm, H̄ and the wide readout.
@@ -73,6 +83,8 @@ class MarEcg(Pretrained):
         log_std_BC = scale.std_BC1[..., 0].log()
         modulation_BM = self._modulation(x_BCL, n_valid_B, absent_BC) if self.config.modulation else None
         wide_BW = wide_readout(rhythm_BD, h_BTCD, log_std_BC, real_BT, absent_BC, modulation_BM)
+        if beats_BJT is not None:
+            wide_BW = torch.cat([wide_BW, beat_sums(h_BTCD, beats_BJT)], 1)
         return Features(rhythm_BD, lead_mean(h_BTCD), wide_BW)
 
     def attention(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor | None = None) -> Tensor:

@@ -1,40 +1,67 @@
-"""The wide readout: what a linear probe can use of H beside h_rhythm.
+"""The wide readout: what a linear probe can use of H beside h_rhythm; and the beat readout beside that.
 
 h_rhythm (eq. rhythm-pool) reads H through one attention, RevIN has taken the leads' heights away before, and
 how evenly beats follow one another is in no token. The wide readout keeps them: simple statistics of H over
 time, for each lead too, the scale that RevIN divided by, and with `ModelConfig.modulation` the modulation
 spectrum.
 
-Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M.
+A mean over all patches blurs what happens within a beat. The beat readout is a mean over beats of the patches
+that show the same part of each: the one that begins 80 ms before the R-peak, so that a QRS lies whole in it,
+and those around it, which show P, ST and T. It stands behind the wide readout, as one vector.
+
+Shapes: B batch, T patches, C leads, D width, M bands of the modulation spectrum or 0, W = (4 + C)·D + C + M;
+J patches of a beat, V = W + (J + C)·D.
 """
 
 from itertools import accumulate
+from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.nn.modulation import BANDS
 from marecg.nn.pooling import lead_mean, real_or_all
 
+Readout = Literal["rhythm", "wide", "beats"]
+"""What is read from the encoder as one vector of a record: h_rhythm, the wide readout, or the beats' too."""
+BEAT = (-0.28, -0.08, 0.12, 0.32)
+"""Seconds from an R-peak to the beginnings of its beat's J patches."""
+QRS = 1
+"""Which of them holds the QRS."""
 LEAST_VARIANCE = 1e-12
 """Below it a spread counts as none, so that its root has a slope."""
 
 
-def wide_width(config: ModelConfig) -> int:
-    """W of an encoder: 12,300 at the paper's width of 768."""
-    *_, last = wide_columns(config).values()
+def readout_width(config: ModelConfig, readout: Readout = "wide") -> int:
+    """How long an encoder's readout is: W is 12,300 at the paper's width of 768."""
+    *_, last = wide_columns(config, readout).values()
     return int(last.stop)
 
 
-def wide_columns(config: ModelConfig) -> dict[str, slice]:
-    """Where each part of an encoder's wide readout stands."""
+def wide_columns(config: ModelConfig, readout: Readout = "wide") -> dict[str, slice]:
+    """Where each part of an encoder's wide readout stands, and with `beats` what comes behind it."""
+    if readout == "rhythm":
+        return {"rhythm": slice(0, config.width)}
     widths = dict.fromkeys(("rhythm", "mean", "max", "std"), config.width)
     widths |= {"leads": len(LEADS) * config.width, "log_std": len(LEADS)}
     if config.modulation:
         widths["modulation"] = BANDS
+    if readout == "beats":
+        widths |= {"beat": len(BEAT) * config.width, "qrs": len(LEADS) * config.width}
     ends = list(accumulate(widths.values()))
     return {name: slice(end - wide, end) for (name, wide), end in zip(widths.items(), ends, strict=True)}
+
+
+def part_weights(config: ModelConfig, readout: Readout) -> NDArray[np.float32]:
+    """What each standardised value is multiplied by so that every part of a readout counts alike, [V].
+
+    Standardised values count alike one by one, so leads and beats, of which there are most, drown the rest.
+    """
+    widths = [columns.stop - columns.start for columns in wide_columns(config, readout).values()]
+    return np.repeat(np.sqrt(config.width / np.array(widths)), widths).astype(np.float32)
 
 
 def wide_readout(
@@ -74,3 +101,32 @@ def wide_readout(
         log_std_BC = torch.where(absent_BC, usual_B1, log_std_BC)
     parts = [rhythm_BD, mean_BD, max_BD, std_BD, lead_BCD.flatten(1), log_std_BC]
     return torch.cat(parts if modulation_BM is None else [*parts, modulation_BM], 1)
+
+
+def beat_sums(h_BTCD: Tensor, beats_BJT: Tensor) -> Tensor:
+    """The beats' patches, summed over beats: their means over leads, and each lead of the QRS, [B, V − W].
+
+    Args:
+        h_BTCD: H.
+        beats_BJT: how many beats have their j-th patch where patch t is.
+    """
+    beats_BJT = beats_BJT.to(h_BTCD.dtype)
+    beat_BJD = beats_BJT @ lead_mean(h_BTCD)
+    qrs_BCD = torch.einsum("bt,btcd->bcd", beats_BJT[:, QRS], h_BTCD)
+    return torch.cat([beat_BJD.flatten(1), qrs_BCD.flatten(1)], 1)
+
+
+def mean_readout(
+    total: NDArray[np.float64], windows: int, beats: float, config: ModelConfig
+) -> NDArray[np.float64]:
+    """The readout of a recording by the sums over its windows and over the beats in them, [W] or [V].
+
+    A recording without beats has the means over all patches in place of those over beats.
+    """
+    wide_W, behind = np.split(total, [readout_width(config)])
+    wide_W = wide_W / windows
+    if not len(behind):
+        return wide_W
+    columns = wide_columns(config)
+    still = np.concatenate([np.tile(wide_W[columns["mean"]], len(BEAT)), wide_W[columns["leads"]]])
+    return np.concatenate([wide_W, behind / beats if beats else still])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import ENCODER, OWN, WIDE
+from marecg.evaluate.scores.summary import BEATS, ENCODER, OWN, WIDE
 from marecg.evaluate.table import lines, tidy, title
 from marecg.model.card_figures import Score
 
@@ -52,7 +52,7 @@ def _carded(scores: Sequence[Score]) -> Iterator[Trust | None]:
     frame = pd.DataFrame([score.model_dump() for score in scores], columns=list(Score.model_fields))
     largest = frame.groupby("task")["fraction"].transform("max")
     for _, rows in frame[frame["fraction"] == largest].groupby("task", sort=False):
-        reference = WIDE if WIDE in set(rows["method"]) else ENCODER
+        reference = next((name for name in (BEATS, WIDE) if name in set(rows["method"])), ENCODER)
         own = rows[rows["method"] == reference].iloc[:1]
         low, high = (own[name].max() for name in ("low", "high"))  # missing where there is none
         named = rows.rename(columns={"tested": "test_records", "auc": "macro_auc", "leaks": "leaked_records"})

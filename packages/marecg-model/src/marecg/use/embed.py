@@ -20,7 +20,8 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.signal import COMPUTABLE_MV, amplitude_doubt, lead_places
 from marecg.ecg.windows import Recording, arranged, overlapped, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_columns, wide_width
+from marecg.model.readout import QRS, Readout, mean_readout, readout_width, wide_columns
+from marecg.use.beat_windows import BeatWindow, with_beats
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Embeddings(NamedTuple):
 class WideEmbeddings(NamedTuple):
     """`Embeddings`, and the wide readout [B, W] (`marecg.model.readout`), whose first D values are h_rhythm.
 
+    Where the beat readout was asked for, it stands behind the wide one, in the same array: [B, V].
     `encode` gives them for one record: [D], [T, D] and [W].
 
     Example:
@@ -75,10 +77,6 @@ def _shapes(arrays: Mapping[str, NDArray[np.float32]]) -> str:
     return html
 
 
-Readout = Literal["rhythm", "wide"]
-"""What is read from the encoder as one vector of a record: h_rhythm alone, or the wide readout too."""
-
-
 @overload
 def embed(
     model: MarEcg | str | Path,
@@ -99,7 +97,7 @@ def embed(
     fs: float,
     leads: Sequence[str] = LEADS,
     batch_size: int = BATCH,
-    readout: Literal["wide"],
+    readout: Literal["wide", "beats"],
 ) -> WideEmbeddings: ...
 
 
@@ -118,7 +116,8 @@ def embed(
     from as many beginnings as `ModelConfig.phases` says; h_rhythm and the wide readout are their means, and H̄
     their mean where they overlap. A shorter one is
     padded, and the padding is hidden from the encoder. A lead that is not given is hidden as masked tokens
-    are in training.
+    are in training. The beat readout is a mean over the beats that are found in all windows; a record without
+    any has the means over all of its patches there.
 
     Logs a warning where the amplitude isn't a heart's in mV.
 
@@ -128,10 +127,11 @@ def embed(
         fs: their sampling rate in Hz.
         leads: the names of the K leads, in any order and of any case.
         batch_size: windows per forward pass.
-        readout: `wide` gives the wide readout too, which a linear probe reads more from.
+        readout: `wide` gives the wide readout too, which a linear probe reads more from, `beats` the beat
+            readout behind it.
 
     Returns:
-        float32 vectors of each record; with `wide` the wide readout too.
+        float32 vectors of each record; with `wide` or `beats` the wide readout too.
 
     Raises:
         UsageError: there is no such readout, the array has another shape or no records, a lead is unknown
@@ -154,14 +154,19 @@ def embed(
     if doubt:
         logger.warning("signals: %s", doubt)
     recordings = (arranged(x_KL, fs, leads, model.config) for x_KL in x_BKL)
-    rhythms, patches, wides = zip(*encode(model, recordings, batch_size), strict=True)
-    if readout == "wide":
+    rhythms, patches, wides = zip(*encode(model, recordings, batch_size, readout=readout), strict=True)
+    if readout != "rhythm":
         return WideEmbeddings(np.stack(rhythms), np.stack(patches), np.stack(wides))
     return Embeddings(np.stack(rhythms), np.stack(patches))
 
 
 def encode(
-    model: MarEcg, recordings: Iterable[Recording], batch_size: int = BATCH, *, patches: bool = True
+    model: MarEcg,
+    recordings: Iterable[Recording],
+    batch_size: int = BATCH,
+    *,
+    readout: Readout = "wide",
+    patches: bool = True,
 ) -> Iterator[WideEmbeddings]:
     """Embed recordings one after another, of whatever lengths and leads, their windows in common batches.
 
@@ -177,34 +182,39 @@ def encode(
     config, device = model.config, model.prototypes.device
     kind = next(model.parameters()).dtype  # a model may have been cast: half(), double()
     rhythm = wide_columns(config)["rhythm"]
+    beats = readout == "beats"
     cut = (window for whole in recordings for window in tta_windows(whole, config))
-    total_W, looked_at = np.zeros(wide_width(config)), 0
+    shown = with_beats(cut, config) if beats else (BeatWindow(window) for window in cut)
+    total, looked_at, beat_count = np.zeros(readout_width(config, "beats" if beats else "wide")), 0, 0.0
     starts: list[int] = []
     parts: list[NDArray[np.float32]] = []
-    while batch := list(islice(cut, batch_size)):
+    while batch := list(islice(shown, batch_size)):
         with torch.no_grad():
-            x_BCL, *others = stacked(batch, config, device)
+            x_BCL, *others = stacked([each.window for each in batch], config, device)
+            if beats:
+                others.append(torch.from_numpy(np.stack([each.beats_JT for each in batch])).to(device))
             features = model(x_BCL.to(kind), *others)
-        wide_BW = features.wide_BW.float().cpu().numpy()
+        wide_BV = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
-        if not (np.isfinite(wide_BW).all() and np.isfinite(patch_BTD).all()):
+        if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
             raise CheckpointError(
                 "the model gives values that are not finite for signals that are",
                 remedy="Use a model whose training did not diverge",
             )
-        for window, wide_W, patch_TD in zip(batch, wide_BW, patch_BTD, strict=True):
-            total_W += wide_W
+        for (window, beats_JT), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
+            total += wide_V
             looked_at += 1
+            beat_count += float(beats_JT[QRS].sum())
             if patches and window.start % config.stride == 0:  # H̄ is made of those that begin at a patch
                 starts.append(window.start)
                 parts.append(patch_TD)
             if window.last:
-                vector_W = (total_W / looked_at).astype(np.float32)
+                vector = mean_readout(total, looked_at, beat_count, config).astype(np.float32)
                 whole_TD = np.zeros((0, config.width), np.float32)
                 if patches:
                     whole_TD = overlapped(starts, parts, config)[: config.patches(window.length)]
-                yield WideEmbeddings(vector_W[rhythm], whole_TD, vector_W)
-                total_W, looked_at, starts, parts = np.zeros_like(total_W), 0, [], []
+                yield WideEmbeddings(vector[rhythm], whole_TD, vector)
+                total, looked_at, beat_count, starts, parts = np.zeros_like(total), 0, 0.0, [], []
 
 
 def loaded(model: MarEcg | str | Path) -> MarEcg:

@@ -18,9 +18,10 @@ from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
+from marecg.model.readout import Readout
 from marecg.read.array_layout import Layout
 from marecg.storage.places import is_remote
-from marecg.use.embed import BATCH, Readout, check_readout
+from marecg.use.embed import BATCH, check_readout
 from marecg.use.embedding_files import FORMATS, schema, write
 from marecg.use.embedding_store import EmbeddingStore
 from marecg.use.inputs import Inputs, Named, Source
@@ -100,7 +101,7 @@ def embed_records(
         out: `.npz`, `.parquet`, or a folder (`is_folder`) here or at an address that fsspec knows.
         layout: what the arrays are; without it, those in folders are passed over.
         patches: write H̄ as well.
-        readout: `wide` writes the wide readout as well.
+        readout: `wide` writes the wide readout as well, `beats` the beat readout behind it, in `wide` too.
         step: seconds; a recording is as many rows as it has such steps. None: it is one.
         batch_size: windows per forward pass.
         part_records: records per part of a folder; `PART` by default.
@@ -223,7 +224,14 @@ def make_part(
     constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
     with work.store.writing(number) as temporary:
         patches = bool(about["patches"])
-        rows = embedded(model, chain.from_iterable(sources), done, work.batch_size, patches=patches)
+        rows = embedded(
+            model,
+            chain.from_iterable(sources),
+            done,
+            work.batch_size,
+            readout=about["readout"],
+            patches=patches,
+        )
         full = ((row | constants, vectors) for row, vectors in rows)
         write(temporary, columns, full, lambda: work.store.metadata(done))
         keep_private(temporary)

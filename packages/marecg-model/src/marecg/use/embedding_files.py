@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from marecg.base.config import ModelConfig
 from marecg.base.errors import EcgError, InputError, UsageError
-from marecg.model.readout import wide_width
+from marecg.model.readout import Readout, readout_width
 from marecg.storage.places import Place, is_remote
-from marecg.use.embed import Readout, WideEmbeddings
+from marecg.use.embed import WideEmbeddings
 
 npy: Any = np.lib.format  # it has no types
 
@@ -46,8 +46,10 @@ BLOCK = 8192
 
 
 def schema(config: ModelConfig, readout: Readout, *, patches: bool) -> pa.Schema:
-    """The columns of a file: `ABOUT`, `rhythm` [D], and `wide` [W] and `patch` [T, D] if wanted."""
-    widths = {"rhythm": config.width} | ({"wide": wide_width(config)} if readout == "wide" else {})
+    """The columns of a file: `ABOUT`, `rhythm` [D], and `wide` [W or V] and `patch` [T, D] if wanted."""
+    widths = {"rhythm": config.width}
+    if readout != "rhythm":
+        widths["wide"] = readout_width(config, readout)
     vectors = {name: pa.list_(pa.float32(), width) for name, width in widths.items()}
     return pa.schema(
         [*ABOUT, *vectors.items(), *([("patch", pa.list_(vectors["rhythm"]))] if patches else [])]

@@ -13,6 +13,7 @@ from marecg.base.errors import InputError, UsageError
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
 from marecg.read.record import Record, as_text
 from marecg.use.embed import WideEmbeddings, encode
 from marecg.use.inputs import Named
@@ -47,11 +48,18 @@ class Embedded:
 
 
 def embedded(
-    model: MarEcg, records: Iterable[Named], done: Embedded, batch_size: int, *, patches: bool
+    model: MarEcg,
+    records: Iterable[Named],
+    done: Embedded,
+    batch_size: int,
+    *,
+    readout: Readout = "wide",
+    patches: bool,
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
     """The vectors of records, each beside what a row says of it; what became of all is in `done`."""
     waiting: deque[dict[str, Any]] = deque()
-    for vectors in encode(model, _recordings(model, records, done, waiting), batch_size, patches=patches):
+    recordings = _recordings(model, records, done, waiting)
+    for vectors in encode(model, recordings, batch_size, readout=readout, patches=patches):
         yield waiting.popleft(), vectors
 
 

@@ -1,6 +1,6 @@
 """A frozen encoder as a step of a scikit-learn pipeline.
 
-Shapes: B records, K leads given, L samples, D width, W wide readout.
+Shapes: B records, K leads given, L samples, D width, W wide readout, V wide and beat readout.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from marecg.base.device import best_device
 from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_width
-from marecg.use.embed import BATCH, Readout, check_readout, embed
+from marecg.model.readout import Readout, readout_width
+from marecg.use.embed import BATCH, check_readout, embed
 
 
 class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,7 +31,8 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         fs: sampling rate of the records in Hz.
         leads: the names of their K leads, in their order.
         batch_size: windows per forward pass.
-        readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is.
+        readout: `rhythm` for h_rhythm [B, D], `wide` for the wide readout [B, W], whose first D it is,
+            `beats` for the beat readout behind that, [B, V].
 
     Attributes:
         n_features_in_: K for records [B, K, L], K·L for flat ones.
@@ -74,11 +75,11 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._records(X, reset=True)
         check_readout(self.readout)
         config = self._encoder().config
-        self._n_features_out = wide_width(config) if self.readout == "wide" else config.width
+        self._n_features_out = readout_width(config, self.readout)
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the readout, [B, D] or [B, W]. Raises as `embed` does.
+        """Return the readout, [B, D], [B, W] or [B, V]. Raises as `embed` does.
 
         Args:
             X: mV, in the shape that `fit` saw.
@@ -86,9 +87,14 @@ class EcgEmbedder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         check_is_fitted(self, "n_features_in_")
         x_BKL = self._records(X, reset=False)
         found = embed(
-            self._encoder(), x_BKL, fs=self.fs, leads=self.leads, batch_size=self.batch_size, readout="wide"
+            self._encoder(),
+            x_BKL,
+            fs=self.fs,
+            leads=self.leads,
+            batch_size=self.batch_size,
+            readout="beats" if self.readout == "beats" else "wide",
         )
-        return found.wide if self.readout == "wide" else found.rhythm
+        return found.rhythm if self.readout == "rhythm" else found.wide
 
     def _records(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float32]:
         x = validate_data(self, X, dtype=np.float32, allow_nd=True, reset=reset)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from marecg.base.errors import UsageError
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_width
+from marecg.model.readout import readout_width
 from marecg.nn.schedule import cosine
 from marecg.use.embed import encode
 from marecg.use.fit_best import fit_best
@@ -93,7 +93,7 @@ class Classifier(nn.Module):
     def __init__(self, model: MarEcg, classes: int) -> None:
         super().__init__()
         self.model = model
-        width = wide_width(model.config)
+        width = readout_width(model.config)
         self.head = nn.Linear(width, classes)
         self.register_buffer("mean_W", torch.zeros(width))
         self.register_buffer("scale_W", torch.ones(width))

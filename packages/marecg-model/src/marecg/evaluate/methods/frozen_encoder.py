@@ -1,9 +1,10 @@
 """The encoder under test, and a random one of the same architecture, as ways from signals to features.
 
-Shapes: B recordings, D width, W wide readout, C leads, L samples.
+Shapes: B recordings, D width, W wide readout, V wide and beat readout, C leads, L samples.
 """
 
 import hashlib
+from typing import Literal
 
 import numpy as np
 import torch
@@ -13,37 +14,42 @@ from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError
 from marecg.evaluate.methods.method import Method, Signals
-from marecg.evaluate.scores.summary import ENCODER, MEAN_H, RANDOM, RANDOM_WIDE, WIDE
+from marecg.evaluate.scores.summary import BEATS, ENCODER, MEAN_H, RANDOM, WIDE
 from marecg.evaluate.tasks.task import FS
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
-from marecg.model.readout import wide_columns, wide_width
-from marecg.use.embed import Readout, embed
+from marecg.model.readout import Readout, part_weights, readout_width, wide_columns
+from marecg.use.embed import embed
 from marecg.use.processes import threadless
 
 POOLING = "wide readout, mean over windows of the encoder's context, 2"
 """What is read from the encoder. Its number goes up when that changes, and kept features are left behind."""
+BEAT_POOLING = f"beat readout behind the {POOLING}"
+"""What is read where the beats are asked for."""
 RANDOM_SEED = 1_000_003
 """The random encoder's seed: none that a training run would use by habit."""
 
 
-def encoder(model: MarEcg) -> Method:
+def encoder(model: MarEcg, readout: Readout = "wide") -> Method:
     """A strictly frozen encoder: eval mode, nothing masked, no gradient; read as h_rhythm and as a whole.
 
-    Where h_rhythm's pool is untrained, the mean of H is read too. All rows come from the same forward passes.
+    Where h_rhythm's pool is untrained, the mean of H is read too, and with `beats` the beat readout. All rows
+    come from the same forward passes.
     """
     columns = wide_columns(model.config)
-    readouts = {ENCODER: columns["rhythm"], WIDE: slice(None)}
+    readouts = {ENCODER: columns["rhythm"], WIDE: slice(readout_width(model.config))}
     if not model.pool.trained:
         readouts[MEAN_H] = columns["mean"]
-    return _frozen(ENCODER, model, readouts)
+    return _frozen(ENCODER, model, readouts | ({BEATS: slice(None)} if readout == "beats" else {}))
 
 
 def random_control(model: MarEcg, readout: Readout = "rhythm") -> Method:
     """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside."""
     blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
     readouts = {RANDOM: wide_columns(model.config)["rhythm"]}
-    return _frozen(RANDOM, blank, readouts | ({RANDOM_WIDE: slice(None)} if readout == "wide" else {}))
+    return _frozen(
+        RANDOM, blank, readouts | ({f"{RANDOM}, {readout}": slice(None)} if readout != "rhythm" else {})
+    )
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
@@ -56,19 +62,24 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
 def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
     """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here."""
     before = weights_sha256(model)
+    beats = next((name for name in readouts if name.endswith(BEATS)), None)
+    read: Literal["wide", "beats"] = "beats" if beats else "wide"
+    weights = {beats: part_weights(model.config, read)} if beats else {}
 
     def compute(signals: Signals) -> NDArray[np.floating]:
-        wide_BW = np.zeros((len(signals), wide_width(model.config)), np.float32)
+        wide_BV = np.zeros((len(signals), readout_width(model.config, read)), np.float32)
         lengths = np.array([x_CL.shape[1] for x_CL in signals])
         for length in np.unique(lengths):
             rows = np.flatnonzero(lengths == length)
-            wide_BW[rows] = embed(model, np.stack([signals[r] for r in rows]), fs=FS, readout="wide").wide
-        return wide_BW
+            wide_BV[rows] = embed(model, np.stack([signals[r] for r in rows]), fs=FS, readout=read).wide
+        return wide_BV
 
     def verify() -> None:
         if weights_sha256(model) != before:
             remedy = "The numbers would be another encoder's, so none are kept; please report this"
             raise CheckpointError(f"the {name} changed while it was probed", remedy=remedy)
 
-    sha256 = hashlib.sha256(f"{POOLING} {before}".encode()).hexdigest()
-    return Method(name, sha256, compute, verify=verify, readouts=readouts, apart=threadless(model))
+    sha256 = hashlib.sha256(f"{BEAT_POOLING if beats else POOLING} {before}".encode()).hexdigest()
+    return Method(
+        name, sha256, compute, verify=verify, readouts=readouts, weights=weights, apart=threadless(model)
+    )

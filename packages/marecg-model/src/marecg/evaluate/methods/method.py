@@ -27,6 +27,7 @@ class Method:
         verify: raises when the method is no longer what `sha256` says.
         readouts: by name, the columns of the features that are judged; all of them, under the method's own
             name, if there are none.
+        weights: by name of a readout, what its features are multiplied by once they are standardised.
         apart: whether other processes may compute it: it is small, has no threads of its own, and
             learns nothing from one batch for the next.
     """
@@ -37,6 +38,7 @@ class Method:
     choose: Choose | None = None
     verify: Callable[[], None] = lambda: None
     readouts: Mapping[str, slice] = field(default_factory=dict, hash=False)
+    weights: Mapping[str, NDArray[np.float32]] = field(default_factory=dict, hash=False)
     apart: bool = False
 
     @property

@@ -31,10 +31,21 @@ UNSEEN_LOGIT = -1e3
 
 @dataclass(frozen=True)
 class Part:
-    """The features (float) [M, F] and labels uint8 [M, K] of one part of a task."""
+    """The features (float) [M, F] and labels uint8 [M, K] of one part of a task.
+
+    `weight_F` is what features are multiplied by once they are standardised, if by anything.
+    """
 
     x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
+    weight_F: NDArray[np.floating] | None = None
+
+    def scaler(self) -> StandardScaler:
+        """What standardises features on this part, and weighs them."""
+        scaler = StandardScaler().fit(self.x_MF.astype(np.float64))
+        if self.weight_F is not None:
+            scaler.scale_ = scaler.scale_ / self.weight_F
+        return scaler
 
 
 class Scorer(Protocol):
@@ -110,7 +121,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
     check_labels(val.y_MK, "validation")
-    scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
+    scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
     shown = np.flatnonzero(scorable(train.y_MK))
     untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(shown.tolist())))

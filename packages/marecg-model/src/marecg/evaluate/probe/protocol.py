@@ -58,10 +58,11 @@ class FeatureLearner:
     x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
     choose: Choose
+    weight_F: NDArray[np.floating] | None = None
 
     def fit(self, train: Rows, val: Rows) -> Fitted:
         """Fit on the one part and choose on the other; see `linear.Choose`."""
-        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows]) for rows in (train, val)))
+        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val)))
         return Fitted(
             probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
         )
@@ -112,10 +113,16 @@ class Protocol:
     unseen_logit: float | None = None
     by_position: bool = False
 
-    def on_features(self, x_MF: NDArray[np.floating], task: Task, choose: Choose | None) -> FeatureLearner:
+    def on_features(
+        self,
+        x_MF: NDArray[np.floating],
+        task: Task,
+        choose: Choose | None,
+        weight_F: NDArray[np.floating] | None = None,
+    ) -> FeatureLearner:
         """The protocol's classifier on features, or the method's own where those are judged by it."""
         own = choose if self.own_classifiers else None
-        return FeatureLearner(x_MF, task.y_MK, own or self.choose)
+        return FeatureLearner(x_MF, task.y_MK, own or self.choose, weight_F)
 
     def trials(self, learner: Learner, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
         """Judge a learner: a trial per share and seed; the whole training part is probed once.

@@ -4,7 +4,6 @@ Shapes: M records, F features, K classes, G eigenvalues, S strengths.
 """
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
 from marecg.evaluate.probe.linear import Part, Probe, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
@@ -20,7 +19,7 @@ def choose_ridge(train: Part, val: Part) -> Probe:
         InputError: no class has both positives and negatives in val.
     """
     check_labels(val.y_MK, "validation")
-    scaler = StandardScaler().fit(train.x_MF.astype(np.float64))
+    scaler = train.scaler()
     x_MF, val_x_MF = (scaler.transform(part.x_MF.astype(np.float64)) for part in (train, val))
     target_MK = 2.0 * train.y_MK - 1
     bias_K = target_MK.mean(axis=0)

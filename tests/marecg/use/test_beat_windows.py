@@ -1,0 +1,119 @@
+"""The beat readout: which patches show the beats, and the mean over them."""
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from marecg.base.config import LEADS, ModelConfig
+from marecg.ecg.rpeaks import detect_best
+from marecg.ecg.windows import Recording, stacked, tta_windows
+from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import BEAT, readout_width, wide_columns
+from marecg.recipes import Config
+from marecg.use.beat_windows import beat_patches
+from marecg.use.embed import embed, encode
+
+GRID = ModelConfig(patch=100, stride=100, context=800, positions=8)
+
+
+@pytest.mark.parametrize(
+    ("peaks", "phases", "expected"),
+    [
+        ([245], 1, [1, 2, 3, 4]),  # the nearest patch, 205 samples in, begins at 200: its QRS is in patch 2
+        ([240], 3, [1, 2, 3, 4]),
+        ([257], 3, [1, 2, 3, 4]),  # 17 samples off, the most that three beginnings leave
+        ([258], 3, None),  # another beginning is nearer
+        ([139], 1, [0, 1, 2, 3]),
+        ([89], 1, None),  # its P would lie before the window
+        ([641], 1, None),  # and its T behind it
+        ([], 1, None),
+    ],
+)
+def test_a_beat_is_read_where_a_patch_begins_80_ms_before_its_r_peak(
+    peaks: list[int], phases: int, expected: list[int] | None
+) -> None:
+    config = GRID.model_copy(update={"phases": phases})
+    beats_JT = beat_patches(np.array(peaks, np.int64), 8, config)
+    assert beats_JT.shape == (len(BEAT), 8)
+    assert beats_JT.sum() == (4 if expected else 0)
+    if expected:
+        assert beats_JT.argmax(axis=1).tolist() == expected
+
+
+def test_every_beat_far_from_the_edges_is_read_at_one_of_three_beginnings() -> None:
+    config = GRID.model_copy(update={"phases": 3})
+    read = [
+        [beat_patches(np.array([peak - by]), 8, config)[1].sum() for by in (0, 33, 66)]
+        for peak in range(280, 580)
+    ]
+    assert set(np.max(read, axis=1)) == {1}
+    assert np.mean(read) < 0.36
+
+
+def beating(seconds: float, seed: int = 0) -> NDArray[np.float32]:
+    """Twelve leads in mV, each with a QRS and a T of its own height, 72 times a minute."""
+    time = np.arange(round(500 * seconds)) / 500
+    height_C = np.random.default_rng(seed).uniform(0.4, 1.5, 12)
+    beat = np.zeros(len(time))
+    for at in np.arange(0.4, seconds, 60 / 72):
+        beat += np.exp(-0.5 * ((time - at) / 0.012) ** 2) + 0.2 * np.exp(
+            -0.5 * ((time - at - 0.3) / 0.05) ** 2
+        )
+    noise_CL = np.random.default_rng(seed).normal(0, 0.01, (12, len(time)))
+    return np.asarray(height_C[:, None] * beat + noise_CL, np.float32)
+
+
+@pytest.fixture
+def phased(model: MarEcg, micro: Config) -> MarEcg:
+    found = MarEcg(micro.model.model_copy(update={"phases": 3}))
+    found.load_state_dict(model.state_dict())
+    return found.eval()
+
+
+def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased: MarEcg) -> None:
+    config, x_CL = phased.config, beating(10)
+    total, count = 0.0, 0
+    for window in tta_windows(Recording(x_CL, np.zeros(12, bool)), config):
+        if window.start % config.stride == 0:
+            peaks = detect_best(window.x_CL, 500) + window.start
+        with torch.no_grad():
+            h_TCD = phased._encode(*stacked([window], config))[0][0].numpy()
+        for peak in peaks:
+            place = round((peak - 40 - window.start) / config.stride)
+            beat = [place + round(0.2 * 500 / config.stride) * step for step in (-1, 0, 1, 2)]
+            off = abs(peak - 40 - window.start - place * config.stride)
+            if beat[0] >= 0 and beat[-1] < len(h_TCD) and off <= -(-config.stride // 6):
+                total += np.concatenate([h_TCD[beat].mean(1).ravel(), h_TCD[place].ravel()])
+                count += 1
+    assert count >= 20
+    found = embed(phased, x_CL[None], fs=500, readout="beats", batch_size=4)
+    plain = embed(phased, x_CL[None], fs=500, readout="wide")
+    assert found.wide.shape == (1, readout_width(config, "beats"))
+    np.testing.assert_allclose(found.wide[0, readout_width(config) :], total / count, atol=1e-5)
+    np.testing.assert_allclose(found.wide[:, : readout_width(config)], plain.wide, atol=1e-6)
+
+
+@pytest.mark.parametrize("x_CL", [np.zeros((12, 5000)), beating(0.5), beating(3)[:, :100]])
+def test_a_record_without_beats_has_the_means_over_its_patches(
+    phased: MarEcg, x_CL: NDArray[np.float32]
+) -> None:
+    wide = embed(phased, x_CL[None], fs=500, readout="beats").wide[0]
+    columns = wide_columns(phased.config, "beats")
+    np.testing.assert_array_equal(wide[columns["beat"]], np.tile(wide[columns["mean"]], len(BEAT)))
+    np.testing.assert_array_equal(wide[columns["qrs"]], wide[columns["leads"]])
+
+
+def test_records_do_not_meet_and_any_leads_will_do(phased: MarEcg) -> None:
+    recordings = [
+        Recording(beating(seconds, seed), np.zeros(12, bool)) for seed, seconds in enumerate((10, 0.5, 4, 23))
+    ]
+    together = encode(phased, recordings, batch_size=5, readout="beats", patches=False)
+    for each, recording in zip(together, recordings, strict=True):
+        alone = embed(phased, np.asarray(recording.x_CL)[None], fs=500, readout="beats").wide[0]
+        np.testing.assert_allclose(each.wide, alone, atol=1e-6)
+    one = embed(phased, beating(10)[None, [7]], fs=500, leads=["V2"], readout="beats").wide[0]
+    columns = wide_columns(phased.config, "beats")
+    assert np.isfinite(one).all()
+    assert np.abs(one[columns["qrs"]] - one[columns["leads"]]).max() > 1e-3  # so beats were found
+    assert len(LEADS) * phased.config.width == len(one[columns["qrs"]])
