@@ -8,6 +8,8 @@ ECG = """\
 {seconds:.1f} s at 25 mm/s and {gain:g} mm/mV: a small square is 40 ms by {square:g} mV, a large one
 200 ms by {large:g} mV."""
 
+STACKED = "The leads over 10 s, to be scrolled through; gain and speed stand at the foot."
+
 LAYOUT = """\
 The pulse at the left is 1 mV high and 200 ms long. The four columns follow each other in time, 2.5 s
 each; lead II runs through below. Each lead stands around its own median. Printed at 100 % the

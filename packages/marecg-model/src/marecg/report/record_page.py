@@ -103,10 +103,10 @@ def _sections(
     measured = measure(shown.x_KL, shown.fs, shown.leads)
     yield _ecg(run, model.scores, ontology, shown, measured, say, language)
     q_N = concepts(model, rhythm_D[None])[0] if model.prototypes.any() else None
-    yield _findings(ontology, q_N, shown.coded, say, language)
     if corpus is not None:
         yield _similar(model, ontology, shown, measured, rhythm_D, corpus, say, language)
-    yield _technical(model, shown, q_N, say)
+    nearest = _findings(ontology, q_N, shown.coded, say, language)
+    yield _technical(model, shown, q_N, nearest, say)
 
 
 def _ecg(
@@ -151,10 +151,10 @@ def _seen(run: Path, shown: Shown) -> bool:
 
 def _findings(
     ontology: Ontology, q_N: NDArray[np.float32] | None, coded: Sequence[int], say: Say, language: str
-) -> Section:
+) -> Markup:
     """Findings and families apart: a family is a heading, and competes with what stands under it."""
     if q_N is None:
-        return Section(say("findings"), [paragraph(say("no_concepts"))])
+        return paragraph(say("no_concepts"))
     order = np.argsort(-q_N, kind="stable").tolist()
 
     def rows(listed: Sequence[int]) -> list[tuple[str]]:
@@ -167,13 +167,8 @@ def _findings(
         table((say("finding"),), rows(listed)),
         table((say("family"),), rows(roots)),
     )
-    return Section(
-        say("findings"),
-        [
-            paragraph(say("findings_how", count=len(leaves))),
-            Markup('<div class="two">{}{}</div>').format(*tables),
-        ],
-    )
+    how = paragraph(say("findings_how", count=len(leaves)))
+    return how + Markup('<div class="two">{}{}</div>').format(*tables)
 
 
 def _called(classifier: EcgClassifier, shown: Shown, say: Say, language: str) -> Section:
@@ -256,12 +251,14 @@ def _note(
     return Markup("<br>").join([title, named, Markup(" · ").join(values)])
 
 
-def _technical(model: MarEcg, shown: Shown, q_N: NDArray[np.float32] | None, say: Say) -> Section:
-    """What a reader of ECGs need not unfold."""
-    parts: list[Figure | Markup] = []
+def _technical(
+    model: MarEcg, shown: Shown, q_N: NDArray[np.float32] | None, nearest: Markup, say: Say
+) -> Section:
+    """What a reader of ECGs need not unfold; resemblance is no finding, so it stands here."""
+    parts: list[Figure | Markup] = [folded(say("findings"), nearest)]
     if q_N is not None:
         graph = concept_graph(model.ontology, q_N, shown, say("graph"))
-        parts.append(folded(say("graph"), Figure("graph", [graph], "", kind="sheet wide-only")))
+        parts.append(folded(say("graph"), Figure("graph", [graph], "")))
     parts.append(folded(say("attention"), attention_figure(model, shown, "attention")))
     parts.append(folded(say("origin"), origin_table(model)))
     return Section(say("technical"), parts)

@@ -146,10 +146,10 @@ def _paper(shown: Shown, number: int) -> list[Figure]:
     gain = tracing_gain(shown.x_KL, shown.fs, shown.leads)
     caption = captions.ECG.format(seconds=seconds, gain=gain, square=1 / gain, large=5 / gain)
     drawn = shown.x_KL, shown.fs, shown.leads, f"12-lead ECG of record {shown.name}"
-    caption += f" {captions.LAYOUT}" * (number == 1)
+    layout = f" {captions.LAYOUT}" * (number == 1)
     return [
-        Figure(f"record-{number}-ecg", [tracing(*drawn)], caption, kind="sheet wide-only"),
-        Figure(f"record-{number}-leads", [stacked(*drawn)], "", kind="along narrow-only"),
+        Figure(f"record-{number}-ecg", [tracing(*drawn)], caption + layout, kind="sheet wide-only"),
+        Figure(f"record-{number}-leads", [stacked(*drawn)], captions.STACKED, kind="along narrow-only"),
     ]
 
 
