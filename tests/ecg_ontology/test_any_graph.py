@@ -14,14 +14,7 @@ from ecg_ontology import Kind, Ontology, SourceError
 from ecg_ontology.bundle import bundle_text, parse_bundle
 from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Regime, Tier
-from ecg_ontology.drafts import (
-    BASE_TABLE,
-    Draft,
-    DraftConcept,
-    DraftRelation,
-    Header,
-    RoutingRow,
-)
+from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, Header, RoutingRow
 from ecg_ontology.draw import draw_distances, draw_graph
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source

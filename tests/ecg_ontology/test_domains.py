@@ -190,10 +190,7 @@ def test_a_file_that_is_no_whole_obo_file_is_refused_in_one_line(tmp_path, text,
 
 @pytest.mark.parametrize(
     ("about", "problem"),
-    [
-        ({"iri": ""}, "'' isn't an IRI"),
-        ({"version": "banana"}, "'banana' isn't a version"),
-    ],
+    [({"iri": ""}, "'' isn't an IRI"), ({"version": "banana"}, "'banana' isn't a version")],
 )
 def test_what_names_an_ontology_is_a_name_and_a_version(about, problem):
     graph = nx.DiGraph([("COPD", "Airway")])

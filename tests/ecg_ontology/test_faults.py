@@ -86,12 +86,7 @@ FAULTS = (
         "CCG-E008",
         by("CCG-E008"),
     ),
-    Fault(
-        "asymmetric ring",
-        replace(GRAPH, "    ccg:ring :Rhythm ;\n", ""),
-        "CCG-E009",
-        by("CCG-E009"),
-    ),
+    Fault("asymmetric ring", replace(GRAPH, "    ccg:ring :Rhythm ;\n", ""), "CCG-E009", by("CCG-E009")),
     Fault("unknown node in routing", replace(TABLE, "cardiac:SBrad", "cardiac:Slow"), "CCG-E302"),
     Fault("wrong label", replace(TABLE, "\tatrial flutter\t", "\tatrial fibrillation\t"), "CCG-E305"),
     Fault("bad check digit", replace(TABLE, "snomedct:164890007", "snomedct:164890008"), "CCG-E301"),

@@ -64,9 +64,7 @@ def test_a_rescaled_and_noisy_copy_is_found_as_similar(found: Audit) -> None:
     ]
 
 
-def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(
-    found: Audit,
-) -> None:
+def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(found: Audit) -> None:
     assert "cinc/ptb-xl/HR00010.hea" in found.same_dataset
     assert "cinc/ptb-xl/HR00010.hea" in found.leaking
 

@@ -34,14 +34,7 @@ def test_other_features_are_judged_without_a_run_beside_the_hand_crafted_ones(pt
     noise = np.random.default_rng(0).normal(size=(80, 3))
     np.savez(tmp_path / "other.npz", ids=np.array(task.recordings.ids), features=noise)
     files = {"ECG-FM": tmp_path / "other.npz"}
-    report = evaluate(
-        None,
-        "ptbxl-super",
-        ptbxl_root,
-        WHOLE,
-        features=files,
-        out=tmp_path / "ecg-fm",
-    )
+    report = evaluate(None, "ptbxl-super", ptbxl_root, WHOLE, features=files, out=tmp_path / "ecg-fm")
     assert [cell.method for cell in report.cells] == ["ECG-FM", "hand-crafted"]
     assert (report.reference, report.leak, report.ontology_sha256) == ("ECG-FM", None, "")
     assert report.model_sha256 == hashlib.sha256((tmp_path / "other.npz").read_bytes()).hexdigest()

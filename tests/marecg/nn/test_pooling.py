@@ -31,7 +31,7 @@ def test_the_rhythm_pool_is_what_its_equation_says() -> None:
                 tokens_TD = h_BTCD[batch, :, lead]
                 summaries.append((tokens_TD @ query / 6**0.5).softmax(0) @ tokens_TD)
             summary_CD = torch.stack(summaries)
-            answers.append(rhythm_pool.lead_score(summary_CD)[:, 0].softmax(0) @ summary_CD)
+            answers.append((summary_CD @ rhythm_pool.lead_score.weight.squeeze(0)).softmax(0) @ summary_CD)
         expected = rhythm_pool.aggregate(torch.cat(answers)) + 0.1 * h_BTCD[batch].mean((0, 1))
         torch.testing.assert_close(pooled[batch], expected)
 

@@ -5,11 +5,7 @@ import math
 import torch
 from torch.nn.functional import normalize
 
-from marecg.objectives.mpct import (
-    beat_concept_loss,
-    instance_concept_loss,
-    ontology_prototype_loss,
-)
+from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
 
 TEXT_VD = torch.eye(4) * 3
 ACTIVE_BV = torch.tensor([[True, True, False, False], [False, False, True, True]])
@@ -57,8 +53,7 @@ def test_records_without_leaves_leave_all_three_terms() -> None:
         beat_concept_loss(beats[first], real[first], TEXT_VD, active[first], 0.1),
     )
     torch.testing.assert_close(
-        ontology_prototype_loss(h, TEXT_VD, y, 0.1),
-        ontology_prototype_loss(h[first], TEXT_VD, y[first], 0.1),
+        ontology_prototype_loss(h, TEXT_VD, y, 0.1), ontology_prototype_loss(h[first], TEXT_VD, y[first], 0.1)
     )
 
 

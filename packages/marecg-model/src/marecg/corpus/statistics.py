@@ -123,9 +123,9 @@ def statistics(folder: str | Path) -> Statistics:
 
 
 def _sources(rows: pa.Table, report: PreparationReport) -> dict[str, SourceAccount]:
-    rates: dict[str, Counter[float]] = {name: Counter() for name in report.sources}
+    rates: dict[str, set[float]] = {name: set() for name in report.sources}
     for source, fs in zip(rows["source"].to_pylist(), rows["fs"].to_pylist(), strict=True):
-        rates[source][fs] += 1
+        rates[source].add(fs)
     total = max(report.kept, 1)
     return {
         name: SourceAccount(
