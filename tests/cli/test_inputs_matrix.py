@@ -4,6 +4,7 @@ What a command says that it takes, it takes; anything else is one line that name
 """
 
 import csv
+import io
 import json
 from collections.abc import Callable
 from itertools import product
@@ -20,6 +21,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.synth import write_corpus
+from marecg.use.predict_table import ABOUT
 
 RECORDS = 12
 ECGS = ("record", "folder", "corpus", "array")
@@ -101,9 +103,28 @@ def test_predict_takes_a_record_and_an_array_of_one(lab: Path, kind: str, model:
     )
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", ["folder", "corpus", "array"])
+def test_predict_of_many_records_is_a_table_with_what_joins_them(
+    lab: Path, kind: str, model: str, call: Call
+) -> None:
+    code, out, error = call("predict", *of_model(lab, model), *given(lab, kind))
+    assert code == 0, error
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == RECORDS
+    corpus = Corpus.open(lab / "corpus")
+    if kind != "array":
+        assert {row["record"] for row in rows} == set(corpus.ids)
+    shares = [float(value) for name, value in rows[0].items() if name not in (*ABOUT, "called")]
+    assert sum(shares) == pytest.approx(1, abs=1e-3)
+    assert ("called" in rows[0]) == (model == "clf")
+    code, out, _ = call("predict", *of_model(lab, model), *given(lab, kind), "--format", "json")
+    assert [row["id"] for row in json.loads(out)] == [row["id"] for row in rows]
+
+
 @pytest.mark.parametrize("model", ["run", "clf"])
-@pytest.mark.parametrize("kind", ["folder", "corpus", "array", *EMBEDDINGS])
-def test_predict_refuses_what_is_more_than_a_record(lab: Path, kind: str, model: str, call: Call) -> None:
+@pytest.mark.parametrize("kind", EMBEDDINGS)
+def test_predict_refuses_embeddings(lab: Path, kind: str, model: str, call: Call) -> None:
     code, out, error = call("predict", lab / model, *given(lab, kind))
     assert (code, out) in ((2, ""), (3, ""))
     assert error.count("\n") == 1, error

@@ -113,9 +113,9 @@ def predict(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[RUN] RECORD",
+            metavar="[RUN] INPUT",
             help="A run, a model or owner/name on the hub; marecg-small if none is named. "
-            "Then a record in any format that is read, or an array of one.",
+            "Then a record in any format that is read; of a folder, a corpus or an array of many, a table.",
         ),
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
@@ -127,15 +127,23 @@ def predict(
     """Name the concepts that a record is nearest to, with their graph neighbours; no probe, and no diagnosis.
 
     The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL. A folder of
-    `marecg classify fit` in its place gives the calibrated probability of each of its classes.
+    `marecg classify fit` in its place gives the calibrated probability of each of its classes. Many records
+    are a table, as CSV: a row for each with its names and patient, and a column for each concept or class.
 
     Example: marecg predict /data/georgia/E00001
+
+    Example: marecg predict clf corpus > probabilities.csv
     """
     from marecg.use.classifier_folder import is_classifier
+    from marecg.use.inputs import Inputs
     from marecg.use.predict import classify_file, predict_file, predict_steps
+    from marecg.use.predict_table import predict_table
 
     run, read = model_and_record(given)
     layout, step = array_layout(fs, set_), _seconds(every)
+    if step is None and len(records := Inputs([read], layout)) > 1:
+        _print_table(*predict_table(run, records), form)
+        return
     if is_classifier(run):
         if step is not None:
             raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
@@ -158,6 +166,18 @@ def predict(
     message(
         "These say which concepts the record lies nearest to, of all in the graph. They aren't a diagnosis."
     )
+
+
+def _print_table(table: Any, done: Any, form: str) -> None:
+    """Print what many records are nearest to; exit code 1 where one could not be read."""
+    _name("not predicted", done.failed.values())
+    _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
+    if form == "json":
+        result_json(table.astype(object).where(table.notna(), None).to_dict("records"))
+    else:
+        result(table.to_csv(index=False, float_format="%.6g").rstrip("\n"))
+    if done.failed:
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def _seconds(every: str | None) -> float | None:

@@ -58,14 +58,15 @@ def embedded(
 ) -> Iterator[tuple[dict[str, Any], WideEmbeddings]]:
     """The vectors of records, each beside what a row says of it; what became of all is in `done`."""
     waiting: deque[dict[str, Any]] = deque()
-    recordings = _recordings(model, records, done, waiting)
-    for vectors in encode(model, recordings, batch_size, readout=readout, patches=patches):
+    whole = recordings(model, records, done, waiting)
+    for vectors in encode(model, whole, batch_size, readout=readout, patches=patches):
         yield waiting.popleft(), vectors
 
 
-def _recordings(
+def recordings(
     model: MarEcg, records: Iterable[Named], done: Embedded, waiting: deque[dict[str, Any]]
 ) -> Iterator[Recording]:
+    """Each record that can be read, as the encoder takes it; what a row says of it joins `waiting`."""
     for name, place, read in records:
         try:
             record, whole, doubt = prepared(read, place, model)
