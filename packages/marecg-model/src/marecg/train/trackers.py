@@ -59,7 +59,7 @@ def opened(
     Raises:
         OutputError: one can't be opened.
     """
-    found, closing = [], []
+    followers: list[Logger] = []
     for each in loggers:
         try:
             with warnings.catch_warnings():
@@ -69,14 +69,13 @@ def opened(
         except Exception as error:  # whatever a tracker raises
             problem = " ".join(str(error).split()) or type(error).__name__
             raise OutputError(f"{each} can't be opened ({problem})", where=folder) from error
-        found.append(made)
-        if each == "wandb" and isinstance(made, WandbLogger):
-            closing.append(made.experiment)
+        followers.append(made)
     try:
-        yield found
+        yield followers
     finally:
-        for run in closing:
-            run.finish()
+        for name, made in zip(loggers, followers, strict=True):
+            if name == "wandb" and isinstance(made, WandbLogger):
+                made.experiment.finish()
 
 
 class Tracking(AfterStep):
@@ -97,78 +96,60 @@ class Tracking(AfterStep):
             try:
                 each.log_metrics(row, step)
             except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
-                told = " ".join(str(error).split()) or type(error).__name__
-                logger.warning("%s ends at step %d: %s", type(each).__name__, step, told)
+                problem = " ".join(str(error).split()) or type(error).__name__
+                logger.warning("%s ends at step %d: %s", type(each).__name__, step, problem)
                 trainer.loggers = [other for other in trainer.loggers if other is not each]
 
 
 def _open(name: str, folder: Path, step: int) -> Logger:
-    """A tracker in the run folder."""
-    if not _first():
+    """A tracker in the run folder; there is one, of the first process."""
+    if getattr(rank_zero_only, "rank", 0) != 0:
         return DummyLogger()
     if name == "tensorboard":
         return TensorBoardLogger(
             folder, name="", version="tensorboard", default_hp_metric=False, purge_step=step + 1
         )
-    known = _known(folder)
-    made, known[name] = (_wandb if name == "wandb" else _mlflow)(folder, known.get(name))
-    with replacing(folder / IDS) as temporary:
-        temporary.write_text(json.dumps(known, indent=2), encoding="utf-8")
+    file = folder / IDS
+    ids: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    made: WandbLogger | MLFlowLogger = (_wandb if name == "wandb" else _mlflow)(folder, ids.get(name))
+    _ = made.experiment  # from here on it has its id
+    with replacing(file) as temporary:
+        temporary.write_text(json.dumps({**ids, name: made.version}, indent=2), encoding="utf-8")
     return made
 
 
-def _wandb(folder: Path, known: str | None) -> tuple[Logger, str]:
+def _wandb(folder: Path, run_id: str | None) -> WandbLogger:
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
-    import wandb  # noqa: PLC0415 (an extra)
+    from wandb import Settings  # noqa: PLC0415 (an extra)
 
-    run = wandb.init(
-        project=os.environ.get("WANDB_PROJECT", PROJECT),
-        name=folder.resolve().name,
-        dir=folder,
-        id=known,
-        resume="allow",
-        mode="online" if os.environ.get("WANDB_MODE") == "online" else "offline",
-        settings=wandb.Settings(
-            silent=True,
-            console="off",
-            disable_git=True,
-            save_code=False,
-            reinit="create_new",
-            x_disable_stats=True,
-            x_save_requirements=False,
-        ),
+    quiet = Settings(
+        silent=True,
+        console="off",
+        disable_git=True,
+        save_code=False,
+        reinit="create_new",
+        x_disable_stats=True,
+        x_save_requirements=False,
     )
-    run.define_metric("trainer/global_step")
-    run.define_metric("*", step_metric="trainer/global_step", step_sync=True)
-    return WandbLogger(experiment=run, save_dir=folder), run.id
+    return WandbLogger(
+        folder.resolve().name,
+        save_dir=folder,
+        id=run_id,
+        project=os.environ.get("WANDB_PROJECT", PROJECT),
+        offline=os.environ.get("WANDB_MODE") != "online",
+        settings=quiet,
+    )
 
 
-def _mlflow(folder: Path, known: str | None) -> tuple[Logger, str]:
+def _mlflow(folder: Path, run_id: str | None) -> MLFlowLogger:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    from mlflow import MlflowClient  # noqa: PLC0415 (an extra)
-
-    for quiet in ("mlflow", "alembic"):
-        logging.getLogger(quiet).setLevel(logging.WARNING)
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(folder / 'mlflow.db').resolve()}"
-    client, experiment = MlflowClient(uri), os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT)
-    if client.get_experiment_by_name(experiment) is None:
-        place = (folder / "mlflow").resolve().as_uri() if uri.startswith("sqlite:") else None
-        client.create_experiment(experiment, artifact_location=place)
-    made = MLFlowLogger(experiment, run_name=folder.resolve().name, tracking_uri=uri, run_id=known)
-    run_id = made.run_id
-    assert run_id is not None
-    client.update_run(run_id, status="RUNNING")
-    return made, run_id
-
-
-def _first() -> bool:
-    return getattr(rank_zero_only, "rank", 0) == 0
-
-
-def _known(folder: Path) -> dict[str, str]:
-    """What the run is called in each tracker that it was followed in."""
-    try:
-        known: dict[str, str] = json.loads((folder / IDS).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return known
+    for noisy in ("mlflow", "alembic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    uri = os.environ.get("MLFLOW_TRACKING_URI")
+    return MLFlowLogger(
+        os.environ.get("MLFLOW_EXPERIMENT_NAME", PROJECT),
+        folder.resolve().name,
+        tracking_uri=uri or f"sqlite:///{(folder / 'mlflow.db').resolve()}",
+        artifact_location=None if uri else (folder / "mlflow").resolve().as_uri(),
+        run_id=run_id,
+    )
