@@ -55,9 +55,8 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
             replaced without a new version, or the new version isn't higher.
     """
     if not sources.is_dir():
-        raise SourceError(
-            "isn't a folder of sources", where=sources, remedy="Name the folder that holds the graph"
-        )
+        problem = "isn't a folder of sources"
+        raise SourceError(problem, where=sources, remedy="Name the folder that holds the graph")
     draft = read_source(sources)
     files: dict[Path, str] = {}
     if new_version:
@@ -76,18 +75,14 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
         if finding.severity is Severity.error and not (first and finding.id == NO_LOCK)
     ]
     if errors:
-        raise SourceError(
-            f"{errors[0].message} [{errors[0].id}] ({len(errors)} errors)",
-            where=errors[0].where or sources,
-            remedy=f"{errors[0].fix}; `ecgonto validate {sources}` lists them all",
-        )
+        problem = f"{errors[0].message} [{errors[0].id}] ({len(errors)} errors)"
+        remedy = f"{errors[0].fix}; `ecgonto validate {sources}` lists them all"
+        raise SourceError(problem, where=errors[0].where or sources, remedy=remedy)
     lock = lock_of(draft)
     if draft.lock is not None and draft.lock.seal != lock.seal and not new_version:
-        raise UsageError(
-            f"freezes version {draft.lock.version}, and would be replaced",
-            where=sources / LOCK,
-            remedy=f"Add --new-version with one that is higher than {draft.lock.version}",
-        )
+        problem = f"freezes version {draft.lock.version}, and would be replaced"
+        remedy = f"Add --new-version with one that is higher than {draft.lock.version}"
+        raise UsageError(problem, where=sources / LOCK, remedy=remedy)
     text = bundle_text(draft.model_copy(update={"lock": lock}))
     return files | {bundle: text, sources / LOCK: lock_text(lock)}
 

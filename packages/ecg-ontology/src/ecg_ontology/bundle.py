@@ -51,17 +51,13 @@ def parse_bundle(text: bytes, where: object) -> Draft:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise SourceError(
-            f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}",
-            where=where,
-            remedy="Write a bundle with `ecgonto build` or `ecgonto export OUT.json`",
-        ) from error
+        problem = f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}"
+        remedy = "Write a bundle with `ecgonto build` or `ecgonto export OUT.json`"
+        raise SourceError(problem, where=where, remedy=remedy) from error
     if not stated or stated[1].decode() != bundle_sha256(draft):
-        raise SourceError(
-            f"was changed since it was written: its {_HASH} is not that of its content",
-            where=where,
-            remedy="Put back the file as it was, or change the sources and build it anew",
-        )
+        problem = f"was changed since it was written: its {_HASH} is not that of its content"
+        remedy = "Put back the file as it was, or change the sources and build it anew"
+        raise SourceError(problem, where=where, remedy=remedy)
     return draft
 
 

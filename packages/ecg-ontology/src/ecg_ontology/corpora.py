@@ -68,11 +68,8 @@ def read_corpus(path: str | Path, sources: Sequence[str] = ()) -> CorpusCodes:
     if path.is_file():
         return _from_table(path, sources)
     if not path.is_dir():
-        raise InputError(
-            "is not there",
-            where=path,
-            remedy="Give a folder of headers, a .parquet of code lists, or a .csv of counts",
-        )
+        remedy = "Give a folder of headers, a .parquet of code lists, or a .csv of counts"
+        raise InputError("is not there", where=path, remedy=remedy)
     if (path / PTBXL).is_file():
         return _from_table(path / PTBXL, sources)
     return _from_records(path, _headers(path))
@@ -86,20 +83,16 @@ def corpus_of(table: CodeTable) -> CorpusCodes:
 def _from_records(path: Path, records: tuple[tuple[str, ...], ...]) -> CorpusCodes:
     counts = Counter(code for codes in records for code in dict.fromkeys(codes))
     if not counts:
-        raise InputError(
-            f"names no code in any of its {len(records)} records",
-            where=path,
-            remedy="Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column",
-        )
+        remedy = "Headers name theirs in a comment, #Dx: 164889003,426783006; tables in the code column"
+        raise InputError(f"names no code in any of its {len(records)} records", where=path, remedy=remedy)
     return CorpusCodes(name=str(path), counts=dict(counts), records=records)
 
 
 def _headers(folder: Path) -> tuple[tuple[str, ...], ...]:
     headers = sorted(path for path in folder.rglob("*.hea") if not path.is_dir())
     if not headers:
-        raise InputError(
-            "holds no WFDB header (.hea)", where=folder, remedy="Give the folder that holds the records"
-        )
+        problem = "holds no WFDB header (.hea)"
+        raise InputError(problem, where=folder, remedy="Give the folder that holds the records")
     return tuple(_codes_of(header) for header in headers)
 
 
@@ -144,9 +137,8 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
     chosen = tuple(sources) or _default_columns(header)
     missing = [column for column in chosen if column not in header]
     if missing or not chosen:
-        raise UsageError(
-            f"has no column {', '.join(missing) or 'count'}", where=path, remedy=f"It has {', '.join(header)}"
-        )
+        problem = f"has no column {', '.join(missing) or 'count'}"
+        raise UsageError(problem, where=path, remedy=f"It has {', '.join(header)}")
     counts: dict[str, int] = {}
     for line, row in rows:
         code = row["code"].strip()

@@ -57,9 +57,8 @@ def export(onto: Ontology, out: str | Path) -> Path:
     suffix = ".fhir" if out.name == "fhir" else out.suffix
     if two not in _VIEWS and suffix not in _WRITERS:
         endings = ", ".join((*_WRITERS, *_VIEWS))
-        raise UsageError(
-            f"no form has the ending {out.suffix!r}", where=out, remedy=f"Choose one of {endings}"
-        )
+        problem = f"no form has the ending {out.suffix!r}"
+        raise UsageError(problem, where=out, remedy=f"Choose one of {endings}")
     if two in _VIEWS:
         text, mark = _VIEWS[two]
         refuse_unmarked(out, mark(onto).encode())

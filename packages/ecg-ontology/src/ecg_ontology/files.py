@@ -63,11 +63,9 @@ def replacing(target: str | Path) -> Iterator[Path]:
             raise OutputError(error.problem, where=target, remedy=error.remedy) from error
         raise
     except OSError as error:
-        raise OutputError(
-            f"cannot be written ({os.strerror(error.errno) if error.errno else error})",
-            where=target,
-            remedy="Check that the folder is writable and the disk has room",
-        ) from error
+        problem = f"cannot be written ({os.strerror(error.errno) if error.errno else error})"
+        remedy = "Check that the folder is writable and the disk has room"
+        raise OutputError(problem, where=target, remedy=remedy) from error
     finally:
         _remove(temporary)
 
@@ -256,8 +254,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SourceError(
-            f"is not UTF-8 (byte {error.start})", where=path, remedy="Save it as UTF-8"
-        ) from error
+        problem = f"is not UTF-8 (byte {error.start})"
+        raise SourceError(problem, where=path, remedy="Save it as UTF-8") from error
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error

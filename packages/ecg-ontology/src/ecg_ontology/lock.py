@@ -123,11 +123,8 @@ def parse_lock(text: str, place: str) -> Lock:
             raise SourceError(f"line {number} is damaged", where=place, remedy=_RESTORE)
     single = {key: values[0] for key, values in fields.items() if key not in ("yields", "hash", "item")}
     if not {"version", "sha256", "seal"} <= single.keys() or any(len(fields[key]) > 1 for key in single):
-        raise SourceError(
-            "isn't an enumeration lock: it names no version, sha256 and seal, or two",
-            where=place,
-            remedy=_RESTORE,
-        )
+        problem = "isn't an enumeration lock: it names no version, sha256 and seal, or two"
+        raise SourceError(problem, where=place, remedy=_RESTORE)
     return Lock(
         version=single["version"],
         sha256=single["sha256"],

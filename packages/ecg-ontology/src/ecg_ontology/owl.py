@@ -73,11 +73,9 @@ def contradiction(onto: Ontology) -> Iterator[Breach]:
         yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
         return
     if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT ends with 0 although it could not open its file
-        raise UsageError(
-            "the reasoner cannot read what is given to it here",
-            where=tempfile.gettempdir(),
-            remedy="Set TMPDIR to a folder without blanks and accents in its name",
-        )
+        problem = "the reasoner cannot read what is given to it here"
+        remedy = "Set TMPDIR to a folder without blanks and accents in its name"
+        raise UsageError(problem, where=tempfile.gettempdir(), remedy=remedy)
     for name in heart.inconsistent_classes():
         yield Breach(str(name), f"{name} can have no member")
 

@@ -106,11 +106,8 @@ class _Reading:
     def draft(self) -> Draft:
         concepts = [subject for subject, values in self.stated.subjects.items() if is_concept(values)]
         if not concepts:
-            raise SourceError(
-                "describes no concept",
-                where=self.path,
-                remedy=f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}",
-            )
+            remedy = f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}"
+            raise SourceError("describes no concept", where=self.path, remedy=remedy)
         header = self._header()
         read = [self._concept(iri, self.stated.subjects.pop(iri)) for iri in sorted(concepts, key=str)]
         for subject, values in self.stated.subjects.items():
@@ -126,16 +123,12 @@ class _Reading:
     def _header(self) -> Header:
         iris = [s for s, values in self.stated.subjects.items() if OWL.Ontology in values.get(RDF.type, ())]
         if not iris:
-            raise SourceError(
-                "has no owl:Ontology header", where=self.path, remedy="Name the ontology and its version"
-            )
+            problem = "has no owl:Ontology header"
+            raise SourceError(problem, where=self.path, remedy="Name the ontology and its version")
         if len(iris) > 1 or not isinstance(iris[0], rdflib.URIRef):
             names = ", ".join(sorted(map(str, iris)))
-            raise SourceError(
-                f"should name one owl:Ontology by an IRI and names {names}",
-                where=self.path,
-                remedy="Keep one",
-            )
+            problem = f"should name one owl:Ontology by an IRI and names {names}"
+            raise SourceError(problem, where=self.path, remedy="Keep one")
         iri = iris[0]
         values = self.stated.subjects.pop(iri)
         header = Header(

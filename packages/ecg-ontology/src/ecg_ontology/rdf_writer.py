@@ -52,11 +52,8 @@ def rdf_text(draft: Draft, suffix: str) -> str:
         graph.add(triple)
     if RDF_FORMATS.get(suffix) == "xml" and (char := XML_FORBIDS.search(text)):
         line = text[: char.start()].rpartition("\n")[2] + char[0] + text[char.end() :].partition("\n")[0]
-        raise SourceError(
-            f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}",
-            where=draft.header.iri,
-            remedy="Remove it, or export .ttl or .nt",
-        )
+        problem = f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}"
+        raise SourceError(problem, where=draft.header.iri, remedy="Remove it, or export .ttl or .nt")
     if suffix == ".jsonld":
         return _json_ld(graph, concept_namespace(draft.header))
     done = graph.serialize(format=RDF_FORMATS[suffix])

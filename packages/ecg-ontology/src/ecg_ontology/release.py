@@ -85,9 +85,8 @@ def read_release(path: str | Path, codes: Collection[str]) -> Release:
     if path.is_dir():
         return _from_rf2(path, sorted(path.rglob("*.txt")), None, identifiers)
     if not path.is_file():
-        raise InputError(
-            "is not there", where=path, remedy="Give an RF2 zip or folder, or a Global Patient Set file"
-        )
+        remedy = "Give an RF2 zip or folder, or a Global Patient Set file"
+        raise InputError("is not there", where=path, remedy=remedy)
     if zipfile.is_zipfile(path):
         try:
             with zipfile.ZipFile(path) as archive:
@@ -150,11 +149,9 @@ def _is_a(rows: Iterable[dict[str, str]]) -> NDArray[np.uint64]:
                     column.append(int(value))
             except (ValueError, OverflowError) as error:
                 strange = next(value for value in values if not (value.isascii() and value.isdigit()))
-                raise InputError(
-                    f"has a relationship {row['id']!r} in which {strange!r} isn't a number",
-                    where="sct2_Relationship",
-                    remedy="Unpack the release again",
-                ) from error
+                problem = f"has a relationship {row['id']!r} in which {strange!r} isn't a number"
+                remedy = "Unpack the release again"
+                raise InputError(problem, where="sct2_Relationship", remedy=remedy) from error
     number, time, active, child, parent = (np.frombuffer(column, dtype=np.uint64) for column in columns)
     order = np.lexsort((time, number))
     last = np.append(number[order][1:] != number[order][:-1], True)[: len(order)]
@@ -197,11 +194,9 @@ def _from_patient_set(path: Path, file: Iterable[str], codes: frozenset[str]) ->
         header = list(reader.fieldnames or ())
         columns = {use: [name for name in header if _plain(name) in names] for use, names in _COLUMNS.items()}
         if not columns["id"] or not columns["terms"]:
-            raise InputError(
-                "is neither an RF2 release nor a Global Patient Set file",
-                where=path,
-                remedy="A Global Patient Set file is tab-separated, with columns for concept id and terms",
-            )
+            problem = "is neither an RF2 release nor a Global Patient Set file"
+            remedy = "A Global Patient Set file is tab-separated, with columns for concept id and terms"
+            raise InputError(problem, where=path, remedy=remedy)
         release = Release()
         for row in reader:
             code = row[columns["id"][0]]

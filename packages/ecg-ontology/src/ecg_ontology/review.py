@@ -76,11 +76,8 @@ def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
         OutputError: the file can't be written.
     """
     if Path(out).exists():
-        raise UsageError(
-            "is there already, perhaps with decisions",
-            where=out,
-            remedy="Name a new file, or apply that one first",
-        )
+        problem = "is there already, perhaps with decisions"
+        raise UsageError(problem, where=out, remedy="Name a new file, or apply that one first")
     columns = tuple(dict.fromkeys((*COLUMNS, *(column for row in rows for column in row))))
     write_sheet(Path(out), columns, rows, {"decision": DECISIONS})
     return Path(out)

@@ -80,11 +80,9 @@ def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind
     taken = ("predicate", "comment") if kind == "change" else ()
     edited = [c for c in _COMPARED if c in cells and c not in taken and cells[c] != before[c].strip()]
     if edited and state == before["state"]:
-        raise InputError(
-            f"the {edited[0]} of {cells['code']} was edited, and the decision is {kind or 'empty'}",
-            where=place,
-            remedy="Write `change` for predicate and comment, `remove` and `add` for more, or undo the edit",
-        )
+        problem = f"the {edited[0]} of {cells['code']} was edited, and the decision is {kind or 'empty'}"
+        remedy = "Write `change` for predicate and comment, `remove` and `add` for more, or undo the edit"
+        raise InputError(problem, where=place, remedy=remedy)
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
@@ -114,9 +112,8 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
             raise InputError(f"the {name} holds a tab or a line break", where=place, remedy="Use blanks")
     code = canonical_code(cells["code"])
     if problem := malformation(code):
-        raise InputError(
-            f"{code!r} isn't a code: {problem} [CCG-E301]", where=place, remedy="Correct the code"
-        )
+        problem = f"{code!r} isn't a code: {problem} [CCG-E301]"
+        raise InputError(problem, where=place, remedy="Correct the code")
     return Decision(decision=decision, code=code, date=date, place=place, **texts)
 
 

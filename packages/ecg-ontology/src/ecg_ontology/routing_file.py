@@ -80,9 +80,8 @@ class RoutingFile:
             problem = "holds what the paper prints, and nobody decides that"
             raise InputError(problem, where=sources / "routing.paper.sssom.tsv", remedy="Decide in curated")
         if not table.replace("-", "").replace("_", "").isalnum():
-            raise InputError(
-                f"no table can be called {table!r}", where=sources, remedy="Use letters and digits"
-            )
+            problem = f"no table can be called {table!r}"
+            raise InputError(problem, where=sources, remedy="Use letters and digits")
         infix = "" if table == BASE_TABLE else f".{table}"
         self.path = sources / f"routing{infix}.sssom.tsv"
         self.table = table
@@ -127,11 +126,9 @@ class RoutingFile:
                 )
             of_code += self._new(decision, concept, of_code)
         elif row is None:
-            raise InputError(
-                f"no row of the table {self.table} routes {decision.code} to {where}",
-                where=decision.place,
-                remedy="Write `add` for a new mapping, or make the sheet anew",
-            )
+            problem = f"no row of the table {self.table} routes {decision.code} to {where}"
+            remedy = "Write `add` for a new mapping, or make the sheet anew"
+            raise InputError(problem, where=decision.place, remedy=remedy)
         elif decision.decision == "remove":
             of_code.remove(row)
         else:

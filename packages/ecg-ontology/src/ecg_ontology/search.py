@@ -153,9 +153,8 @@ def find_concept(onto: Ontology, name: int | str) -> Concept:
     first = [c for c in whole if query in (fold(c.abbr), fold(c.label))] or whole
     if len(first) == 1:
         return first[0]
-    raise UnknownConceptError(
-        f"no one concept is called {str(name)[:60]!r}", remedy=_advice(onto, str(name), hits)
-    )
+    problem = f"no one concept is called {str(name)[:60]!r}"
+    raise UnknownConceptError(problem, remedy=_advice(onto, str(name), hits))
 
 
 def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:

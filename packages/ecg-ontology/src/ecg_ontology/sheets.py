@@ -70,9 +70,8 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
     header = [cell.strip() for cell in lines[0]] if lines else []
     missing = [column for column in needed if column not in header]
     if missing:
-        raise InputError(
-            f"has no column {', '.join(missing)}", where=path, remedy="Keep the header as written"
-        )
+        problem = f"has no column {', '.join(missing)}"
+        raise InputError(problem, where=path, remedy="Keep the header as written")
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         if any(cell.strip() for cell in line):

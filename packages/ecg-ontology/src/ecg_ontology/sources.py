@@ -37,17 +37,15 @@ def read_source(source: Path) -> Draft:
     if source.is_dir():
         return _read_folder(source)
     if not source.exists():
-        raise SourceError(
-            "is not there", where=source, remedy="Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
-        )
+        remedy = "Give a folder of sources, .ttl, .owl, .nt, .obo or .json"
+        raise SourceError("is not there", where=source, remedy=remedy)
     refuse_pipe(source, "Give a folder of sources, or a file")
     if source.suffix == ".json":
         return read_bundle(source)
     if source.suffix not in _GRAPHS:
         endings = ", ".join((*_GRAPHS, ".json"))
-        raise SourceError(
-            "has no known ending", where=source, remedy=f"Give a folder of sources, or one of {endings}"
-        )
+        problem = "has no known ending"
+        raise SourceError(problem, where=source, remedy=f"Give a folder of sources, or one of {endings}")
     return _read_graph(source)
 
 
@@ -72,11 +70,8 @@ def graph_file(folder: Path) -> Path:
     ]
     if len(graphs) != 1:
         names = ", ".join(path.name for path in graphs) or "none"
-        raise SourceError(
-            f"should hold one graph and holds {names}",
-            where=folder,
-            remedy="Keep one .ttl, .owl, .nt or .obo",
-        )
+        problem = f"should hold one graph and holds {names}"
+        raise SourceError(problem, where=folder, remedy="Keep one .ttl, .owl, .nt or .obo")
     return graphs[0]
 
 

@@ -127,11 +127,9 @@ def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
             if cells and not cells[0].startswith("#"):
                 rows.append((cells, place))
     except csv.Error as error:
-        raise SourceError(
-            f"cannot be read as a table ({error})",
-            where=f"{path.name}:{number + 1}",
-            remedy='Enclose a text with a tab, a quote or a line break in quotes, and write "" for a quote',
-        ) from error
+        problem = f"cannot be read as a table ({error})"
+        remedy = 'Enclose a text with a tab, a quote or a line break in quotes, and write "" for a quote'
+        raise SourceError(problem, where=f"{path.name}:{number + 1}", remedy=remedy) from error
     header = rows[0][0] if rows else []
     if missing := [column for column in REQUIRED if column not in header]:
         raise SourceError(f"isn't a routing table: it has no column {', '.join(missing)}", where=path)
@@ -180,9 +178,8 @@ def _regime(other: str, place: str) -> Regime | None:
     if regime in _REGIMES:
         return _REGIMES[regime]
     if other.startswith(_REGIME):
-        raise SourceError(
-            f"no regime is called {regime!r}", where=place, remedy=f"Choose one of {', '.join(Regime)}"
-        )
+        problem = f"no regime is called {regime!r}"
+        raise SourceError(problem, where=place, remedy=f"Choose one of {', '.join(Regime)}")
     return None
 
 

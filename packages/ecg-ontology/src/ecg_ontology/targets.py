@@ -86,9 +86,8 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     except ValueError as error:  # rows of different lengths
         raise UsageError(f"y isn't a matrix ({error})", remedy=f"Give one row of {n} numbers each") from error
     if matrix.ndim != 2 or matrix.shape[1] != n:
-        raise UsageError(
-            f"y has shape {list(matrix.shape)}", remedy=f"Give one row of {n} numbers for each record"
-        )
+        problem = f"y has shape {list(matrix.shape)}"
+        raise UsageError(problem, remedy=f"Give one row of {n} numbers for each record")
     if matrix.dtype.kind not in "biuf":
         raise UsageError(f"y holds {matrix.dtype}, no numbers", remedy="Give 0 and 1")
     active_BN: NDArray[np.bool_] = matrix != 0

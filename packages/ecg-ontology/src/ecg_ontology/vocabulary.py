@@ -144,9 +144,8 @@ class Vocabulary:
             return self._by_abbr[name]
         if str(name).isdecimal() and len(str(name)) < _LONGEST and int(name) < len(self):
             return self.nodes[int(name)]
-        raise UnknownConceptError(
-            f"no concept has the index or abbreviation {str(name)[:60]!r}", remedy=self._advice(str(name))
-        )
+        problem = f"no concept has the index or abbreviation {str(name)[:60]!r}"
+        raise UnknownConceptError(problem, remedy=self._advice(str(name)))
 
     def _advice(self, name: str) -> str:
         from ecg_ontology.wording import nearest

@@ -30,11 +30,8 @@ def refuse_nested_entities(path: Path) -> None:
         name: str, parameter: bool, value: str | None, base: str | None, system: str | None, *_: object
     ) -> None:
         if parameter or value is None or "&" in value or len(value) > LONGEST:
-            raise SourceError(
-                f"declares the entity {name!r}, which isn't a plain short text",
-                where=path,
-                remedy="Write out what it stands for",
-            )
+            problem = f"declares the entity {name!r}, which isn't a plain short text"
+            raise SourceError(problem, where=path, remedy="Write out what it stands for")
 
     def begun(*_: object) -> None:
         raise _RootReached

@@ -44,11 +44,8 @@ def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
     same_graph = relabelled_corpus.ontology().bundle_sha256 == graph.bundle_sha256
     mine, theirs = (index.read(each.folder / "index.parquet", _STAYS) for each in (relabelled_corpus, corpus))
     if not (same_graph and mine.equals(theirs)):
-        raise CorpusError(
-            "holds a corpus of other records or codes, or of another graph",
-            where=out,
-            remedy="Remove it, or choose another folder for --out",
-        )
+        problem = "holds a corpus of other records or codes, or of another graph"
+        raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder for --out")
     return relabelled_corpus
 
 

@@ -213,6 +213,5 @@ def read_report(path: Path) -> Report:
         return Report.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError) as error:
         problem = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"isn't a probe report ({problem})", where=path, remedy="Probe the run again"
-        ) from error
+        problem = f"isn't a probe report ({problem})"
+        raise InputError(problem, where=path, remedy="Probe the run again") from error

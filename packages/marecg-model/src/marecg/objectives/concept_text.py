@@ -62,11 +62,9 @@ def shipped(ontology: Ontology, path: Path = SHIPPED) -> Tensor:
         problem = f"is damaged ({error})"
         raise CheckpointError(problem, where=path, remedy="Make it again with marecg texts") from error
     if made_from != texts_sha256(ontology):
-        raise CheckpointError(
-            "was made from other text variants than the ontology has",
-            where=path,
-            remedy="Run marecg texts, with the extra marecg-model[text]",
-        )
+        problem = "was made from other text variants than the ontology has"
+        remedy = "Run marecg texts, with the extra marecg-model[text]"
+        raise CheckpointError(problem, where=path, remedy=remedy)
     return variants_NVE
 
 

@@ -140,11 +140,9 @@ def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch:
     total = objective.total(losses)
     forgotten = [loss for loss in named if loss not in losses.seen]
     if forgotten:
-        raise ConfigError(
-            f"never weighs its loss {', '.join(forgotten)}: it would be logged and not trained",
-            where=f"objective {name}",
-            remedy=f"Add it in {type(objective).__name__}.total()",
-        )
+        problem = f"never weighs its loss {', '.join(forgotten)}: it would be logged and not trained"
+        remedy = f"Add it in {type(objective).__name__}.total()"
+        raise ConfigError(problem, where=f"objective {name}", remedy=remedy)
     return settings.share(epoch) * total
 
 

@@ -32,10 +32,7 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
         if not (isinstance(kind, type) and issubclass(kind, ObjectiveConfig)):
             raise ConfigError(f"{kind!r} isn't an ObjectiveConfig", where=f"{GROUP}: {name}")
         if name in COMPARATORS:
-            raise ConfigError(
-                "has the name of an objective of ours",
-                where=f"{GROUP}: {name}",
-                remedy="Announce it under another name",
-            )
+            problem = "has the name of an objective of ours"
+            raise ConfigError(problem, where=f"{GROUP}: {name}", remedy="Announce it under another name")
         objectives[name] = kind
     return objectives

@@ -53,18 +53,15 @@ class _Plan:
         if self.seed < 0:
             raise UsageError(f"a seed of {self.seed} is negative", remedy="Choose a whole number from 0")
         if not self.noise >= 0:
-            raise UsageError(
-                f"a noise of {self.noise} is negative", remedy="Choose 0 for clean records, 1 for usual ones"
-            )
+            problem = f"a noise of {self.noise} is negative"
+            raise UsageError(problem, remedy="Choose 0 for clean records, 1 for usual ones")
         if not 0 <= self.label_noise <= 1:
-            raise UsageError(
-                f"a label noise of {self.label_noise} isn't a probability", remedy="Choose from 0 to 1"
-            )
+            problem = f"a label noise of {self.label_noise} isn't a probability"
+            raise UsageError(problem, remedy="Choose from 0 to 1")
         unknown = [name for name in self.quirks if name not in QUIRKS]
         if unknown:
-            raise UsageError(
-                f"no such quirk: {', '.join(unknown)}", remedy=f"Choose from {', '.join(QUIRKS)}"
-            )
+            problem = f"no such quirk: {', '.join(unknown)}"
+            raise UsageError(problem, remedy=f"Choose from {', '.join(QUIRKS)}")
 
 
 class _Draft(NamedTuple):

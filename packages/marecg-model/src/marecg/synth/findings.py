@@ -20,9 +20,8 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
     """
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
-        raise UsageError(
-            f"no such diagnosis: {', '.join(unknown)}", remedy=f"Choose from {', '.join(DIAGNOSES)}"
-        )
+        problem = f"no such diagnosis: {', '.join(unknown)}"
+        raise UsageError(problem, remedy=f"Choose from {', '.join(DIAGNOSES)}")
     return tuple(dict.fromkeys(names))
 
 
@@ -36,9 +35,8 @@ def completed(names: Sequence[str]) -> tuple[str, ...]:
     for i, one in enumerate(names):
         for other in names[i + 1 :]:
             if not compatible([one], other):
-                raise UsageError(
-                    f"{one} and {other} can't be seen in one record", remedy="Ask for one of them"
-                )
+                problem = f"{one} and {other} can't be seen in one record"
+                raise UsageError(problem, remedy="Ask for one of them")
     return names if "atrium" in _claims(names) else (*names, "NSR")
 
 

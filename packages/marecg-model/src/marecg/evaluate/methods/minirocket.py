@@ -38,9 +38,8 @@ def minirocket(task: Task) -> Method:
     try:
         convolutions = import_module("aeon.transformations.collection.convolution_based")
     except ImportError as error:
-        raise UsageError(
-            "the baseline minirocket needs aeon", remedy="Run pip install 'marecg-model[minirocket]'"
-        ) from error
+        problem = "the baseline minirocket needs aeon"
+        raise UsageError(problem, remedy="Run pip install 'marecg-model[minirocket]'") from error
     use_own_threads()
     rows = np.sort(np.random.default_rng(SEED).permutation(task.row_M[task.split_M == TRAIN])[:FITTED_ON])
     ids = [task.recordings.ids[row] for row in rows]

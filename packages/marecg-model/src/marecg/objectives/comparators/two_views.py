@@ -36,9 +36,6 @@ def over_batch(views: Views, h_BD: Tensor) -> Tensor:
     """
     gathered_BD = views.all_ranks(h_BD)
     if len(gathered_BD) < 2:
-        raise ConfigError(
-            "needs the statistics of a batch, and a step has one record",
-            where="train.batch_size",
-            remedy="Set it to 64 or more",
-        )
+        problem = "needs the statistics of a batch, and a step has one record"
+        raise ConfigError(problem, where="train.batch_size", remedy="Set it to 64 or more")
     return gathered_BD
