@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.marecg.made_records import WRITERS
 
-from marecg.base.errors import CorpusError, RecordError, UsageError
+from marecg.base.errors import CorpusError, InputError, RecordError, UsageError
 from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
@@ -176,6 +176,36 @@ def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
     chosen = [each for each in find([realdata / "cinc2021" / "georgia"]) if each.path in wanted][:40]
     assert len(chosen) == 40
     return np.stack([each.read().x_CL for each in chosen]), [wanted[each.path] for each in chosen]
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_column_of_records_makes_a_file_of_many(tmp_path: Path, long: bool) -> None:
+    """Their rows may be mixed and out of order: the time says it; and they may differ in length."""
+    x = {"p9": X_BCL[0, :2, :6], "p1": X_BCL[1, :2, :9]}
+    rows = [
+        (name, sample, f"{x_KL[0, sample]},{x_KL[1, sample]}")
+        for name, x_KL in x.items()
+        for sample in range(x_KL.shape[1])
+    ]
+    rows = [rows[0], *rows[:0:-1]]
+    lines = [f"{name},{time},{both}" for name, time, both in rows]
+    heading = "record,time,II,V1"
+    if long:
+        heading = "record,time,lead,value"
+        lines = [
+            f"{name},{time},{lead},{value}"
+            for name, time, both in rows
+            for lead, value in zip(("II", "V1"), both.split(","), strict=True)
+        ]
+    (tmp_path / "all.csv").write_text("\n".join([heading, *lines]))
+    found = find_inputs([tmp_path / "all.csv"], Layout(500))
+    records = [candidate.read() for candidate in found.values()]
+    assert [(record.id, record.leads) for record in records] == [("p9", ("II", "V1")), ("p1", ("II", "V1"))]
+    for record in records:
+        np.testing.assert_allclose(record.x_KL, x[record.id], rtol=1e-5)
+    (tmp_path / "all.csv").write_text("\n".join([heading, *lines, "p9,99,II,1" if long else "p9,99,1,x"]))
+    with pytest.raises(InputError, match="differ in length" if long else r"all\.csv"):
+        find_inputs([tmp_path / "all.csv"], Layout(500))
 
 
 def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_table(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
 from marecg.read.array_files import OPENERS, Lazy, arrays_in
 from marecg.read.array_layout import Layout
-from marecg.read.parquet import Nested
 from marecg.read.record import Candidate, Record, as_text, inside, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 
@@ -38,6 +37,7 @@ class ArrayFile:
 
     Attributes:
         leads: the names of the leads in the order of its records; the file's own where its columns say them.
+        names: of its records, where the file says them.
         one: whether the whole array is one record.
     """
 
@@ -51,7 +51,9 @@ class ArrayFile:
             problem = f"announces {_shape(self._array.shape)} numbers, and is too small to hold them"
             raise InputError(problem, where=path, remedy="Check that the file is whole")
         self.leads: tuple[str, ...] = getattr(self._array, "leads", ()) or layout.leads
+        self.names: tuple[str, ...] = getattr(self._array, "names", ())
         self.one = len(self._array.shape) == 2
+        self._ragged: bool = getattr(self._array, "ragged", False)
         self._held, self._cut = range(0), (slice(None), slice(None))
         self._slab: Sequence[NDArray[Any]] = ()
 
@@ -87,7 +89,7 @@ class ArrayFile:
         """A stretch of a record, and its length; None and all of it where records differ in length."""
         shape = self._array.shape[-2:]
         axis = lead_axis(shape, len(self.leads))
-        if isinstance(self._array, Nested) or axis is None:
+        if self._ragged or axis is None:
             return np.asarray(self._row(row, (slice(None),) * 2, shape)), None
         length = shape[1 - axis]
         samples = stretch.samples(self._layout.fs, length, self._path)
@@ -103,7 +105,7 @@ class ArrayFile:
             first = row // count * count
             self._held = range(0)  # should the file break off, nothing is held
             rows = slice(first, min(first + count, len(self)))
-            self._slab = self._array[(rows,) if isinstance(self._array, Nested) else (rows, *cut)]
+            self._slab = self._array[(rows,) if self._ragged else (rows, *cut)]
             self._held, self._cut = range(first, first + len(self._slab)), cut
         return self._slab[row - self._held.start]
 
@@ -141,7 +143,8 @@ class Arrays:
         """Every record of a file below `root`. Raises as `ArrayFile` does."""
         array = ArrayFile(file, self.layout)
         for row in range(len(array)):
-            yield Candidate(root, file, source, self, row=-1 if array.one else row)
+            name = array.names[row] if array.names else None
+            yield Candidate(root, file, source, self, name, row=-1 if array.one else row)
 
     def in_folder(self, root: Path, file: Path) -> Iterator[Candidate]:
         """The same for a file that was come across: one that can't be used is a record to be quarantined."""
@@ -156,7 +159,7 @@ class Arrays:
         file, row = candidate.file, candidate.row
         x_KL, leads, length = read_row(file, candidate.root, self.layout, row, stretch)
         return Record(
-            id=file.stem if row < 0 else f"{file.stem}/{row}",
+            id=candidate.about or (file.stem if row < 0 else f"{file.stem}/{row}"),
             source=candidate.source,
             path=file,
             x_KL=x_KL,

@@ -1,6 +1,7 @@
-"""One record as text: a column per lead, a row per instant, parted by commas, semicolons, tabs or blanks.
+"""Signals as text: a column per lead, a row per instant, parted by commas, semicolons, tabs or blanks.
 
 Columns named by lead are taken and others, such as the time, passed over; without names the user says them.
+A column `record` says whose a row is; then a row may also hold one `value` of one `lead`.
 """
 
 import re
@@ -14,12 +15,17 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.read.lazy_array import ForwardRows
+from marecg.read.stretch import MOST_BYTES
 
 ENDINGS = (".csv", ".tsv", ".txt")
 LONGEST_LINE = 1 << 16
 BLOCK = 1 << 16
 """Rows that are parsed at a time."""
 _LEADS = {lead.lower(): lead for lead in LEADS}
+RECORD = ("record", "record_id", "ecg_id", "study_id")
+"""What a column is called that says whose a row is."""
+TIME = ("time", "time_s", "time_ms", "seconds", "timestamp", "sample", "t")
+"""And one that says in which order rows stand; without it they stand as they come."""
 
 
 class Form(NamedTuple):
@@ -36,6 +42,19 @@ class Form(NamedTuple):
         plain = (re.sub(r"^(lead|ecg)[ _]", "", name.strip().strip('"').lower()) for name in self.names or ())
         return {place: _LEADS[name] for place, name in enumerate(plain) if name in _LEADS}
 
+    def column(self, *called: str) -> int | None:
+        """The first column of such a name."""
+        names = [name.strip().strip('"').lower() for name in self.names or ()]
+        return next((names.index(name) for name in called if name in names), None)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The columns that hold millivolts."""
+        value = self.column("value")
+        if self.leads or value is None or self.column("lead") is None or self.column(*RECORD) is None:
+            return list(self.leads)
+        return [value]
+
 
 def form_of(path: Path) -> Form | None:
     """How a file of signals is written; None where its beginning isn't such a file's."""
@@ -51,9 +70,9 @@ def form_of(path: Path) -> Form | None:
     heading, row = (re.split(separator, line.strip()) for line in (first, second or first))
     named = not all(_is_number(cell, decimal) for cell in heading)
     form = Form(separator, decimal, tuple(heading) if named else None, len(row))
-    if len(heading) != len(row) or (named and not form.leads):
+    if len(heading) != len(row) or (named and not form.numbers):
         return None
-    return form if all(_is_number(row[place], decimal) for place in form.leads or range(len(row))) else None
+    return form if all(_is_number(row[place], decimal) for place in form.numbers or range(len(row))) else None
 
 
 def _is_number(cell: str, decimal: str) -> bool:
@@ -92,9 +111,67 @@ class Delimited(ForwardRows):
                 yield block[self._columns].to_numpy()
 
 
-def columns_in(path: Path) -> dict[str, Delimited]:
+class Several:
+    """The records of a file whose rows say whose they are, each [samples, leads]; they may differ in length.
+
+    `shape` is their number and that of the first; `names` are theirs, in the order of their first rows.
+    """
+
+    ragged = True
+
+    def __init__(self, path: Path, form: Form, record: int) -> None:
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError(f"holds many records and more than {MOST_BYTES >> 20} MB: write a file for each")
+        time, lead = form.column(*TIME), None if form.leads else form.column("lead")
+        columns = [record, *form.numbers, *(place for place in (time, lead) if place is not None)]
+        table = pd.read_csv(
+            path,
+            sep=form.separator,
+            decimal=form.decimal,
+            header=None,
+            skiprows=1,
+            usecols=columns,
+            dtype={
+                record: str,
+                **dict.fromkeys(form.numbers, np.float64),
+                **({lead: str} if lead is not None else {}),
+            },
+            encoding="utf-8-sig",
+        )
+        of_record = dict(iter(table.groupby(record, sort=False)))
+        if time is not None:
+            of_record = {name: rows.sort_values(time, kind="stable") for name, rows in of_record.items()}
+        if lead is None:
+            self.leads = tuple(form.leads.values())
+            self._records = [rows[form.numbers].to_numpy() for rows in of_record.values()]
+        else:
+            of_lead = {name: _leads_of(rows, lead, form.numbers[0], name) for name, rows in of_record.items()}
+            self.leads = tuple(next(iter(of_lead.values())))
+            if other := [name for name, each in of_lead.items() if set(each) != set(self.leads)]:
+                raise ValueError(f"record {other[0]} has other leads than the first")
+            self._records = [np.stack([each[one] for one in self.leads], axis=1) for each in of_lead.values()]
+        self.names = tuple(map(str, of_record))
+        self.shape = (len(self._records), *self._records[0].shape)
+
+    def __getitem__(self, key: tuple[slice, ...], /) -> list[NDArray[np.float64]]:
+        return self._records[key[0]]
+
+
+def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[str, NDArray[np.float64]]:
+    """One record's samples by lead. Raises `ValueError` where leads differ in length, or none is one."""
+    each = {
+        str(name).strip().lower(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)
+    }
+    found = {_LEADS[name]: samples for name, samples in each.items() if name in _LEADS}
+    if len({len(samples) for samples in found.values()}) != 1:
+        raise ValueError(f"record {record}: {'its leads differ in length' if found else 'names no lead'}")
+    return found
+
+
+def columns_in(path: Path) -> dict[str, "Delimited | Several"]:
     """The one array of a file. Raises `ValueError` where it holds no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("has no columns of numbers, named by lead or without names")
-    return {"columns": Delimited(path, form)}
+    record = form.column(*RECORD)
+    return {"columns": Delimited(path, form) if record is None else Several(path, form, record)}

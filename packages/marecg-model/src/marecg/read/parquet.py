@@ -60,6 +60,8 @@ class Nested:
     `leads` are the names of the leads, where the columns say them.
     """
 
+    ragged = True
+
     def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...] = ()) -> None:
         self._file, self._columns, self.leads = file, columns, leads
         groups = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
