@@ -109,7 +109,6 @@ def ablate(
     from marecg.evaluate.sweep import search as search_by_val
     from marecg.evaluate.tasks.registry import roots
     from marecg.recipes import Config, by_name
-    from marecg.recipes.overrides import override
     from marecg_cli._ablation_text import print_ablation
 
     of_probe, changes = by_group("probe.", set_)
@@ -136,7 +135,7 @@ def ablate(
     if vary:
         if recipes and len(recipes) > 1:
             raise UsageError("--vary takes one recipe", remedy="Leave the others out")
-        config, axes = override(by_name(*recipes or ["tiny"]), changes), [axis(each) for each in vary]
+        config, axes = by_name((recipes or ["tiny"])[0], changes), [axis(each) for each in vary]
         if search is None:
             probed = trained(grid(config, axes))
         else:

@@ -57,12 +57,11 @@ def train(
     Example: marecg train --from marecg-small --data corpus --out runs/c3 --set train.lr=5e-4
     """
     from marecg.recipes import by_name
-    from marecg.recipes.overrides import override
     from marecg.train.run import train
     from marecg.train.warm_start import recipe_for
 
     changes = set_ or []
-    config = recipe_for(from_, recipe, changes) if from_ else override(by_name(recipe or "tiny"), changes)
+    config = recipe_for(from_, recipe, changes) if from_ else by_name(recipe or "tiny", changes)
     run = train(config, data, out, start=from_, resume=resume, loggers=log or ())
     message(f"{run.steps} steps, {run.skipped_steps} skipped for gradients that were not finite")
     result(str(run.folder / "model"))

@@ -65,9 +65,9 @@ class Arm:
             return cls(asked.name, override(asked, settings))
         recipe, _, graph = asked.rpartition("@")
         if recipe not in RECIPES and not (recipe and Path(graph).exists()):  # an @ of a file's own
-            config = override(by_name(asked), settings)
+            config = by_name(asked, settings)
             return cls(config.name, config)
-        config = override(by_name(recipe), settings)
+        config = by_name(recipe, settings)
         return cls(f"{config.name}@{Path(graph).stem}", config, Path(graph))
 
     def seeded(self, seed: int, out: Path) -> tuple["Arm", Path]:

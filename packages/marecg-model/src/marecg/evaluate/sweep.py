@@ -15,7 +15,7 @@ import numpy as np
 from marecg.base.errors import ConfigError, InputError, UsageError
 from marecg.evaluate.scores.results import Report
 from marecg.recipes import Config
-from marecg.recipes.overrides import Change, changed, parsed
+from marecg.recipes.overrides import Change, override, parsed
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -160,7 +160,7 @@ def _varied(config: Config, axes: Sequence[SweepAxis], values: Sequence[Any]) ->
     pairs = list(zip(axes, values, strict=True))
     settings = " ".join(f"{each.key}={_short(value)}" for each, value in pairs)
     named = Change("name", f"{config.name} {settings}", "")
-    return changed(config, [*(each.change(value) for each, value in pairs), named])
+    return override(config, [*(each.change(value) for each, value in pairs), named])
 
 
 def _short(value: Any) -> str:

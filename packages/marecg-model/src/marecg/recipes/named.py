@@ -1,10 +1,10 @@
 """The recipes that have a name (Table component-ablation), each derived from the one before it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from marecg.base.config import (
     CleanConfig,
@@ -25,9 +25,12 @@ from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.view import ViewConfig
 from marecg.recipes import toml as recipe_toml
 from marecg.recipes.comparison import comparison
+from marecg.recipes.overrides import Change, override
 from marecg.recipes.schema import Config
 
 T = TypeVar("T", bound=ObjectiveConfig)
+AS_USED: dict[str, Any] = {"tau": 0.2, "amplitude": True, "phases": 3, "modulation": True}
+"""The model's values at every size below the paper's (`_as_it_is_used`)."""
 
 
 def c1() -> Config:
@@ -83,17 +86,7 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
 def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
     """A recipe, C3 where none is named, at a size that one CPU core trains in an hour or two."""
     model = ModelConfig(
-        patch=100,
-        stride=100,
-        width=96,
-        depth=2,
-        heads=3,
-        mlp_ratio=2,
-        concept_width=64,
-        tau=0.2,
-        amplitude=True,
-        phases=3,
-        modulation=True,
+        patch=100, stride=100, width=96, depth=2, heads=3, mlp_ratio=2, concept_width=64, **AS_USED
     )
     train = TrainConfig(
         max_epochs=7,
@@ -110,25 +103,9 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
 
 def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
     """The same for one GPU, and patches of 100 ms."""
-    model = ModelConfig(
-        stride=50,
-        width=384,
-        depth=6,
-        heads=6,
-        concept_width=128,
-        tau=0.2,
-        amplitude=True,
-        phases=3,
-        modulation=True,
-    )
+    model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
     train = TrainConfig(
-        max_epochs=60,
-        warmup_epochs=3,
-        batch_size=64,
-        accumulate=1,
-        lr=5e-4,
-        final_lr=5e-6,
-        average=0.999,
+        max_epochs=60, warmup_epochs=3, batch_size=64, lr=5e-4, final_lr=5e-6, average=0.999, accumulate=1
     )
     return _as_it_is_used(recipe(), name, model, train, {"width": 192, "depth": 2, "heads": 3})
 
@@ -185,11 +162,15 @@ RECIPES: dict[str, Callable[[], Config]] = {
 """Every recipe by the name that `marecg train --recipe` takes."""
 
 
-def by_name(name: str) -> Config:
+def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
 
+    Args:
+        name: the recipe's.
+        changes: as for `override`; they come after those of a file, and are checked together with them.
+
     Raises:
-        ConfigError: the function fails, or returns something else; or the file has a mistake.
+        ConfigError: the function fails, or returns something else; or the file or a change has a mistake.
         InputError: the file can't be read.
         UsageError: there is none of that name.
 
@@ -198,7 +179,8 @@ def by_name(name: str) -> Config:
         64
     """
     if name.endswith(".toml"):
-        return recipe_toml.read(Path(name), by_name)
+        start, of_file = recipe_toml.read(Path(name), by_name)
+        return override(start, [*of_file, *changes])
     make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
     try:
         config = make()
@@ -206,7 +188,7 @@ def by_name(name: str) -> Config:
         raise ConfigError(f"fails ({type(error).__name__}: {error})", where=name) from error
     if not isinstance(config, Config):
         raise ConfigError(f"returns {type(config).__name__}, not a Config", where=name)
-    return config
+    return override(config, changes)
 
 
 def _changed(objective: T | None, **changes: object) -> T | None:

@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -24,7 +25,7 @@ class Change(NamedTuple):
     where: str
 
 
-def override(config: Config, assignments: Iterable[str], before: Iterable[Change] = ()) -> Config:
+def override(config: Config, changes: Iterable[str | Change]) -> Config:
     """Return the recipe with `section.key=value` applied in order; values are JSON, or else plain words.
 
     `gscl=null` takes an objective out of the run, `gscl={}` or any `gscl.key=…` puts it in. Where the recipe
@@ -32,36 +33,23 @@ def override(config: Config, assignments: Iterable[str], before: Iterable[Change
 
     Args:
         config: the recipe.
-        assignments: as on a command line.
-        before: changes that come first.
+        changes: as on a command line, or read already.
 
     Raises:
-        ConfigError: the key is unknown, the value impossible, or there is no `=`.
+        ConfigError: a key is unknown, a value impossible or of another type, or there is no `=`.
 
     Example:
         >>> from marecg.recipes import tiny
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
-    changes = [_read(assignment, named(config)) for assignment in assignments]
-    return changed(config, [*before, *changes])
-
-
-def changed(config: Config, changes: Collection[Change], *, strict: bool = False) -> Config:
-    """The recipe with these values in place of its own; None takes an objective out.
-
-    Args:
-        config: the recipe.
-        changes: applied in order.
-        strict: whether `"2"` isn't a number.
-
-    Raises:
-        ConfigError: a key is unknown, or a value impossible.
-    """
     values, kinds, known = config.model_dump(), _kinds(config), named(config)
+    read = [each if isinstance(each, Change) else _read(each, known) for each in changes]
+    if not read:
+        return config
     if config.model.positions == config.window_patches:
         del values["model"]["positions"]
-    for key, value, where in changes:
+    for key, value, where in read:
         _refuse_unknown(key, known, where)
         *path, last = key.split(".")
         section = values
@@ -71,11 +59,21 @@ def changed(config: Config, changes: Collection[Change], *, strict: bool = False
             section = section[part]
             if not isinstance(section, dict):
                 raise ConfigError("is set to no group of values before", where=where)
-        section[last] = value
+        section[last] = _typed(value)
     try:
-        return type(config).model_validate(values, strict=strict, context={"kinds": kinds, "strict": strict})
+        return type(config).model_validate(values, strict=True, context={"kinds": kinds, "strict": True})
     except ValidationError as error:
-        raise _refused(error, changes, known) from error
+        raise _refused(error, read, known) from error
+
+
+def _typed(value: Any) -> Any:
+    """As the settings have it: a tuple for a list, an integer for a whole number, which is a float's too."""
+    if isinstance(value, list):
+        return tuple(map(_typed, value))
+    if isinstance(value, float):
+        whole = value.is_integer()
+        return int(value) if whole else value if math.isfinite(value) else str(value)  # which none may be
+    return value
 
 
 def named(config: Config) -> set[str]:
@@ -151,7 +149,7 @@ def _listed(known: set[str]) -> str:
 def parsed(text: str) -> Any:
     """A value as it is written on a command line: JSON, or else plain words."""
     try:
-        return json.loads(text)
+        return json.loads({"True": "true", "False": "false"}.get(text, text))
     except json.JSONDecodeError:
         return text
 
@@ -162,5 +160,5 @@ def _refused(error: ValidationError, changes: Iterable[Change], known: set[str])
     key = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
     told = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
-    everything = " ".join(dict.fromkeys(change.where for change in changes))
+    everything = " ".join(dict.fromkeys(change.where for change in changes if change.where))
     return ConfigError(message, where=told[-1] if told else everything, remedy=_listed(known))

@@ -4,7 +4,6 @@ A file says what is other than in its `base`, or than in C1 where it names none.
 values, and `NAME = false` takes an objective out, because TOML has no null.
 """
 
-import math
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -15,14 +14,14 @@ from tomlkit.items import Item
 
 from marecg.base.config import Settings, source_of
 from marecg.base.errors import ConfigError, InputError, UsageError
-from marecg.recipes.overrides import Change, changed, named
+from marecg.recipes.overrides import Change, named
 from marecg.recipes.schema import Config
 
 BASE = "base"
 
 
-def read(path: Path, recipe: Callable[[str], Config]) -> Config:
-    """The recipe that a file describes; it is called as the file says, or as the file.
+def read(path: Path, recipe: Callable[[str], Config]) -> tuple[Config, list[Change]]:
+    """The recipe that a file begins with and what it changes, its name first: that of the file.
 
     Args:
         path: the file.
@@ -30,17 +29,12 @@ def read(path: Path, recipe: Callable[[str], Config]) -> Config:
 
     Raises:
         InputError: the file can't be read.
-        ConfigError: it isn't TOML, or has an unknown key or an impossible value; a number in quotes is one.
+        ConfigError: it isn't TOML, or its base isn't a recipe's name.
     """
-    told = _parsed(path)
-    start = _start(told.pop(BASE, None), recipe, f"{path}, {BASE}").derived(name=path.stem)
-    changes = [Change(key, value, f"{path}, {key}") for key, value in _values(told, named(start))]
-    return changed(start, changes, strict=True)
-
-
-def said(path: Path) -> set[str]:
-    """The dotted keys that a file says itself. Raises as `read` does where it isn't TOML."""
-    return {key for key, _ in _values(_parsed(path), ())}
+    values = _parsed(path)
+    start = _start(values.pop(BASE, None), recipe, f"{path}, {BASE}")
+    changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, named(start))]
+    return start, [Change("name", path.stem, ""), *changes]
 
 
 def _start(base: object, recipe: Callable[[str], Config], where: str) -> Config:
@@ -95,20 +89,12 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"can't be read ({problem})", where=path) from error
 
 
-def _values(told: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value with its dotted key, as Python has it: tuples for arrays, None for `false` as a group."""
+def _values(table: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value with its dotted key; None for `false` as a group."""
     groups = {name.rpartition(".")[0] for name in known}
-    for name, value in told.items():
+    for name, value in table.items():
         key = f"{prefix}{name}"
         if isinstance(value, dict) and key not in known:
             yield from _values(value, known, f"{key}.") if value else [(key, {})]
         else:
-            yield key, None if value is False and key in groups else _python(value)
-
-
-def _python(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(map(_python, value))
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # no value of a recipe is infinite: refused as what isn't a number
-    return value
+            yield key, None if value is False and key in groups else value

@@ -18,7 +18,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.recipes import Config, by_name
 from marecg.recipes import toml as recipe_toml
-from marecg.recipes.overrides import Change, override
+from marecg.recipes.overrides import Change
 
 logger = logging.getLogger(__name__)
 
@@ -120,27 +120,30 @@ def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterab
     """
     description, _ = read(folder_of(given))
     made = description.provenance.recipe if description.provenance else None
-    config = by_name(recipe) if recipe else _made_by(made, given)
-    shape = description.model.model_dump(exclude={FOLLOWS, *_said(recipe or "")})
+    recipe = recipe or _made_by(made, given)
+    shape = description.model.model_dump(exclude={FOLLOWS, *_of_file(recipe)})
     taken = [Change(f"model.{key}", value, f"--from {given}") for key, value in shape.items()]
-    return override(config, assignments, taken)
+    return by_name(recipe, [*taken, *assignments])
 
 
-def _made_by(recipe: str | None, given: str | Path) -> Config:
+def _made_by(recipe: str | None, given: str | Path) -> str:
     """The recipe that the weights name."""
     if recipe and not _is_file(recipe):  # a model makes no file run
         try:
-            return by_name(recipe)
+            by_name(recipe)
         except UsageError:
             pass
+        else:
+            return recipe
     problem = f"was made by recipe {recipe!r}, which has no such name here" if recipe else "names no recipe"
     raise UsageError(problem, where=given, remedy="Name one with --recipe")
 
 
-def _said(recipe: str) -> set[str]:
+def _of_file(recipe: str) -> set[str]:
     """The values of the model that a recipe's own file says: those are its author's, and stay."""
     if recipe.endswith(".toml"):
-        return {key.removeprefix("model.") for key in recipe_toml.said(Path(recipe))}
+        _, changes = recipe_toml.read(Path(recipe), by_name)
+        return {change.key.removeprefix("model.") for change in changes}
     return set(ModelConfig.model_fields) if _is_file(recipe) else set()
 
 
