@@ -9,7 +9,7 @@ from marecg.evaluate import finetune as module
 from marecg.evaluate.finetune import finetune
 from marecg.evaluate.table import measured
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import wide_width
+from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning
 from marecg_cli.marecg import main
 
@@ -32,7 +32,7 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
     assert cells[head, 0.5].records < cells[head, 1.0].records == report.records.train
     assert all(0 <= step <= 3 for cell in report.cells for step in cell.chosen)
     assert cells[whole, 1.0].versus_encoder is not None
-    assert cells[head, 1.0].dimension == wide_width(MarEcg.from_pretrained(run_folder).config)
+    assert cells[head, 1.0].dimension == readout_width(MarEcg.from_pretrained(run_folder).config)
     rows = measured([run_folder], "finetune")
     assert set(rows["method"]) == {head, whole}
     assert (run_folder / "model" / "model.safetensors").read_bytes() == before
