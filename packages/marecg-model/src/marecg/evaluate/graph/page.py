@@ -49,12 +49,12 @@ def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.Da
     spread = ", ".join(f"{name} {sd:.2f}" for name, sd in verdict.spread(units).items() if pd.notna(sd))
     bases, seeds = (len(units.index.unique(level)) for level in ("base", "seed"))
     means = verdict.with_shuffles(units).mean()
-    yield f"### {regime}: {bases} bases × {seeds} seeds, step {rows['step'].iloc[0]}\n"
+    yield f"### {regime}: {_plural(bases, 'base')} × {_plural(seeds, 'seed')}, step {rows['step'].iloc[0]}\n"
     if shares:
         yield f"Closed on held-out records: {shares}.\n"
     yield f"Macro AUC: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS if arm in means)}.\n"
     yield f"Real among the shuffles: p = {verdict.permutation(units):.3f}."
-    yield f"SD by {spread}; half of the seeds against half {verdict.null(units):.2f}.\n"
+    yield f"SD by {spread}; half of the seeds against half {verdict.null(units):.2f}.\n" if spread else ""
     yield from _table("difference", "points", "± over units", "± over bases")
     for arm, other in _contrasts(units):
         mean, over_units, over_bases = verdict.difference(units, arm, other)
@@ -76,6 +76,10 @@ def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.Da
     for (name, of), adjusted in zip(secondary, verdict.holm(p), strict=True):
         yield f"| {name} | {_against(of, adjusted)} |"
     yield ""
+
+
+def _plural(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"
 
 
 def _against(units: pd.DataFrame, p: float | None = None) -> str:
