@@ -39,13 +39,17 @@ def test_records_of_a_batch_do_not_see_each_other() -> None:
 
 
 @pytest.mark.parametrize("at_hand", [1, 2, 3])
-def test_without_gradients_it_says_the_same(at_hand: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
+def test_without_gradients_a_few_records_at_a_time_say_the_same(
+    at_hand: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, sizes = Encoder(width=8, depth=2, heads=2, mlp_ratio=2), list[int]()
+    encoder.norm.register_forward_hook(lambda module, inputs, output: sizes.append(len(output)))
     z = torch.randn(3, 5, 4, 8)
     monkeypatch.setattr("marecg.nn.encoder.AT_HAND", at_hand * z[0].nbytes)
     with torch.no_grad():
         parts = encoder(z)
     torch.testing.assert_close(parts, encoder(z).detach())
+    assert sizes == {1: [1, 1, 1], 2: [2, 1], 3: [3]}[at_hand] + [3], "with gradients all at once"
 
 
 @pytest.mark.parametrize("gradients", [True, False])

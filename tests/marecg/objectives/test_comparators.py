@@ -10,16 +10,19 @@ from torch.nn.functional import normalize
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.tokens import patchify
 from marecg.objectives.comparators.astcl import adversarial_loss
-from marecg.objectives.comparators.barlow import barlow_loss
-from marecg.objectives.comparators.byol import byol_loss
+from marecg.objectives.comparators.barlow import BarlowConfig, barlow_loss
+from marecg.objectives.comparators.byol import ByolConfig, byol_loss
 from marecg.objectives.comparators.clocs import clocs_loss
 from marecg.objectives.comparators.crt import cut, discrimination_loss, joined, spectrum
 from marecg.objectives.comparators.dino import dino_loss
-from marecg.objectives.comparators.labels import labels_loss
+from marecg.objectives.comparators.labels import LabelsConfig, labels_loss
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
 from marecg.objectives.comparators.moco import moco_loss
+from marecg.objectives.comparators.simclr import SimclrConfig
 from marecg.objectives.comparators.tstcc import temporal_loss
 from marecg.objectives.contrast import minus_cosine
+from marecg.objectives.gscl import GsclConfig
+from marecg.objectives.objective import ObjectiveConfig
 
 
 @pytest.fixture
@@ -38,6 +41,20 @@ def loop_info_nce(query: Tensor, key: Tensor, tau: float) -> float:
         weights = [math.exp(cosine(query[record], one) / tau) for one in key]
         total -= math.log(weights[record] / sum(weights))
     return total / len(query)
+
+
+@pytest.mark.parametrize(
+    ("config", "values"),
+    [
+        (SimclrConfig(), {"tau": 0.1, "outputs": 128}),
+        (ByolConfig(), {"hidden": 4096, "outputs": 256}),
+        (BarlowConfig(), {"redundancy": 5e-3, "hidden": 8192, "outputs": 8192}),
+        (LabelsConfig(), {"weight": 0.5}),
+        (GsclConfig(), {"weight": 0.5, "node_width": 128, "dropout": 0.1}),
+    ],
+)
+def test_a_method_has_the_values_of_its_paper(config: ObjectiveConfig, values: dict[str, float]) -> None:
+    assert config.model_dump(include={*values}) == values
 
 
 def test_moco_is_info_nce_over_the_keys_times_two_tau(pair: tuple[Tensor, Tensor]) -> None:
