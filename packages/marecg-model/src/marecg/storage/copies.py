@@ -122,11 +122,10 @@ def upload(where: str, last: str) -> Iterator[Path]:
         return
     bucket = (mirror.base + mirror.copy.name).partition("/")[0]
     try:
-        is_there = not bucket or mirror.fs.exists(bucket)
+        if bucket and not mirror.fs.exists(bucket):
+            raise FileNotFoundError(f"there is no {bucket}")
     except Exception as error:  # as above
         raise unwritable(error, where) from error
-    if not is_there:
-        raise UsageError(f"there is no {bucket}", where=where, remedy="Make it, or check its name")
     names = Place(where).names()
     if last in names:
         ensure_local(where)
@@ -228,9 +227,12 @@ class _Mirror:
                 logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
             elif copied.get(path) == [_stamp(about), _state(self._local(path))]:
                 continue
-            elif later(path, listed):
-                self._link(path, _stamp(about))
-                copied[path] = [_stamp(about), _state(self._local(path))]
+            elif later(path, listed):  # nobody takes a link that leads nowhere for a file without content
+                link = self._local(path)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.unlink(missing_ok=True)
+                link.symlink_to(f"{self.prefix}{path}#{_stamp(about)}")
+                copied[path] = [_stamp(about), _state(link)]
             else:
                 due.append(path)
         if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
@@ -265,13 +267,6 @@ class _Mirror:
 
     def _local(self, path: str) -> Path:
         return self.copy.parent / path
-
-    def _link(self, path: str, stamp: str) -> None:
-        """Nobody takes a link that leads nowhere for a file without content."""
-        local = self._local(path)
-        local.parent.mkdir(parents=True, exist_ok=True)
-        local.unlink(missing_ok=True)
-        local.symlink_to(f"{self.prefix}{path}#{stamp}")
 
 
 def _few(paths: list[str]) -> list[list[str]]:
