@@ -70,7 +70,17 @@ class CodeMapping:
 
     @classmethod
     def read(cls, path: str | Path) -> "CodeMapping":
-        """Read a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`. Raises `InputError`."""
+        """Read a mapping.
+
+        Args:
+            path: a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`.
+
+        Returns:
+            The mapping.
+
+        Raises:
+            InputError: it can't be read.
+        """
         targets: dict[str, tuple[str, ...]] = {}
         for subject, target in _pairs(Path(path)):
             for key in {subject, _bare(subject)}:
@@ -78,7 +88,14 @@ class CodeMapping:
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """What a code or text means; it may differ in case and in points."""
+        """What a code or text means.
+
+        Args:
+            code: may differ in case and in points from what the table has.
+
+        Returns:
+            SNOMED CT identifiers, none if the table lacks it.
+        """
         return self.targets.get(code) or self.targets.get(_bare(code), ())
 
     @property

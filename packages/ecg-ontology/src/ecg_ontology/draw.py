@@ -2,6 +2,8 @@
 
 Families have the colours of Okabe and Ito, which colour-blind readers tell apart, and shapes of their own as
 well; kinds of edge differ in stroke.
+
+Shapes: N concepts.
 """
 
 from collections.abc import Collection

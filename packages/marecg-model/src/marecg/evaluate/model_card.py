@@ -1,4 +1,7 @@
-"""What a run's probes measured, put into the card of its model."""
+"""What a run's probes measured, put into the card of its model.
+
+Shapes: S seeds, M test records, K classes.
+"""
 
 import logging
 from collections.abc import Iterable

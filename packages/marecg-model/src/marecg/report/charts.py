@@ -1,6 +1,6 @@
 """Charts by matplotlib, as SVG within a page: their words have its colour, in the dark and in print.
 
-Shapes: L points of a curve, N concepts.
+Shapes: L points of a curve, N concepts, M test records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

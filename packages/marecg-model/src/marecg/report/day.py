@@ -1,6 +1,6 @@
 """A recording of hours on its page: the rate, a strip of every hour, and where the nearest finding changes.
 
-Shapes: M minutes, N concepts, L samples.
+Shapes: M minutes, N concepts, L samples, K leads as named, D width.
 """
 
 from collections.abc import Iterator

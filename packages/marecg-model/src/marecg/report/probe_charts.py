@@ -1,6 +1,6 @@
 """What a probe kept of every test record, as charts: ROC curves, and what is mistaken for what on the tree.
 
-Shapes: M test records, K classes, S seeds.
+Shapes: M test records, K classes, S seeds, F families.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

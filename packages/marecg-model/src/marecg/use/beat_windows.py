@@ -1,6 +1,6 @@
 """Which patches of a window show the beats: what the beat readout gathers from.
 
-Shapes: n beats, J patches of a beat, T patches.
+Shapes: n beats, J patches of a beat, T patches, C leads, L samples.
 """
 
 import math

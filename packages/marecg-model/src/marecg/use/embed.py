@@ -1,6 +1,7 @@
 """From any ECG to named arrays: embed signals of any sampling rate, length and set of leads.
 
-Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder.
+Shapes: B records, K leads given, L samples, T patches, D width, W wide readout, C leads of the encoder,
+J patches of a beat, V readout.
 """
 
 import logging

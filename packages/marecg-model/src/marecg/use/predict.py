@@ -1,6 +1,6 @@
 """What a trained encoder says of signals without any probe: q over the concepts (eq. gscl-pred).
 
-Shapes: B records, K leads as named, L samples, D width, N concepts.
+Shapes: B records, K leads as named, L samples, D width, N concepts, T steps of a time line.
 """
 
 import logging

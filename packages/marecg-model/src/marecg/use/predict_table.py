@@ -1,6 +1,6 @@
 """`marecg predict` of many records: a row for each, with what a person joins it by.
 
-Shapes: B records of a block, K classes, N concepts.
+Shapes: B records of a block, K classes, N concepts, D width.
 """
 
 from collections import deque

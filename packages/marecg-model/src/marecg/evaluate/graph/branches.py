@@ -4,7 +4,7 @@ All arms of a base begin with the same weights and see the same records under th
 augmentation. A branch is scored by its prototypes (regime `branch`) and, as every arm can be, by a ridge
 regression on what it reads off the test records (regime `branch, probe`).
 
-Shapes: M records, N concepts, D width, F features.
+Shapes: M records, N concepts, D width, F features, W wide readout, K classes.
 """
 
 import math

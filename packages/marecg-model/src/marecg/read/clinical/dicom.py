@@ -128,7 +128,7 @@ def _elements(content: bytes) -> Any:
         raise RecordError(Reason.signal_format, "is deflated: convert it to Explicit VR Little Endian")
     if not syntax.is_little_endian:
         raise RecordError(Reason.signal_format, "is big-endian: convert it to Explicit VR Little Endian")
-    return read_dataset(stream, syntax.is_implicit_VR, True, stop_when=_ascending_below(PIXELS))
+    return read_dataset(stream, syntax == ImplicitVRLittleEndian, True, stop_when=_ascending_below(PIXELS))
 
 
 def _ascending_below(end: int) -> Callable[[Any, Any, int], bool]:
