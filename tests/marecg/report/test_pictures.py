@@ -12,7 +12,7 @@ from marecg.evaluate.scores.predictions import Predictions
 from marecg.report.attention_picture import BAND, PITCH, attention_map
 from marecg.report.charts import BINS, curve, matrix
 from marecg.report.probe_charts import _rocs, class_rocs, confusions, method_rocs
-from marecg.report.svg import SHADES, cells, polyline, standalone
+from marecg.report.svg import polyline, standalone
 
 ONTOLOGY = ecg_ontology.load()
 
@@ -22,13 +22,6 @@ def test_rounding_in_a_polyline_does_not_add_up() -> None:
     path = polyline(x, np.zeros(10_000))
     values = np.array([int(value) for value in re.findall(r"-?\d+", path)]).reshape(-1, 2)
     assert np.abs(values.cumsum(0)[:, 0] / 100 - x).max() <= 0.005 + 1e-9
-
-
-def test_cells_are_as_opaque_as_their_levels_and_nothing_is_drawn_for_none() -> None:
-    drawn = cells([[0, 0.5], [1, np.nan]], 10, 20, 2, 3)
-    assert re.findall(r'd="([^"]*)"', drawn) == ["M12 20h2v3h-2z", "M10 23h2v3h-2z"]
-    assert [float(value) for value in re.findall(r'fill-opacity="([^"]*)"', drawn)] == [0.5, 1]
-    assert cells([[0.4 / SHADES]], 0, 0, 1, 1) == ""
 
 
 def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_to() -> None:

@@ -14,7 +14,7 @@ from tests.marecg.report.test_page import Checked
 from marecg.base.errors import CheckpointError, CorpusError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.ecg.intervals import Measurements, measure
-from marecg.evaluate.scores.results import AucDifference, Cell, Report
+from marecg.evaluate.scores.results import AucDifference, Report
 from marecg.model.card_figures import Score
 from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
@@ -86,18 +86,14 @@ def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(
     assert "nearest neighbours" not in out.read_text(encoding="utf-8").lower(), "no corpus, no neighbours"
 
 
-def test_another_language_is_refused_in_one_line(run: Path, records: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not written in 'fr'"):
-        write_record(run, records["NSR"], tmp_path / "p.html", language="fr")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_every_text_is_written_in_every_language_with_the_same_blanks() -> None:
     path = Path(module.__file__).with_name("texts.toml")
     for key, by_language in tomllib.loads(path.read_text(encoding="utf-8")).items():
         assert list(by_language) == ["en", "de"], key
         blanks = [{name for _, name, _, _ in string.Formatter().parse(text)} for text in by_language.values()]
         assert blanks[0] == blanks[1], key
+    with pytest.raises(UsageError, match="not written in 'fr'"):
+        texts("fr")
     assert texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
     assert (number(-12.34, 1, "de"), number(None, 1, "en")) == ("−12,3", "–")
 
@@ -118,41 +114,65 @@ def test_the_page_has_the_intervals_that_are_near_enough_to_peoples(german: Chec
     assert "PQ" not in german.text
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "leaks", "verdict"),
-    [
-        (-0.09, -0.01, 0, Verdict.better),
-        (-0.09, 0.03, 0, Verdict.even),
-        (0.01, 0.05, 0, Verdict.worse),
-        (-0.09, -0.01, 3, Verdict.leaking),
-    ],
-)
+VERDICTS = [
+    ((-0.09, -0.01), 0, Verdict.better),
+    ((-0.09, 0.03), 0, Verdict.even),
+    ((0.01, 0.05), 0, Verdict.worse),
+    ((-0.09, -0.01), 3, Verdict.leaking),
+]
+"""The rival minus the encoder, records that leaked, and what follows."""
+
+
+def probe(report: Report, versus: tuple[float, float], leaks: int | None, share: float = 0.1) -> Report:
+    """The report with this paired interval at a share."""
+    paired = AucDifference(mean=sum(versus) / 2, low=versus[0], high=versus[1], p=0.1)
+    own, rival = (cell.model_copy(update={"fraction": share}) for cell in report.cells)
+    leak = report.leak.model_copy(update={"records": leaks}) if report.leak and leaks is not None else None
+    cells = (own, rival.model_copy(update={"versus_encoder": paired}))
+    return report.model_copy(update={"cells": cells, "leak": leak})
+
+
+@pytest.mark.parametrize(("versus", "leaks", "verdict"), VERDICTS)
 def test_whether_to_believe_follows_from_the_paired_interval(
-    report: Report, low: float, high: float, leaks: int, verdict: Verdict
+    report: Report, versus: tuple[float, float], leaks: int, verdict: Verdict
 ) -> None:
-    versus = AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
-    cells = (report.cells[0], report.cells[1].model_copy(update={"versus_encoder": versus}))
-    leak = report.leak.model_copy(update={"records": leaks}) if report.leak else None
-    found = trust([report.model_copy(update={"cells": cells, "leak": leak})])
-    assert (found.verdict, found.records) == (verdict, 94)
-    assert texts("en")(f"trust_{verdict}", **found._asdict())
-    assert trust([]).verdict is Verdict.untested
+    judged = trust([probe(report, versus, leaks)])
+    assert (judged.verdict, judged.records) == (verdict, 94)
+    assert texts("en")(f"trust_{verdict}", **judged._asdict())
 
 
 def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report: Report) -> None:
-    def cells(share: float, low: float, high: float) -> tuple[Cell, Cell]:
-        versus = AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
-        own, rival = (cell.model_copy(update={"fraction": share}) for cell in report.cells)
-        return own, rival.model_copy(update={"versus_encoder": versus})
-
-    better = report.model_copy(
-        update={"leak": None, "cells": (*cells(0.1, 0.01, 0.05), *cells(1.0, -0.05, -0.01))}
-    )
-    worse = report.model_copy(update={"leak": None, "cells": cells(1.0, 0.01, 0.05)})
-    assert trust([better]).verdict is Verdict.better
-    assert trust([better]).leak_unknown
+    small, large = probe(report, (0.01, 0.05), None), probe(report, (-0.05, -0.01), None, 1.0)
+    better = large.model_copy(update={"cells": (*small.cells, *large.cells)})
+    worse = probe(report, (0.01, 0.05), None, 1.0)
+    assert trust([better]) == (Verdict.better, "PTB-XL super", 94, True), "nobody knows of a leak"
     assert not trust([worse]).leak_unknown, "what is not believed needs no further doubt"
     assert trust([better, worse]).verdict is trust([worse, better]).verdict is Verdict.worse
+
+
+def carded(method: str, auc: float, leaks: bool | None = False, fraction: float = 1.0) -> Score:
+    figures = {"auc": auc, "low": auc - 0.05, "high": auc + 0.05, "leaks": leaks}
+    return Score(task="ptbxl-form", method=method, fraction=fraction, tested=39, **figures)
+
+
+@pytest.mark.parametrize(
+    ("own", "rival", "leaks", "verdict"),
+    [
+        (0.9, 0.7, False, Verdict.better),
+        (0.9, 0.7, None, Verdict.better),
+        (0.9, 0.85, False, Verdict.even),
+        (0.7, 0.9, False, Verdict.worse),
+        (0.9, 0.7, True, Verdict.leaking),
+    ],
+)
+def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
+    own: float, rival: float, leaks: bool | None, verdict: Verdict
+) -> None:
+    mine = [carded("encoder, wide", own, leaks), carded("encoder", 0.5)]
+    others = [carded("hand-crafted", rival), carded("hand-crafted", 0.99, fraction=0.1)]
+    assert trust([], mine + others) == (verdict, "PTB-XL form", 39, leaks is None)
+    assert trust([], mine).verdict is Verdict.untested, "beside nothing it is not tested"
+    assert trust([]).verdict is Verdict.untested
 
 
 def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
@@ -169,45 +189,6 @@ def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
         baseline = before - NAME_HEIGHTS[0]
         assert not after - NAME_SIZE < baseline - 9 < after
         assert max(after, above) < baseline
-
-
-def carded(method: str, auc: float, *, fraction: float = 1.0, leaks: bool | None = False) -> Score:
-    return Score(
-        task="ptbxl-form",
-        method=method,
-        fraction=fraction,
-        tested=39,
-        auc=auc,
-        low=auc - 0.05,
-        high=auc + 0.05,
-        leaks=leaks,
-    )
-
-
-@pytest.mark.parametrize(
-    ("own", "rival", "leaks", "verdict"),
-    [
-        (0.9, 0.7, False, Verdict.better),
-        (0.9, 0.85, False, Verdict.even),
-        (0.7, 0.9, False, Verdict.worse),
-        (0.9, 0.7, True, Verdict.leaking),
-    ],
-)
-def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
-    own: float, rival: float, leaks: bool, verdict: Verdict
-) -> None:
-    scores = [
-        carded("encoder, wide", own, leaks=leaks),
-        carded("encoder", 0.5),
-        carded("hand-crafted", rival),
-        carded("hand-crafted", 0.99, fraction=0.1),
-    ]
-    found = trust([], scores)
-    assert (found.verdict, found.task, found.records) == (verdict, "PTB-XL form", 39)
-    assert not found.leak_unknown
-    nobody_knows = trust([], [carded("encoder, wide", 0.9, leaks=None), carded("hand-crafted", 0.7)])
-    assert (nobody_knows.verdict, nobody_knows.leak_unknown) == (Verdict.better, True)
-    assert trust([], scores[:2]).verdict is Verdict.untested, "beside nothing it is not tested"
 
 
 def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
