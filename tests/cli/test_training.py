@@ -145,7 +145,7 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
     assert run(*command.split(), *few) == 0
     assert "does not list all records" not in capsys.readouterr().err
     assert run(*command.split(), *few, "--resume") == 0
-    noted = json.loads((tmp_path / "run" / "model" / "config.json").read_text())["provenance"]
+    noted = json.loads((tmp_path / "runs/c3/model/config.json").read_text())["provenance"]
     assert (noted["recipe"], noted["began_from"]["name"]) == ("small", "marecg-small")
     assert noted["sources"]["ptbxl"] == 2677
 

@@ -111,7 +111,7 @@ def test_the_example_on_the_page_runs(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     found = made()
     save(
-        tmp_path / "run/probe/ptbxl-super-strict.npz",
+        tmp_path / "runs/c3/probe/ptbxl-super-strict.npz",
         replace(found, logits={("encoder", 1.0): found.logits["encoder", 0.1]}),
     )
     monkeypatch.chdir(tmp_path)
