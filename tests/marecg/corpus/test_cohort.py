@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marecg.base.config import CorpusConfig
-from marecg.base.errors import UsageError
+from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus.cohort import as_csv, cohort
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
@@ -153,6 +153,9 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus: Corpus, tmp_path: Pat
     np.testing.assert_array_equal(few.stored(range(3)), corpus.stored(rows))
     np.testing.assert_array_equal(few.y, corpus.y[rows])
     assert few.ontology_sha256 == corpus.ontology_sha256
+    with pytest.raises(CorpusError, match="is a prepared corpus already"):
+        prepare([tmp_path / "few"], tmp_path / "again", jobs=1)
+    assert not (tmp_path / "again").exists()
     with pytest.raises(UsageError, match="would be lost"):
         write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
     with pytest.raises(UsageError, match="no record is left"):

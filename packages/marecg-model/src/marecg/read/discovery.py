@@ -68,6 +68,9 @@ def find(
             if _wanted(candidate, only, folds):
                 found.setdefault((place(candidate.file), candidate.row), candidate)
     if not found:
+        if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
+            remedy = "Give it to train, probe or embed as it is, or prepare the folders that it came from"
+            raise CorpusError("is a prepared corpus already", where=prepared[0], remedy=remedy)
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
         raise CorpusError(
