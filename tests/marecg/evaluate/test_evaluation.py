@@ -92,12 +92,13 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
     assert [cell.method for cell in other.cells[:3]] == ["encoder", "encoder, wide", "random encoder"]
 
 
-def test_the_wide_readout_is_what_all_are_compared_with_where_it_is_asked_for(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0,), readout="wide"))
-    assert report.reference == report.cells[0].method == "encoder, wide"
+@pytest.mark.parametrize(("readout", "width"), [("wide", 268), ("beats", 268 + 16 * 16)])
+def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, ptbxl_root, readout, width):
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0,), readout=readout))
+    assert report.reference == report.cells[0].method == f"encoder, {readout}"
     dimensions = {cell.method: cell.dimension for cell in report.cells}
     assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
-    assert dimensions["random encoder, wide"] == 268
+    assert dimensions[f"random encoder, {readout}"] == width
     for cell in report.cells[1:-1]:
         assert cell.versus_encoder.mean == pytest.approx(
             cell.macro_auc.mean - report.cells[0].macro_auc.mean, abs=0.1
