@@ -113,7 +113,7 @@ class CorpusConfig(Settings):
         width = self.window / self.fs
         if self.windows.isdecimal():
             count = max(1, min(int(self.windows), int(seconds // width)))
-            step = (seconds - width) / max(1, count - 1)
+            step = max(0.0, seconds - width) / max(1, count - 1)
         else:
             step = width if self.windows == "all" else seconds_of(self.windows.removeprefix("every "))
             count = max(1, int((seconds - self.shortest) // step) + 1)
