@@ -5,7 +5,8 @@ import math
 import torch
 
 from marecg.nn.concepts import concept_logits
-from marecg.objectives.gscl import gscl_loss
+from marecg.objectives.gscl import family_loss, gscl_loss
+from marecg.recipes import by_name
 
 
 def test_the_loss_by_hand() -> None:
@@ -62,3 +63,17 @@ def test_logits_are_those_of_float32_under_autocast_too() -> None:
         found = concept_logits(h, prototypes, tau=0.07)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, concept_logits(h, prototypes, tau=0.07))
+
+
+def test_a_familys_mass_is_that_of_its_concepts_and_a_record_teaches_its_own_families() -> None:
+    q_BN = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]])
+    y_BN = torch.tensor([[0, 0, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0]], dtype=torch.bool)
+    loss = family_loss(q_BN.log(), y_BN, torch.tensor([0, 1, 0, 1]))  # two roots with a leaf each
+    expected = (-math.log(0.4) - (math.log(0.4) + math.log(0.6)) / 2) / 2  # the third record has no leaf
+    torch.testing.assert_close(loss, torch.tensor(expected))
+
+
+def test_small_graph_takes_leaves_and_families_in_place_of_hops() -> None:
+    gscl = by_name("small-graph").gscl
+    assert gscl is not None
+    assert (gscl.sigma, gscl.a_hat, gscl.families) == (0.01, "identity", 0.5)

@@ -30,6 +30,10 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
         "graph", "identity, a control: prototypes know nothing of each other, whatever targets do"
     )
 
+    families: float = chosen(
+        0.0, "ours: what the mass of a family counts beside its leaves (Bertinetto et al. 2020)", ge=0
+    )
+
     def build(self, parts: Parts) -> "Gscl":
         """The prototypes' graph convolution."""
         return Gscl(self, parts)
@@ -37,6 +41,8 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
 
 class Gscl(Objective):
     """Records beside the prototypes that a graph convolution makes; the exported model keeps those."""
+
+    family_N: Tensor
 
     reaches: ClassVar[frozenset[Part]] = frozenset({"pool", "to_concepts"})
 
@@ -50,6 +56,8 @@ class Gscl(Objective):
             a_hat_NN = torch.eye(len(a_hat_NN), dtype=a_hat_NN.dtype)
         self.tau = shape.tau
         self.prototypes = PrototypeHead(a_hat_NN, settings.node_width, shape.concept_width, settings.dropout)
+        self.register_buffer("family_N", torch.tensor(parts.ontology.families), persistent=False)
+        self.families = settings.families
         if parts.model.prototypes.any():  # of given weights
             self.prototypes.begin_at(parts.model.prototypes)
 
@@ -58,7 +66,10 @@ class Gscl(Objective):
         seen = views.supervised
         concept_BK = seen.concept_BK
         views.logits_BN = concept_logits(concept_BK, self.prototypes(views.generator), self.tau)
-        return {"gscl": gscl_loss(views.logits_BN, seen.supervision.target_BN)}
+        loss = gscl_loss(views.logits_BN, seen.supervision.target_BN)
+        if self.families:
+            loss = loss + self.families * family_loss(views.logits_BN, seen.supervision.y_BN, self.family_N)
+        return {"gscl": loss}
 
     @torch.no_grad()
     def export(self, model: MarEcg) -> None:
@@ -74,3 +85,18 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
     supervised_B = target_BN.sum(-1) > 0
     entropy_B = -(target_BN * log_softmax(logits_BN, dim=-1)).sum(-1)
     return (entropy_B * supervised_B).sum() / supervised_B.sum().clamp(min=1)
+
+
+def family_loss(logits_BN: Tensor, y_BN: Tensor, family_N: Tensor) -> Tensor:
+    """Cross-entropy of a record's families, alike, against the mass of q on each, over records with a leaf.
+
+    Args:
+        logits_BN: those of q.
+        y_BN: active leaves.
+        family_N: every concept's root; a root's is itself.
+    """
+    member_RN = family_N.unique()[:, None] == family_N
+    log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]
+    log_mass_BR = log_q_B1N.masked_fill(~member_RN, -torch.inf).logsumexp(-1)
+    target_BR = (y_BN[:, None] & member_RN).any(-1).to(logits_BN.dtype)
+    return gscl_loss(log_mass_BR, target_BR / target_BR.sum(-1, keepdim=True).clamp(min=1))

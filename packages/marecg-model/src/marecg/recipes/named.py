@@ -101,6 +101,13 @@ def small(recipe: Callable[[], Config] = c3, name: str = "small") -> Config:
     return _as_it_is_used(recipe(), name, model, train, {"width": 64, "depth": 1, "heads": 2})
 
 
+def small_graph() -> Config:
+    """`small-gscl` with leaves and their families in place of the graph's hops: ours, see docs/graph.md."""
+    config = small(c1_gscl, "small-graph")
+    hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
+    return config.derived(gscl=_changed(config.gscl, **hierarchical))
+
+
 def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
     """The same for one GPU, and patches of 100 ms."""
     model = ModelConfig(stride=50, width=384, depth=6, heads=6, concept_width=128, **AS_USED)
@@ -149,6 +156,7 @@ RECIPES: dict[str, Callable[[], Config]] = {
     "small": small,
     "small-c1": partial(small, c1, "small-c1"),
     "small-gscl": partial(small, c1_gscl, "small-gscl"),
+    "small-graph": small_graph,
     "small-c2p": partial(small, c2p, "small-c2p"),
     "small-c2": partial(small, c2, "small-c2"),
     "base": base,
