@@ -95,7 +95,7 @@ def family_loss(logits_BN: Tensor, y_BN: Tensor, family_N: Tensor) -> Tensor:
         y_BN: active leaves.
         family_N: every concept's root; a root's is itself.
     """
-    member_RN = family_N.unique()[:, None] == family_N
+    member_RN = family_N.unique()[:, None] == family_N  # type: ignore[no-untyped-call]
     log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]
     log_mass_BR = log_q_B1N.masked_fill(~member_RN, -torch.inf).logsumexp(-1)
     target_BR = (y_BN[:, None] & member_RN).any(-1).to(logits_BN.dtype)
