@@ -12,7 +12,6 @@ TASKS = ("super", "sub", "form", "rhythm")
 ON_THE_CARD = {
     "encoder (h_rhythm)": "encoder",
     "marecg-small": "encoder, wide",
-    "hand-crafted features": "hand-crafted",
     "zero-shot, no label": "zero-shot",
 }
 """What a row is called on a page, where the card calls it otherwise."""
