@@ -21,6 +21,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from ecg_ontology import EcgError, UsageError
 
@@ -91,7 +92,7 @@ def set_loudness(level: int) -> None:
     logging.getLogger("lightning.pytorch").setLevel(logging.INFO if level > 1 else logging.WARNING)
 
 
-def run(app: Callable[[Sequence[str]], typer.Typer], argv: Sequence[str]) -> NoReturn:
+def run(commands: Callable[[Sequence[str]], TyperGroup], argv: Sequence[str]) -> NoReturn:
     """Run a command line on these arguments; a mistake or a signal ends in one line."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into every package installed
     for name in LOGGERS:
@@ -101,13 +102,11 @@ def run(app: Callable[[Sequence[str]], typer.Typer], argv: Sequence[str]) -> NoR
     set_loudness(0)
     if isinstance(sys.stdout, TextIOWrapper):  # what a terminal's encoding, or UTF-8, has no letters for
         sys.stdout.reconfigure(errors="backslashreplace")
-    from marecg_cli._commands import tree
-
     signals: list[int] = []
     code = 1
     try:
         with _stoppable(signals):
-            code = tree(app(argv)).main(args=argv, standalone_mode=False) or 0
+            code = commands(argv).main(args=argv, standalone_mode=False) or 0
     except BaseException as error:  # noqa: BLE001 (what isn't a user's is raised again)
         if not signals:  # after one, an error is what a library made of it
             code = _exit_code(error)

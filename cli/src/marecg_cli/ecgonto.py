@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from marecg_cli._commands import Panels, application
+from marecg_cli._commands import Panels, application, tree
 from marecg_cli._output import run
 
 PANELS: Panels = {
@@ -31,4 +31,4 @@ def app(argv: Sequence[str] = ()) -> typer.Typer:
 def main(argv: list[str] | None = None) -> None:
     """Run the `ecgonto` command line."""
     gc.set_threshold(100_000, 20, 20)  # rows and concepts stay: looking for cycles would take half the time
-    run(app, sys.argv[1:] if argv is None else argv)
+    run(lambda given: tree(app(given)), sys.argv[1:] if argv is None else argv)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
-from marecg_cli._commands import Panels, application
+from marecg_cli._commands import Panels, application, tree
 from marecg_cli._output import run
 
 PANELS: Panels = {
@@ -36,4 +36,4 @@ def main(argv: list[str] | None = None) -> None:
     # A thread that waits for another by spinning keeps it from running where other programs run too. OpenMP
     # reads this when torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    run(app, sys.argv[1:] if argv is None else argv)
+    run(lambda given: tree(app(given)), sys.argv[1:] if argv is None else argv)
