@@ -1,6 +1,6 @@
 """Graph-smoothed contrastive learning: eq. gscl-loss. The prediction q is in `marecg.nn.concepts`.
 
-Shapes: B batch, N concepts, K concept width (d_c).
+Shapes: B batch, N concepts, K concept width (d_c), R families (roots).
 """
 
 from collections.abc import Mapping
