@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.cli.calls import run
 
@@ -37,15 +38,49 @@ def test_a_run_and_the_model_in_it_are_the_same_to_every_command(
     assert said[0] == said[1]
 
 
-def test_a_prediction_takes_an_array_of_one_record_and_no_more(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_takes_an_array_of_one_record(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
     options = ["--fs", "250", "--set", "array.leads=II,V1"]
     assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
-    assert run("predict", str(place / "run"), str(place / "wfdb")) == 2
-    assert "holds 5 records" in capsys.readouterr().err
+
+
+def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_read(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("q.csv", "q.parquet"):
+        assert run("predict", place / "run", place / "wfdb", "--out", tmp_path / name) == 1
+        shown = capsys.readouterr()
+        assert shown.out == f"4 records in {tmp_path / name}\n"
+        assert "not predicted: " in shown.err
+    printed = pd.read_csv(tmp_path / "q.csv").set_index("id")
+    written = pd.read_parquet(tmp_path / "q.parquet").set_index("id")
+    assert list(printed.columns) == list(written.columns)
+    np.testing.assert_allclose(printed["AF"], written["AF"], rtol=1e-5)
+    assert (tmp_path / "q.csv").stat().st_mode & 0o007 == 0
+
+
+@pytest.mark.parametrize(
+    ("out", "code", "words"),
+    [
+        ("q.xlsx", 2, "can't tell a format from"),
+        ("file/q.csv", 3, "cannot be written"),
+        ("one.csv", 2, "is an input"),
+        ("s3://bucket/q.csv", 2, "s3:"),
+    ],
+)
+def test_where_a_table_can_not_go_is_one_line_and_nothing_is_written(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, code: int, words: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    np.savetxt(tmp_path / "one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
+    where = out if "//" in out else str(tmp_path / out)
+    options = ["--fs", "250", "--set", "array.leads=I,II,III,aVR,aVL,aVF,V1,V2,V3,V4,V5,V6"]
+    assert run("predict", place / "run", tmp_path / "one.csv", "--out", where, *options) == code
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert shown.err.count("\n") == 1, shown.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "one.csv"]
 
 
 def test_a_prediction_names_concepts_with_their_neighbours(

@@ -120,6 +120,12 @@ def predict(
     ],
     top: Annotated[int, typer.Option(help="How many concepts.", min=1)] = 5,
     every: Every = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the table of records, or of their steps, here: .csv or .parquet.", show_default=False
+        ),
+    ] = None,
     fs: Fs = None,
     set_: ArraySettings = None,
     form: As = "text",
@@ -128,25 +134,32 @@ def predict(
 
     The shares of all concepts make 100 %; they are not calibrated. Needs a run trained with GSCL. A folder of
     `marecg classify fit` in its place gives the calibrated probability of each of its classes. Many records
-    are a table, as CSV: a row for each with its names and patient, and a column for each concept or class.
+    are a table, as CSV: a row for each, or each step, with its names and patient, and a column for each
+    concept or class.
 
     Example: marecg predict /data/georgia/E00001
 
-    Example: marecg predict clf corpus > probabilities.csv
+    Example: marecg predict clf corpus --out probabilities.csv
+
+    Example: marecg predict holters/ --every 1min --out minutes.parquet
     """
     from marecg.use.classifier_folder import is_classifier
     from marecg.use.inputs import Inputs
     from marecg.use.predict import classify_file, predict_file, predict_steps
-    from marecg.use.predict_table import predict_table
+    from marecg.use.predict_table import predict_into, predict_table
 
     run, read = model_and_record(given)
     layout, step = array_layout(fs, set_), _seconds(every)
-    if step is None and len(records := Inputs([read], layout)) > 1:
-        _print_table(*predict_table(run, records), form)
+    if step is not None and is_classifier(run):
+        raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
+    if out is not None:
+        done = predict_into(run, Inputs([read], layout, step), out)
+        _tell_embedded(str(out), asdict(done), form, "predicted")
+        return
+    if len(Inputs([read], layout)) > 1:
+        _print_table(*predict_table(run, Inputs([read], layout, step)), form)
         return
     if is_classifier(run):
-        if step is not None:
-            raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
         _print_calls(classify_file(run, read, layout), form)
         return
     if step is not None:
@@ -170,12 +183,14 @@ def predict(
 
 def _print_table(table: Any, done: Any, form: str) -> None:
     """Print what many records are nearest to; exit code 1 where one could not be read."""
+    from marecg.use.predict_table import as_csv
+
     _name("not predicted", done.failed.values())
     _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
     if form == "json":
         result_json(table.astype(object).where(table.notna(), None).to_dict("records"))
     else:
-        result(table.to_csv(index=False, float_format="%.6g").rstrip("\n"))
+        result(as_csv(table).rstrip("\n"))
     if done.failed:
         raise typer.Exit(EXIT_FINDINGS)
 
@@ -246,9 +261,9 @@ def export(
     result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
 
 
-def _tell_embedded(out: str, done: dict[str, Any], form: str) -> None:
+def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
     """Say what became of the records; exit code 1 where one could not be read."""
-    _name("not embedded", done["failed"].values())
+    _name(f"not {verb}", done["failed"].values())
     _name("check the units", [f"{name}: {doubt}" for name, doubt in done["doubtful"].items()])
     if form == "json":
         result_json({"out": out, **done})

@@ -13,7 +13,9 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.embed_records import embed_records
+from marecg.use.inputs import Inputs
 from marecg.use.predict import predict, predict_steps
+from marecg.use.predict_table import predict_into
 
 
 @pytest.fixture
@@ -47,6 +49,24 @@ def test_predict_names_the_concepts_of_each_step(folder: Path) -> None:
     x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
     q_N = predict(folder / "model", x_CL[None, :, 5000:10_000], fs=500)[0]
     assert [each.index for each in steps[10]] == np.argsort(-q_N, kind="stable")[:2].tolist()
+
+
+def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_each_step(folder: Path) -> None:
+    make_record(folder / "ward", "day", make_ecg(25.5))
+    make_record(folder / "ward", "short", make_ecg(9))
+    done = predict_into(folder / "model", Inputs([folder / "ward"], step=10), folder / "q.parquet")
+    rows = pq.read_table(folder / "q.parquet").to_pylist()
+    assert done.records == 4
+    assert [(row["record"], row["start"]) for row in rows] == [
+        ("day", 0),
+        ("day", 10),
+        ("day", 20),
+        ("short", 0),
+    ]
+    x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
+    q_N = predict(folder / "model", x_CL[None, :, 5000:10_000], fs=500)[0]
+    names = [node.abbr for node in MarEcg.from_pretrained(folder / "model").ontology.nodes]
+    np.testing.assert_allclose([rows[1][name] for name in names], q_N, atol=1e-6)
 
 
 def test_a_corpus_has_windows_and_no_steps(place: Path, tmp_path: Path) -> None:

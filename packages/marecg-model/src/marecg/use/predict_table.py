@@ -1,4 +1,4 @@
-"""`marecg predict` of many records: a row for each, with what a person joins it by.
+"""`marecg predict` of many records or steps: a row for each, with what a person joins it by.
 
 Shapes: B records of a block, K classes, N concepts, D width.
 """
@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ecg_ontology import replacing
 from marecg.base.device import best_device
+from marecg.base.errors import UsageError
 from marecg.corpus.audit import published_as
+from marecg.corpus.index import keep_private
 from marecg.model.mar_ecg import MarEcg
 from marecg.use.classifier import EcgClassifier
 from marecg.use.classifier_folder import is_classifier
@@ -24,7 +27,7 @@ from marecg.use.recordings import Embedded, recordings
 
 BLOCK = 64
 """Records whose signals are in memory at once."""
-ABOUT = ("id", "record", "source", "identity", "patient")
+ABOUT = ("id", "record", "source", "identity", "patient", "start")
 
 
 def predict_table(run: str | Path, records: Inputs) -> tuple[pd.DataFrame, Embedded]:
@@ -36,9 +39,10 @@ def predict_table(run: str | Path, records: Inputs) -> tuple[pd.DataFrame, Embed
 
     Returns:
         A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
-        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`; a
-        column per concept or class; of a classifier `called`, the classes that reach their thresholds. And
-        what became of the records: one that can't be read has no row.
+        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
+        `start`, the second at which a step begins; a column per concept or class; of a classifier `called`,
+        the classes that reach their thresholds. And what became of the records: one that can't be read has
+        no row.
 
     Raises:
         InputError: not one record can be read.
@@ -65,3 +69,30 @@ def predict_table(run: str | Path, records: Inputs) -> tuple[pd.DataFrame, Embed
         reached = shares.to_numpy() >= classifier.thresholds_
         table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
     return table, done
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """The table as text, its shares with six digits."""
+    starts = table["start"].map("{:.12g}".format)
+    text: str = table.assign(start=starts).to_csv(index=False, float_format="%.6g")
+    return text
+
+
+def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
+    """Write `predict_table` to a `.csv` or `.parquet` file, whole or not at all; what became of the records.
+
+    Raises:
+        UsageError: the file ends otherwise, or is one that is read; and as `predict_table`.
+        OutputError: it can't be written.
+    """
+    if out.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")
+    records.refuse(out)
+    with replacing(out) as temporary:
+        table, done = predict_table(run, records)
+        if out.suffix == ".csv":
+            temporary.write_text(as_csv(table), encoding="utf-8")
+        else:
+            table.rename(columns=str).to_parquet(temporary, index=False)
+        keep_private(temporary)
+    return done
