@@ -1,6 +1,7 @@
 """Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
 
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +9,37 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.told import Told
 from tests.marecg.use.parted import run, same_files
 
-from marecg.base.errors import UsageError
+from marecg.base.errors import CorpusError, Reason, RecordError, UsageError
+from marecg.corpus.killers import KILLED
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.discovery import EMBEDDINGS
+from marecg.read.inputs import find_inputs
+from marecg.read.record import Candidate, Record
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.use import embed_records as module
-from marecg.use import processes
+from marecg.use import inputs, processes
 from marecg.use.embed import embed
 from marecg.use.embed_records import Shard
 from marecg.use.embedding_store import ABOUT
+
+
+@dataclass(frozen=True)
+class OutOfMemoryOnce(OutOfMemory):
+    """Gets the first process killed that reads with it, and no other."""
+
+    mark: Path
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        if self.mark.exists():
+            raise RecordError(Reason.unreadable, "is read now")
+        self.mark.touch()
+        return super().read(candidate, stretch)
 
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
@@ -113,6 +132,41 @@ def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> No
     run(place, tmp_path / "out", jobs=2, progress=told)
     assert told.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
     same_files(tmp_path / "out", place / "quiet")
+
+
+def read_by(reader: OutOfMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two records of one part read by it."""
+
+    def find_deadly(*given: Any) -> dict[str, Candidate]:
+        return {
+            name: replace(each, reader=reader) if each.file.stem in {"S00004", "S00006"} else each
+            for name, each in find_inputs(*given).items()
+        }
+
+    monkeypatch.setattr(inputs, "find_inputs", find_deadly)
+
+
+def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_by(OutOfMemory(), monkeypatch)
+    done = run(place, tmp_path / "out", jobs=2)
+    assert (done.records, len(done.failed)) == (7, 3)
+    for name in ("S00004", "S00006"):
+        assert done.failed[f"wfdb/{name}"].endswith(f"{name}.hea: {KILLED.problem}")
+    quiet = pq.read_table(place / "quiet")["id"].to_pylist()
+    assert pq.read_table(tmp_path / "out")["id"].to_pylist() == [
+        each for each in quiet if each not in done.failed
+    ]
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+def test_a_worker_that_is_killed_by_no_record_is_an_error(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_by(OutOfMemoryOnce(tmp_path / "once"), monkeypatch)
+    with pytest.raises(CorpusError, match=r"a worker process was killed.*fewer --jobs"):
+        run(place, tmp_path / "out", jobs=2)
 
 
 def test_who_makes_a_part_beside_another_may_come_second(

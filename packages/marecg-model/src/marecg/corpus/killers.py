@@ -7,7 +7,7 @@ one, too, is quarantined.
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,11 +28,17 @@ KILLED = Unusable(Reason.memory, "whoever reads it is killed, as for lack of mem
 
 def killers(candidates: Sequence[Candidate], folder: Path, config: CorpusConfig) -> set[str]:
     """The places of those records, among the ones that are noted in a folder; the notes are removed."""
-    noted = set()
+    names = noted(folder)
+    return {each.place for each in candidates if each.place in names and kills(prepare_block, [each], config)}
+
+
+def noted(folder: Path) -> set[str]:
+    """The names that killed processes have left in a folder; the notes are removed."""
+    names = set()
     for path in folder.glob(NOTES):
-        noted.add(path.read_text(encoding="utf-8", errors="replace"))
+        names.add(path.read_text(encoding="utf-8", errors="replace"))
         path.unlink()
-    return {each.place for each in candidates if each.place in noted and _kills(each, config)}
+    return names
 
 
 def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candidate]:
@@ -42,11 +48,12 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
     return [replace(each, about=KILLED) if each.place in places else each for each in candidates]
 
 
-def _kills(candidate: Candidate, config: CorpusConfig) -> bool:
+def kills(read: Callable[..., object], *given: object) -> bool:
+    """Whether a process that does nothing but `read` what is given is killed."""
     with TemporaryDirectory(prefix="marecg-") as below:
         executor = get_reusable_executor(1, initializer=begin, initargs=(os.getpid(), below))
         try:
-            executor.submit(prepare_block, [candidate], config).result()
+            executor.submit(read, *given).result()
         except TerminatedWorkerError:
             return True
         finally:

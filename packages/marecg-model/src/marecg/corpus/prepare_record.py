@@ -37,7 +37,7 @@ class PreparedRecords:
 
 
 def prepare_block(
-    candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[Candidate], None] | None = None
+    candidates: Sequence[Candidate], config: CorpusConfig, note: Callable[[str], None] | None = None
 ) -> PreparedRecords:
     """Prepare a few candidates; each is noted, and ends as a row or among the quarantined."""
     rows: list[dict[str, Any]] = []
@@ -45,7 +45,7 @@ def prepare_block(
     quarantined = []
     for candidate, at_hand in ahead(zip(candidates, candidates, strict=True)):
         if note is not None:
-            note(candidate)
+            note(candidate.place)
         try:
             record = at_hand.read(seconds=config.seconds_read)
             row, signals[len(rows)] = prepare_record(record, config)

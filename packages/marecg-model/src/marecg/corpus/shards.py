@@ -28,15 +28,14 @@ NOTES = ".at-*.json"
 
 
 @contextmanager
-def notes(folder: Path) -> Iterator[Callable[[Candidate], None]]:
-    """Give what notes a record before it is read, in a file that only a killed process leaves behind."""
+def notes(folder: Path) -> Iterator[Callable[[str], None]]:
+    """Give what notes a record by a name before it is read, in a file that only a killed process leaves."""
     path = folder / NOTES.replace("*", f"{os.getpid():08x}")
     with path.open("wb", buffering=0) as file:
 
-        def note(candidate: Candidate) -> None:
-            place = candidate.place.encode(errors="replace")
-            os.pwrite(file.fileno(), place, 0)
-            os.ftruncate(file.fileno(), len(place))
+        def note(name: str) -> None:
+            written = os.pwrite(file.fileno(), name.encode(errors="replace"), 0)
+            os.ftruncate(file.fileno(), written)
 
         try:
             yield note

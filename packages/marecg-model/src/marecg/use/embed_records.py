@@ -7,15 +7,19 @@ in a hidden folder beside it.
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ecg_ontology import replacing
+from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
+from marecg.corpus.killers import kills, noted
+from marecg.corpus.workers import WorkerKilledError
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
@@ -26,7 +30,7 @@ from marecg.use.embedding_files import FORMATS, schema, write
 from marecg.use.embedding_store import EmbeddingStore
 from marecg.use.inputs import Inputs, Named, Source
 from marecg.use.processes import counted, device_here, elsewhere, processes
-from marecg.use.recordings import Embedded, embedded
+from marecg.use.recordings import Embedded, embedded, guarded, read_only
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
@@ -62,10 +66,17 @@ class Shard:
 
 @dataclass(frozen=True)
 class Work:
-    """What every part is made by, besides the model; it is sent to other processes."""
+    """What every part is made by, besides the model; it is sent to other processes.
+
+    Attributes:
+        notes: the folder where a process notes the number of the record that it is at, if anywhere.
+        killers: the numbers of the records that get whoever reads them killed.
+    """
 
     store: EmbeddingStore
     batch_size: int
+    notes: str = ""
+    killers: frozenset[int] = frozenset()
 
 
 def is_folder(out: str | Path) -> bool:
@@ -148,7 +159,19 @@ def embed_records(
         """Make the parts that a folder lacks."""
         work = Work(EmbeddingStore(str(where), about), batch_size)
         with progress("records") as tell:
-            return _fill(work, records, shard or Shard(), str(run), model, jobs, cluster, tell)
+            make = partial(
+                _fill,
+                records=records,
+                shard=shard or Shard(),
+                run=str(run),
+                model=model,
+                jobs=jobs,
+                cluster=cluster,
+                tell=tell,
+            )
+            if cluster is not None or processes(model, len(records), jobs) == 1:
+                return make(work)
+            return _without_killers(make, work, records, model.config)
 
     if folder:
         return fill(out)
@@ -171,6 +194,27 @@ def _refuse_for_file(out: Path, *options: object) -> None:
     if any(option is not None for option in options):
         problem = "part_records, --shard and --cluster are for a folder of parts"
         raise UsageError(problem, remedy="End --out in / to write one")
+
+
+def _without_killers(
+    fill: Callable[[Work], Embedded], work: Work, records: Inputs, config: ModelConfig
+) -> Embedded:
+    """Make the missing parts; a record that kills the process beside this one that reads it is left out.
+
+    Raises:
+        WorkerKilledError: a process was killed, and no record does that on its own.
+    """
+    with TemporaryDirectory(prefix="marecg-") as folder:
+        work = replace(work, notes=folder)
+        while True:
+            try:
+                return fill(work)
+            except WorkerKilledError:
+                numbers = {int(name) for name in noted(Path(folder)) if name} - work.killers
+                killers = {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
+                if not killers:
+                    raise
+                work = replace(work, killers=work.killers | killers)
 
 
 def _fill(
@@ -200,7 +244,8 @@ def _fill(
 
     make: Callable[..., Embedded] = partial(make_part, work)
     tasks = ((number, records.part(*store.span(number))) for number in missing)
-    workers = min(processes(model, len(records), jobs), max(len(missing), 1))
+    # of a part with one killer there may be another: this process doesn't read it
+    workers = min(processes(model, len(records), jobs), max(len(missing), 2 if work.killers else 1))
     if cluster is None and workers == 1:
         made: Iterator[Embedded] = (
             make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
@@ -226,7 +271,7 @@ def make_part(
         patches = bool(about["patches"])
         rows = embedded(
             model,
-            chain.from_iterable(sources),
+            guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
             done,
             work.batch_size,
             readout=about["readout"],
