@@ -1,5 +1,6 @@
 import os
 import signal
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -82,11 +83,13 @@ def two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_processes_compute_the_same_features_of_what_may_be_apart(tmp_path, two_processes, monkeypatch):
     steps: list[tuple[str, int]] = []
 
-    def watch(each, what):
-        steps.append((what, len(each)))
-        return each
+    @contextmanager
+    def progress(what):
+        totals = set()
+        yield lambda done, total, note="": totals.add(total)
+        steps.extend((what, total) for total in totals)
 
-    many = extract(Beats().recordings, methods(), tmp_path / "many", watch)
+    many = extract(Beats().recordings, methods(), tmp_path / "many", progress)
     assert steps == [("made: features", 5), ("made: features", 2)]
     monkeypatch.setattr(module.torch, "get_num_threads", lambda: 1)
     one = extract(Beats().recordings, methods(), tmp_path / "one")

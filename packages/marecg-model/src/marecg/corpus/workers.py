@@ -70,8 +70,10 @@ def workers(
         ),
     ):
         _begun.set(count > 1)
+        is_done = False
         try:
             yield
+            is_done = True
         except TerminatedWorkerError as error:
             problem = "a worker process was killed, perhaps for lack of memory"
             remedy = "Run the same command again, with fewer --jobs or, for a probe, OMP_NUM_THREADS=1"
@@ -79,7 +81,8 @@ def workers(
         finally:
             _begun.set(False)
             # Kept for a next call, idle processes may leave just as it comes, and it waits for ever.
-            get_reusable_executor().shutdown(wait=True)
+            # After an error their tasks may still wait for whoever takes the results: nobody does.
+            get_reusable_executor(kill_workers=not is_done).shutdown(wait=True)
 
 
 @contextmanager
