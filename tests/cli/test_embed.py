@@ -87,7 +87,7 @@ def test_the_wide_readout_stands_beside_h_rhythm(place: Path, ending: str) -> No
     assert run("embed", str(place / "run"), str(place / "given.npy"), *options) == 0
     if ending == "npz":
         with np.load(out) as file:
-            assert sorted(file) == ["id", "record", "rhythm", "source", "wide"]
+            assert sorted(file) == ["id", "record", "rhythm", "source", "start", "wide"]
             rhythm, wide = file["rhythm"], file["wide"]
     else:
         table = pq.read_table(out)

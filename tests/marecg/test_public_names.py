@@ -47,8 +47,8 @@ def test_every_public_name_has_an_example(name: str) -> None:
 def test_a_package_runs_as_its_command(package: str, command: str) -> None:
     ways = ([sys.executable, "-m", package], [str(Path(sys.executable).with_name(command))])
     helps = [subprocess.run([*way, "--help"], capture_output=True, text=True, check=True) for way in ways]
-    as_module, as_command = (done.stdout.partition("[OPTIONS]")[2] for done in helps)
-    assert as_module == as_command != ""
+    as_module, as_command = (done.stdout.partition("[OPTIONS]")[2].split() for done in helps)
+    assert as_module == as_command != []
 
 
 def test_a_notebook_shows_arrays_by_shape_a_corpus_by_counts_and_an_ontology_by_family(

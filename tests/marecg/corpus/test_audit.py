@@ -1,13 +1,14 @@
 """Evaluation records inside a pretraining corpus are found under any name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from marecg.base.errors import CorpusError
+from marecg.base.progress import Tell
 from marecg.corpus import audit as module
 from marecg.corpus.audit import Audit, Overlap, audit, identity
 from marecg.corpus.prepare import prepare
@@ -112,11 +113,11 @@ def test_a_folder_without_evaluation_records_is_refused(tmp_path: Path, source: 
 def test_the_records_that_are_compared_are_seen_going_by(tmp_path: Path, write_record: Write) -> None:
     write_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
-    told: dict[str, int] = {}
+    totals: dict[str, int | None] = {}
 
-    def watch(steps: Sequence[Any], what: str) -> Sequence[Any]:
-        told[what] = len(steps)
-        return steps
+    @contextmanager
+    def progress(what: str) -> Iterator[Tell]:
+        yield lambda done, total, note="": totals.update({what: total})
 
-    audit(tmp_path / "corpus", [tmp_path / "wfdb"], watch)
-    assert told == {"evaluation records": 1, "blocks of 1,024 corpus records": 1}
+    audit(tmp_path / "corpus", [tmp_path / "wfdb"], progress)
+    assert totals == {"evaluation records": 1, "blocks of 1,024 corpus records": 1}

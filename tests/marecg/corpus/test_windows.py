@@ -33,7 +33,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_windows_keep_their_time_their_patient_and_the_name_of_their_record(
     sources: Path, tmp_path: Path, windows: str
 ) -> None:
-    report = prepare([sources], tmp_path / "corpus", with_settings([f"windows={windows}"]), jobs=1)
+    report = prepare(
+        [sources], tmp_path / "corpus", with_settings(CorpusConfig, [f"windows={windows}"]), jobs=1
+    )
     rows = pq.read_table(tmp_path / "corpus" / "index.parquet").to_pylist()
     assert report.kept == len(rows) == len(STARTS[windows]) + 1
     assert [row["start"] for row in rows] == [*STARTS[windows], 0]
@@ -65,4 +67,4 @@ def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources: Path, tmp_p
 @pytest.mark.parametrize("windows", ["0", "-1", "some", "every", "every 5", "every 0s"])
 def test_other_words_are_refused(windows: str) -> None:
     with pytest.raises(ConfigError):
-        with_settings([f"windows={windows}"])
+        with_settings(CorpusConfig, [f"windows={windows}"])

@@ -54,7 +54,7 @@ def parts(folder, records, sources, columns):
             for name, values in columns.items()
         }
         pq.write_table(
-            pa.table({"record": [record], "source": [source], **vectors}),
+            pa.table({"record": [record], "source": [source], "start": [0.0], **vectors}),
             folder / f"part-{number:05d}.parquet",
         )
     return folder

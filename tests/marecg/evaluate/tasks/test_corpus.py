@@ -2,6 +2,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.marecg.made_records import make_ecg, make_record
 
@@ -28,6 +30,11 @@ class Prepared:
     records: int = 400
     _ontology: ecg_ontology.Ontology = field(default_factory=ecg_ontology.load)
     ontology = Corpus.ontology  # the real one, which reads nothing else of a corpus
+
+    def __post_init__(self) -> None:
+        of_all = {"age": None, "sex": None, "source": "made", "root": "made", "start": 0.0}
+        rows = [{"path": name} | of_all for name in self.ids]
+        pq.write_table(pa.Table.from_pylist(rows), self.folder / "index.parquet")
 
     @property
     def ids(self) -> list[str]:

@@ -76,7 +76,8 @@ def matrix(
     values = np.asarray(values, np.float64)
     low, high = (0.0, 1.0) if percent else (float(values.min()), float(values.max()))
     side = 0.3 if percent else 0.16
-    with canvas(1.1 + side * len(columns), 1.1 + side * len(rows)) as axes:
+    beside, below = (0.8 + 0.06 * max(map(len, names)) for names in (rows, columns))
+    with canvas(max(3, beside + side * len(columns)), max(3, below + side * len(rows))) as axes:
         axes.imshow(values, cmap="Blues", vmin=low, vmax=high, interpolation="none")
         size = 8 if percent else 6
         axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=size)
