@@ -140,12 +140,11 @@ def _failures(scores: Sequence[Score]) -> Iterator[str]:
         yield f"- Served worse than all records together: {', '.join(behind)}."
 
 
-def _auc(figure: ClassFigure | GroupFigure) -> str:
-    return f"{100 * figure.auc:.1f} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
+def _auc(figure: ClassFigure | GroupFigure | Score, mark: str = "") -> str:
+    return f"{100 * figure.auc:.1f}{mark} [{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
 
 
 def _figure(score: Score | None) -> str:
     if score is None:
         return ""
-    mark = "?" if score.leaks is None else "†" * score.leaks
-    return f"{100 * score.auc:.1f}{mark} [{100 * score.low:.1f}, {100 * score.high:.1f}]"
+    return _auc(score, "?" if score.leaks is None else "†" * score.leaks)

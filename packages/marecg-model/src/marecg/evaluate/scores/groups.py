@@ -44,12 +44,23 @@ class Scored(NamedTuple):
 
 def scored(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> Scored:
     """The macro AUC of a few classes or records, by those rotations in which a class can be told at all."""
-    if rotation_M is not None:
-        rows = np.concatenate([each for each in rotated(rotation_M) if scorable(y_MK[each]).any()])
-        y_MK, logits_SMK = y_MK[rows], logits_SMK[:, rows]
-        rotation_M = np.unique(rotation_M[rows], return_inverse=True)[1]
-    auc = float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
-    return Scored(auc, *interval(resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)))
+    y_MK, logits_SMK, rotation_M = _scorable(y_MK, logits_SMK, rotation_M)
+    resamples = resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)
+    return Scored(_mean_auc(y_MK, logits_SMK, rotation_M), *interval(resamples))
+
+
+def _scorable(
+    y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations
+) -> tuple[NDArray[np.uint8], Floats, Rotations]:
+    """The records of those rotations in which a class can be told at all."""
+    if rotation_M is None:
+        return y_MK, logits_SMK, None
+    rows = np.concatenate([each for each in rotated(rotation_M) if scorable(y_MK[each]).any()])
+    return y_MK[rows], logits_SMK[:, rows], np.unique(rotation_M[rows], return_inverse=True)[1]
+
+
+def _mean_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations) -> float:
+    return float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
 
 
 def group_figures(
@@ -80,7 +91,7 @@ def group_figures(
                 continue
             rotations = None if rotation_M is None else rotation_M[rows]
             of_group = scored(y_MK[np.ix_(rows, classes)], logits_SMK[:, rows][:, :, classes], rotations)
-            of_all = scored(y_MK[:, classes], logits_SMK[:, :, classes], rotation_M)
+            of_all = _scorable(y_MK[:, classes], logits_SMK[:, :, classes], rotation_M)
             figures.append(
                 GroupFigure(
                     kind=str(kind),
@@ -90,7 +101,7 @@ def group_figures(
                     auc=of_group.auc,
                     low=of_group.low,
                     high=of_group.high,
-                    everyone=of_all.auc,
+                    everyone=_mean_auc(*of_all),
                 )
             )
     return tuple(figures)
