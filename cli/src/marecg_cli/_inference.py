@@ -152,12 +152,13 @@ def predict(
     layout, step = array_layout(fs, set_), _seconds(every)
     if step is not None and is_classifier(run):
         raise UsageError("a classifier has no time line", where="--every", remedy="Name an encoder")
+    records = Inputs([read], layout, step)
     if out is not None:
-        done = predict_into(run, Inputs([read], layout, step), out)
+        done = predict_into(run, records, out)
         _tell_embedded(str(out), asdict(done), form, "predicted")
         return
-    if len(Inputs([read], layout)) > 1:
-        _print_table(*predict_table(run, Inputs([read], layout, step)), form)
+    if len(records if step is None else Inputs([read], layout)) > 1:
+        _print_table(*predict_table(run, records), form)
         return
     if is_classifier(run):
         _print_calls(classify_file(run, read, layout), form)

@@ -265,10 +265,10 @@ def make_part(
 ) -> Embedded:
     """Embed a part's records and write its file."""
     about, done = work.store.about, Embedded()
-    columns = schema(model.config, about["readout"], patches=bool(about["patches"]))
+    patches = bool(about["patches"])
+    columns = schema(model.config, about["readout"], patches=patches)
     constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
     with work.store.writing(number) as temporary:
-        patches = bool(about["patches"])
         rows = embedded(
             model,
             guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
