@@ -152,7 +152,8 @@ def test_the_page_is_printed_on_fifteen_sheets_at_most(browse, onto, tmp_path):
 @pytest.fixture
 def dom_of(browse):
     """A function that opens a page in Chromium and returns what became of it."""
-    return lambda page: browse(page, "--window-size=1280,900", "--dump-dom")
+    # A budget of virtual time: the page is dumped after its timers have run, not in the midst of them.
+    return lambda page: browse(page, "--window-size=1280,900", "--virtual-time-budget=2000", "--dump-dom")
 
 
 def driven(text: str, script: str) -> str:

@@ -28,4 +28,4 @@ def test_it_is_read_or_refused_in_one_line_and_in_bounds(
         assert re.search(INPUTS[name].says, done.said), (command, done.said)
         assert max(map(len, done.said.splitlines())) < 400
         assert done.seconds < 5
-        assert done.peak < 1 << 30
+        assert done.growth < 1 << 29
