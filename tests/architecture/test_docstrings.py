@@ -20,7 +20,7 @@ each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: "/".jo
 
 
 @each_module
-def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file(module: Path) -> None:
+def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file(module):
     text = module.read_text(encoding="utf-8")
     used = set("".join(SUFFIXED.findall(text))) - set("0123456789")
     legend = LEGEND.search(ast.get_docstring(ast.parse(text)) or "")
@@ -30,7 +30,7 @@ def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file(module: Pat
 
 
 @each_module
-def test_every_argument_that_a_docstring_lists_is_one_of_the_function(module: Path) -> None:
+def test_every_argument_that_a_docstring_lists_is_one_of_the_function(module):
     for name, known, text in functions(ast.parse(module.read_text(encoding="utf-8"))):
         listed = ARGUMENTS.search(text)
         for line in listed[1].splitlines() if listed else ():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 
-def test_imports_run_one_way() -> None:
+def test_imports_run_one_way():
     # In a process of its own: import-linter silences every logger that it finds.
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -33,7 +33,7 @@ def test_imports_run_one_way() -> None:
         ("import marecg.train.run", {"torch_geometric", "neurokit2"}),
     ],
 )
-def test_what_is_quick_loads_nothing_heavy(statement: str, unwanted: set[str]) -> None:
+def test_what_is_quick_loads_nothing_heavy(statement, unwanted):
     script = (
         "import sys\n"
         f"try:\n    exec({statement!r})\nexcept SystemExit as end:\n    assert not end.code\n"

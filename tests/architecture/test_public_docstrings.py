@@ -32,7 +32,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 @pytest.mark.parametrize(("name", "function"), [pytest.param(*each, id=each[0]) for each in public()])
-def test_a_public_function_says_what_it_takes_and_returns(name: str, function: Callable[..., Any]) -> None:
+def test_a_public_function_says_what_it_takes_and_returns(name, function):
     text, signature = inspect.getdoc(function) or "", inspect.signature(function)
     section = re.search(r"^Args:\n((?: {4}.*\n?)+)", text, re.MULTILINE)
     listed = re.findall(r"^ {4}\*{0,2}(\w+): ", section[1] if section else "", re.MULTILINE)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = sorted([*ROOT.glob("packages/*/pyproject.toml"), ROOT / "cli" / "pyproject.toml"])
 
 
-def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_it() -> None:
+def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_it():
     projects = [tomllib.loads(path.read_text(encoding="utf-8"))["project"] for path in PACKAGES]
     (version,) = {project["version"] for project in projects}
     names = {project["name"] for project in projects}
@@ -32,7 +32,7 @@ def test_every_package_and_the_citation_have_one_version_and_need_each_other_at_
     assert [creator["name"].partition(",")[0] for creator in archived["creators"]] == names
 
 
-def test_the_workflows_are_sound_and_run_what_there_is() -> None:
+def test_the_workflows_are_sound_and_run_what_there_is():
     for path in (ROOT / ".github").rglob("*.yml"):
         assert yaml.safe_load(path.read_text(encoding="utf-8")), path
     workflows = {
@@ -51,7 +51,7 @@ def reported(**archive: object) -> dict[str, object]:
     return {"metadata": told, "download_info": {"url": "https://x", "archive_info": archive}}
 
 
-def test_the_lock_file_of_a_release_has_a_hash_for_every_package() -> None:
+def test_the_lock_file_of_a_release_has_a_hash_for_every_package():
     locked = runpy.run_path(str(ROOT / ".ci" / "lock"))["locked"]
     machine = {"python_version": "3.11", "sys_platform": "linux", "platform_machine": "x86_64"}
     whole = {"environment": machine, "install": [reported(hashes={"sha256": "ab12"})]}
@@ -63,7 +63,7 @@ def test_the_lock_file_of_a_release_has_a_hash_for_every_package() -> None:
     assert "cyclonedx-py environment" in release
 
 
-def test_the_walk_finds_the_commands_of_the_pages_and_no_others() -> None:
+def test_the_walk_finds_the_commands_of_the_pages_and_no_others():
     walk = runpy.run_path(str(ROOT / ".ci" / "walk"))
     assert walk["command"]("$ marecg stats corpus    # what is in it") == "marecg stats corpus"
     assert walk["command"]("import marecg") == ""
@@ -79,7 +79,7 @@ def test_the_walk_finds_the_commands_of_the_pages_and_no_others() -> None:
     assert "marecg predict /data/georgia/g1/E00001" in lines
 
 
-def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned() -> None:
+def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned():
     install = runpy.run_path(str(ROOT / ".ci" / "walk"))["install"]
     words = ["install", "torch", "--index-url", "https://x"]
     assert install(words, Path("wheels"))[-1].startswith("torch==")
@@ -92,11 +92,11 @@ def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned() -> 
     ]
 
 
-def test_the_one_package_brings_the_commands_the_model_and_the_weights() -> None:
+def test_the_one_package_brings_the_commands_the_model_and_the_weights():
     project = tomllib.loads((ROOT / "packages/marecg/pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[\[=]", each)[0] for each in project["dependencies"]}
     assert names == {"marecg-cli", "marecg-model", "marecg-small"}
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700

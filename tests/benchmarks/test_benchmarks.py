@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from benchmarks.__main__ import main
 from benchmarks.ratio import Effort, Measured, Reach, Row, alternate
 from benchmarks.rpeaks import FS, annotated, detect, find_raw, score
@@ -14,9 +12,7 @@ from benchmarks.table import ROWS, as_markdown
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
 
-def test_a_cheap_row_is_measured_printed_and_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cheap_row_is_measured_printed_and_written(tmp_path, capsys):
     out = tmp_path / "bench.json"
     assert main(["flop-formula", "targets-from-ids", "--quick", "--format", "json", "--out", str(out)]) == 0
     printed = json.loads(capsys.readouterr().out)
@@ -25,12 +21,12 @@ def test_a_cheap_row_is_measured_printed_and_written(
     assert (printed["rows"][0]["ratio"], printed["rows"][0]["met"]) == (1.0, True)
 
 
-def test_an_unknown_row_is_one_line_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_row_is_one_line_and_exit_2(capsys):
     assert main(["speed"]) == 2
     assert "there is no row 'speed'" in capsys.readouterr().err
 
 
-def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path: Path) -> None:
+def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path):
     out = tmp_path / "gpu.json"
     size = ("--device", "cpu", "--tiny", "--batch-size", "2", "--steps", "1", "--recipe", "c3")
     assert main(["gpu", *size, "--variant", "checkpoint", "--out", str(out)]) == 0
@@ -38,12 +34,12 @@ def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path: Path) -> None:
     assert (step["recipe"], step["variant"], step["problem"]) == ("tiny-c3", "checkpoint", "")
 
 
-def test_a_start_on_simulated_records_tells_each_stage(tmp_path: Path) -> None:
+def test_a_start_on_simulated_records_tells_each_stage(tmp_path):
     stages = scale(tmp_path / "corpus", 500)
     assert list(stages["next start"]) == list(stages["first start"])
 
 
-def test_a_row_is_the_median_of_its_ratios_and_half_the_distance_of_their_quartiles() -> None:
+def test_a_row_is_the_median_of_its_ratios_and_half_the_distance_of_their_quartiles():
     row = Row("name", "what", "against", Reach("≥", 2), "", lambda effort: [])
     measured = Measured(row, [1.0, 2.0, 3.0, 7.0, 99.0])
     assert (measured.ratio, measured.spread, measured.met) == (3.0, 2.5, True)
@@ -54,7 +50,7 @@ def test_a_row_is_the_median_of_its_ratios_and_half_the_distance_of_their_quarti
     assert len(turns) == 2, "the first turn is not counted"
 
 
-def test_refined_r_peaks_are_found_at_their_place_and_raw_ones_lag() -> None:
+def test_refined_r_peaks_are_found_at_their_place_and_raw_ones_lag():
     records = annotated(200)
     refined = score(lambda lead: detect(lead, FS), records)
     assert refined.sensitivity >= 0.99
@@ -63,7 +59,7 @@ def test_refined_r_peaks_are_found_at_their_place_and_raw_ones_lag() -> None:
     assert score(lambda lead: find_raw(lead, FS), records[:50]).p95_lag > 50, "δ_R"
 
 
-def test_the_page_on_performance_holds_the_table_of_today_and_explains_each_row() -> None:
+def test_the_page_on_performance_holds_the_table_of_today_and_explains_each_row():
     """The table but for what was measured; each row's name stands in the text once more."""
     page = PAGE.read_text(encoding="utf-8")
     table, after = page.split("<!-- its end -->")

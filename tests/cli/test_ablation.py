@@ -1,7 +1,6 @@
 """What an ablation prints beside the probe's table."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ SECOND = Standing("c2", False, 2, {0.1: 73.0, 1.0: 81.0}, CELLS, Cost(9600, 9 * 
 CUT = Standing("c2", True, 2, {0.1: 72.0, 1.0: 80.5}, CELLS, Cost(4200, 4 * 10**12, 70.0), 8.0, True)
 
 
-def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is_told_apart() -> None:
+def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is_told_apart():
     text = standings_text([FIRST, SECOND, CUT])
     words = " ".join(text.split())
     assert "c1 │ 2 │ 70.0 │ – │ 80.0 │ – │ – │ 4,800 │ 2.00 │ 40 │ 9.5" in words
@@ -37,7 +36,7 @@ def test_equal_records_and_equal_flops_stand_side_by_side_with_costs_and_what_is
     assert "can't be told apart" in words
 
 
-def test_machines_get_every_number() -> None:
+def test_machines_get_every_number():
     line = {"source": "measured", "group": "c2", "method": "encoder", "task": "ptbxl-super", "fraction": 1.0}
     scores = tidy([{**line, "macro_auc": 81.0, "sd": 1.0, "leaked_records": 0, "h_rank": 1.5}])
     told = json.loads(json.dumps(ablation_json(records(scores), [FIRST, SECOND])))
@@ -53,9 +52,7 @@ def test_machines_get_every_number() -> None:
     }
 
 
-def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(capsys):
     from marecg.recipes import c1
 
     print_costs({"c1": c1()}, 1000, 300.0)
@@ -65,9 +62,7 @@ def test_a_recipe_s_cost_is_its_records_times_its_arithmetic_over_the_speed(
 
 
 @pytest.mark.parametrize(("readout", "wide"), [("rhythm", False), ("wide", True), ("beats", True)])
-def test_the_readout_that_is_asked_for_is_probed_and_compared(
-    readout: str, wide: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, monkeypatch, tmp_path):
     asked: dict[str, Any] = {}
 
     def ablate(*_: object, request: Request, **__: object) -> list[ProbedRun]:
@@ -89,11 +84,11 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(
 
 
 @pytest.mark.parametrize("setting", ["seed=1", "seeds=one", "fractions=1,x"])
-def test_a_setting_that_a_probe_does_not_have_is_refused(setting: str) -> None:
+def test_a_setting_that_a_probe_does_not_have_is_refused(setting):
     with pytest.raises(UsageError, match=f"--set {setting}: "):
         settings([setting], READERS)
 
 
-def test_several_rotations_of_folds_may_be_set() -> None:
+def test_several_rotations_of_folds_may_be_set():
     values = settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"], READERS)
     assert Request.named(**values) == Request.named((0.1, 1.0), folds=("1-5,6,7-8", "3-7,8,1-2"))

@@ -23,7 +23,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "corpus"
 
 
-def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
+def test_the_formats_say_the_same(corpus, tmp_path):
     asked = ("cohort", corpus, "--where", "AF")
     _, as_csv, _ = run(*asked)
     _, as_json, _ = run(*asked, "--format", "json")
@@ -39,9 +39,7 @@ def test_the_formats_say_the_same(corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["af.csv", "af.json", "af.parquet"])
-def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(
-    corpus: Path, tmp_path: Path, name: str
-) -> None:
+def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(corpus, tmp_path, name):
     assert run("cohort", corpus, "--where", "AF", "--out", tmp_path / name)[0] == 0
     assert not (tmp_path / name).stat().st_mode & 0o007
 
@@ -54,16 +52,14 @@ def test_nobody_but_the_owner_and_the_group_may_read_a_cohort(
         (("--where", "AF", "--out", "af.xlsx"), "can't tell a format from af.xlsx"),
     ],
 )
-def test_wrong_usage_ends_in_one_line(
-    corpus: Path, options: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_usage_ends_in_one_line(corpus, options, problem, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["cohort", str(corpus), *options])
     assert ended.value.code == 2
     assert problem in capsys.readouterr().err
 
 
-def test_neighbours_are_printed_nearest_first(tmp_path: Path) -> None:
+def test_neighbours_are_printed_nearest_first(tmp_path):
     file = tmp_path / "all.npz"
     np.savez(file, id=np.array(["a/1", "a/2", "a/3"]), rhythm=np.array([[1, 0], [0, 1], [2, 1]], np.float32))
     assert run("neighbours", file, "1") == (0, " 0.8944  a/3\n 0.0000  a/2\n", "")

@@ -33,7 +33,7 @@ def examples(command: Any) -> list[str]:
 
 
 @EVERY
-def test_every_command_has_an_example_and_it_is_understood(name: str) -> None:
+def test_every_command_has_an_example_and_it_is_understood(name):
     found = examples(COMMANDS[name])
     assert found, f"{name} has no example"
     for line in found:
@@ -47,30 +47,30 @@ def test_every_command_has_an_example_and_it_is_understood(name: str) -> None:
 
 
 @EVERY
-def test_every_command_takes_h_q_and_v(name: str) -> None:
+def test_every_command_takes_h_q_and_v(name):
     options = {option for each in COMMANDS[name].params for option in each.opts}
     assert {"--quiet", "-q", "--verbose", "-v"} <= options
 
 
 @EVERY
-def test_where_something_goes_is_said_by_out(name: str) -> None:
+def test_where_something_goes_is_said_by_out(name):
     for each in COMMANDS[name].params:
         if each.param_type_name == "argument":
             assert each.name not in {"out", "output", "target"}, f"{name}: an argument says where"
 
 
-def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
+def test_an_option_takes_the_same_kind_of_value_in_every_command():
     mixed = {option: dict(found) for option, found in kinds().items() if len(found) > 1}
     assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
 
 
 @EVERY
-def test_no_option_is_known_by_two_names(name: str) -> None:
+def test_no_option_is_known_by_two_names(name):
     for each, _ in options(COMMANDS[name]):
         assert sum(option.startswith("--") for option in each.opts) == 1
 
 
-def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> None:
+def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json():
     for name, command in COMMANDS.items():
         for each, option in options(command):
             if option == "--format":
@@ -78,7 +78,7 @@ def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json() -> 
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_a_command_is_built_alone_where_it_is_named(program: str) -> None:
+def test_a_command_is_built_alone_where_it_is_named(program):
     for name in TREES[program].commands:
         assert list(tree(APPS[program].app([name, "--help"])).commands) == [name]
     for argv in (["--help", *TREES[program].commands], ["-q"], ["nonsense"], []):
@@ -86,9 +86,7 @@ def test_a_command_is_built_alone_where_it_is_named(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(
-    program: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(program, capsys):
     code, long, _ = said(capsys, f"{program} --help")
     assert (code, said(capsys, f"{program} -h")[1]) == (0, long)
     assert re.findall(r"^╭─ (\w+) ", long, re.MULTILINE) == ["Options", *APPS[program].PANELS]
@@ -97,7 +95,7 @@ def test_the_help_page_lists_the_panels_in_order_within_eighty_columns(
 
 
 @pytest.mark.parametrize("program", APPS)
-def test_the_version_names_every_package(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_names_every_package(program, capsys):
     code, out, _ = said(capsys, f"{program} --version")
     assert code == 0
     assert re.search(r"marecg-cli \d+\.\d+", out)
@@ -105,9 +103,7 @@ def test_the_version_names_every_package(program: str, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("line", ["ecgonto route nonsense -q", "ecgonto -q route nonsense"])
-def test_q_leaves_messages_out_and_keeps_results_and_failures(
-    line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_q_leaves_messages_out_and_keeps_results_and_failures(line, capsys):
     code, out, err = said(capsys, line)
     assert (code, "unknown or malformed" in err, "invalid" in out) == (1, True, True)
     assert not logging.getLogger("marecg_cli").isEnabledFor(logging.INFO)
@@ -115,7 +111,7 @@ def test_q_leaves_messages_out_and_keeps_results_and_failures(
     assert logging.getLogger("marecg_cli").isEnabledFor(logging.INFO), "the next command is told anew"
 
 
-def test_twice_v_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[str]) -> None:
+def test_twice_v_shows_where_an_error_came_from(capsys):
     assert "Traceback" not in said(capsys, "ecgonto show nothing -v")[2]
     err = said(capsys, "ecgonto show nothing -vv")[2]
     assert "Traceback" in err
@@ -123,15 +119,13 @@ def test_twice_v_shows_where_an_error_came_from(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize("line", ["ecgonto export", "ecgonto draw", "marecg synth"])
-def test_an_out_that_is_missing_is_named(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_out_that_is_missing_is_named(line, capsys):
     code, _, err = said(capsys, line)
     assert code == 2
     assert "--out" in err
 
 
-def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(monkeypatch):
     monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
@@ -147,9 +141,7 @@ def test_a_log_gets_a_line_per_tenth_and_one_when_nothing_was_said_for_long(
     assert lines[-1].startswith("records: 1,000, ")
 
 
-def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_from_where_it_was(monkeypatch):
     monkeypatch.setattr("marecg.base.progress.PAUSE", PAUSE)
     lines: list[str] = []
     now = 0.0
@@ -167,11 +159,8 @@ def test_what_is_done_at_once_leaves_no_line_in_a_log_and_a_resumed_run_counts_f
 
 @pytest.mark.parametrize(("set_before", "then"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
 def test_waiting_threads_sleep_so_that_a_busy_machine_is_not_busier_for_them(
-    set_before: str | None,
-    then: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    set_before, then, monkeypatch, capsys
+):
     """Two threads that spin took forty times as long as two that sleep, where one core was free for them."""
     monkeypatch.setenv("OMP_WAIT_POLICY", set_before or "")
     if set_before is None:

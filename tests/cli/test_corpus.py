@@ -28,9 +28,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(source, tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["prepare", str(source), "--out", str(tmp_path / "corpus"), "--jobs", "1"])
     out, err = capsys.readouterr()
@@ -39,7 +37,7 @@ def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(
     assert "georgia/E00002.hea: no-signal-file: its signal file E00002.dat is missing" in err
 
 
-def test_results_for_machines_are_json_on_stdout(source: Path, tmp_path: Path) -> None:
+def test_results_for_machines_are_json_on_stdout(source, tmp_path):
     _, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1, "--format", "json")
     assert json.loads(out)["quarantined"] == {"no-signal-file": 1}
     _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
@@ -47,7 +45,7 @@ def test_results_for_machines_are_json_on_stdout(source: Path, tmp_path: Path) -
     assert (stats["kept"], stats["leaves"]["AF"], stats["codes_per_record"]["histogram"]) == (1, 1, {"1": 1})
 
 
-def test_stats_prints_tables(source: Path, tmp_path: Path) -> None:
+def test_stats_prints_tables(source, tmp_path):
     run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
     code, out, _ = run("stats", tmp_path / "corpus")
     assert code == 0
@@ -56,7 +54,7 @@ def test_stats_prints_tables(source: Path, tmp_path: Path) -> None:
         assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
 
 
-def test_a_damaged_record_is_named_and_ends_with_1(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_record_is_named_and_ends_with_1(source, tmp_path):
     run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
     assert run("stats", tmp_path / "corpus", "--verify")[0] == 0
     (shard,) = (tmp_path / "corpus" / "shards").iterdir()
@@ -68,9 +66,7 @@ def test_a_damaged_record_is_named_and_ends_with_1(source: Path, tmp_path: Path)
     assert (code, len(json.loads(out)["damaged"])) == (1, 1)
 
 
-def test_bad_input_is_one_line_on_stderr_and_exit_code_3(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_line_on_stderr_and_exit_code_3(source, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     for argv in (
@@ -88,7 +84,7 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_3(
         assert captured.err.count("\n") == 1
 
 
-def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source: Path, tmp_path: Path) -> None:
+def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, tmp_path):
     run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
     code, out, err = run("audit", tmp_path / "corpus", "--against", source)
     assert code == 1
@@ -99,9 +95,7 @@ def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source: Pat
     assert (code, json.loads(out)["leaking"]) == (1, ["georgia/E00001.hea"])
 
 
-def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(source, tmp_path, capsys):
     _, out, _ = run(
         "prepare", source, "--out", tmp_path / "a", "--set", "amplitude_limit=1", "--format", "json"
     )
@@ -112,7 +106,7 @@ def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(
     assert "no value named 'amplitude'" in capsys.readouterr().err
 
 
-def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path) -> None:
+def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
     code, out, _ = run("prepare", source, "--out", tmp_path / "corpus", "--select", "paper")
     assert code == 0
     assert "8,296" in out
@@ -120,9 +114,7 @@ def test_the_papers_corpus_is_set_beside_its_tables(source: Path, tmp_path: Path
     assert "the paper kept 80% by thresholds that it does not give" in words
 
 
-def test_arrays_are_prepared_with_what_the_options_say_of_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path, capsys):
     beat = np.exp(-(((np.arange(2500) / 250 % 0.8 - 0.4) / 0.02) ** 2)) + np.random.default_rng(0).normal(
         0, 0.01, (3, 12, 2500)
     )
@@ -143,9 +135,7 @@ def test_arrays_are_prepared_with_what_the_options_say_of_them(
         assert not (tmp_path / "other").exists()
 
 
-def test_a_file_name_gives_the_terminal_no_orders(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_name_gives_the_terminal_no_orders(source, tmp_path, capsys):
     folder = tmp_path / "\x1b[2Jred"
     folder.mkdir()
     (folder / "a\x1b]0;b.hea").write_text("no header")
@@ -157,7 +147,7 @@ def test_a_file_name_gives_the_terminal_no_orders(
     assert "a\\x1b]0;b.hea" in err
 
 
-def test_a_table_of_codes_labels_records_and_coverage_counts_it(source: Path, tmp_path: Path) -> None:
+def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path):
     table = tmp_path / "icd.csv"
     table.write_text("ecg;dx\nE00001;I48.0\nE00001;Z99\nE00009;I48.0\n")
     why = "subject_id\tpredicate_id\tobject_id\tmapping_justification\n"
@@ -182,6 +172,6 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source: Path, tm
     assert json.loads(found.stdout)["leaves"]["AF"] == 2
 
 
-def test_options_of_a_table_without_one_are_a_slip(source: Path, tmp_path: Path) -> None:
+def test_options_of_a_table_without_one_are_a_slip(source, tmp_path):
     code, _, err = run("prepare", source, "--out", tmp_path / "c", "--set", "codes.vocabulary=scp")
     assert (code, "of a table of codes" in err) == (2, True)

@@ -35,7 +35,7 @@ def mirror(tmp_path: Path, serve: Callable[..., str]) -> str:
     return serve(partial(Quiet, directory=str(root)))
 
 
-def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror: str, tmp_path: Path) -> None:
+def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror, tmp_path):
     code, out, _ = run("data", "get", "georgia", "--out", tmp_path / "data", "--mirror", mirror)
     assert (code, out.strip()) == (0, str(tmp_path / "data" / "georgia"))
     report = prepare([tmp_path / "data"], tmp_path / "corpus", jobs=1)
@@ -45,7 +45,7 @@ def test_a_dataset_is_fetched_prepared_and_counted_by_its_name(mirror: str, tmp_
     assert here == {"cinc2021": 2, "georgia": 2}
 
 
-def test_every_dataset_is_listed_with_its_licence_and_address() -> None:
+def test_every_dataset_is_listed_with_its_licence_and_address():
     _, out, _ = run("data", "list")
     assert "code-15: CODE-15 %, 400 Hz, HDF5" in out
     assert "345,779 records; six diagnoses; CC BY 4.0" in out
@@ -55,7 +55,7 @@ def test_every_dataset_is_listed_with_its_licence_and_address() -> None:
     assert all(row["home"].startswith("http") and row["records"] for row in rows)
 
 
-def test_a_corpus_is_handed_on(tmp_path: Path) -> None:
+def test_a_corpus_is_handed_on(tmp_path):
     write_corpus(tmp_path / "wfdb", 2, 0)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     _, out, _ = run("data", "export", tmp_path / "corpus", "--out", tmp_path / "corpus.h5")
@@ -75,9 +75,9 @@ def test_a_corpus_is_handed_on(tmp_path: Path) -> None:
     ],
 )
 def test_what_goes_wrong_is_one_line(
-    argv: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    argv, code, said, tmp_path, monkeypatch,
+    capsys
+):  # fmt: skip
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(["data", *argv])

@@ -48,15 +48,13 @@ def defaults_of(function: Callable[..., object]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("line", "target"), BARE, ids=[line.partition(" ")[0] for line, _ in BARE])
-def test_a_bare_command_asks_for_what_its_function_does_by_itself(
-    line: str, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bare_command_asks_for_what_its_function_does_by_itself(line, target, monkeypatch):
     module, _, name = target.rpartition(".")
     defaults = defaults_of(getattr(import_module(module), name))
     found = reached(monkeypatch, ecgonto if target.startswith("ecg_ontology.") else marecg, line, target)
     assert {key: plain(found[key]) for key in defaults} == defaults
 
 
-def test_fine_tuning_asks_as_a_probe_does() -> None:
+def test_fine_tuning_asks_as_a_probe_does():
     asked = defaults_of(finetune)
     assert (asked["fractions"], asked["seeds"]) == (Request().fractions, Request().seeds)

@@ -39,15 +39,13 @@ ECGONTO: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("line", "target", "expected"), ECGONTO, ids=[line.partition(" ")[0] for line, *_ in ECGONTO]
 )
-def test_what_is_asked_of_ecgonto_is_what_is_done(
-    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_asked_of_ecgonto_is_what_is_done(line, target, expected, monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     found = reached(monkeypatch, ecgonto, line, target)
     assert {name: found[name] for name in expected} == expected
 
 
-def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     line = (
         "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,9 +15,7 @@ from marecg.use.embed import embed
 from marecg.use.embedding_files import ABOUT
 
 
-def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(place, capsys):
     assert run("embed", str(place / "run"), str(place / "wfdb"), "--out", str(place / "folder.npz")) == 1
     shown = capsys.readouterr()
     assert "4 records" in shown.out
@@ -29,7 +26,7 @@ def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(
         assert np.isfinite(file["rhythm"]).all()
 
 
-def test_a_record_that_is_named_twice_is_embedded_once(place: Path) -> None:
+def test_a_record_that_is_named_twice_is_embedded_once(place):
     header = sorted((place / "wfdb").rglob("*.hea"))[0]
     names = [str(header), str(header.with_suffix(".mat")), str(header.with_suffix(""))]
     assert run("embed", str(place / "run"), *names, "--out", str(place / "once.npz")) == 0
@@ -37,7 +34,7 @@ def test_a_record_that_is_named_twice_is_embedded_once(place: Path) -> None:
         assert file["id"].tolist() == [header.stem]
 
 
-def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
+def test_an_array_and_a_record_land_in_one_parquet_file(place):
     np.save(place / "some.npy", np.random.default_rng(0).normal(size=(2, 3, 2500)).astype(np.float32))
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
     out = place / "both.parquet"
@@ -58,7 +55,7 @@ def test_an_array_and_a_record_land_in_one_parquet_file(place: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_patches_are_written_record_by_record(place: Path, ending: str) -> None:
+def test_patches_are_written_record_by_record(place, ending):
     out = place / f"patches.{ending}"
     np.save(place / "long.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
     np.save(place / "short.npy", np.random.default_rng(1).normal(size=(1, 12, 1000)).astype(np.float32))
@@ -80,7 +77,7 @@ def test_patches_are_written_record_by_record(place: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_the_wide_readout_stands_beside_h_rhythm(place: Path, ending: str) -> None:
+def test_the_wide_readout_stands_beside_h_rhythm(place, ending):
     out = place / f"wide.{ending}"
     np.save(place / "given.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
     options = ("--fs", "500", "--readout", "wide", "--out", str(out))
@@ -99,9 +96,7 @@ def test_the_wide_readout_stands_beside_h_rhythm(place: Path, ending: str) -> No
     np.testing.assert_allclose(rhythm, expected.rhythm, atol=1e-5)
 
 
-def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(place, capsys):
     out = str(place / "summary.npz")
     assert run("embed", str(place / "run"), str(place / "wfdb"), "--out", out, "--format", "json") == 1
     summary = json.loads(capsys.readouterr().out)
@@ -110,7 +105,7 @@ def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(
         assert (len(file["id"]), len(file["record"])) == (4, 4)
 
 
-def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place: Path) -> None:
+def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place):
     header = sorted((place / "wfdb").rglob("*.hea"))[0]
     x = wfdb.rdrecord(str(header.with_suffix(""))).p_signal[:, [1, 6]]
     (place / "two").mkdir(exist_ok=True)
@@ -125,9 +120,7 @@ def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place: Path) -> None:
             np.testing.assert_allclose(file["rhythm"], expected, atol=1e-4)
 
 
-def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place, capsys):
     x = np.random.default_rng(0).normal(size=(3, 12, 2500)).astype(np.float32)
     x[1, 0, 0] = np.nan
     np.save(place / "holes.npy", x)
@@ -138,9 +131,7 @@ def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(
         assert file["id"].tolist() == ["holes/0", "holes/2"]
 
 
-def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(place, capsys):
     x = np.random.default_rng(0).normal(scale=300, size=(9, 12, 2500)).astype(np.int16)
     np.save(place / "adc.npy", x)
     arguments = [str(place / "adc.npy"), "--fs", "250", "--out", str(place / "adc.npz")]
@@ -181,9 +172,7 @@ def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(
         (["{place}/empty", "--out", "{place}/x.npz"], 3, "no WFDB header"),
     ],
 )
-def test_bad_requests_are_one_line_and_leave_nothing(
-    place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, problem: str
-) -> None:
+def test_bad_requests_are_one_line_and_leave_nothing(place, capsys, arguments, code, problem):
     np.save(place / "some.npy", np.zeros((1, 12, 2500), np.float32))
     np.save(place / "none.npy", np.zeros((0, 12, 2500), np.float32))
     np.save(place / "brief.npy", np.zeros((1, 12, 49), np.float32))
@@ -198,9 +187,7 @@ def test_bad_requests_are_one_line_and_leave_nothing(
     assert not list(place.glob("*x.*"))
 
 
-def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_counted(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_counted(place, tmp_path, capsys):
     write_corpus(tmp_path / "wfdb", 8, 0)
     for path in sorted((tmp_path / "wfdb").rglob("*.mat"))[1:]:
         path.unlink()
@@ -210,9 +197,7 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
     assert told[5] == "not embedded: 2 more; --format json names all"
 
 
-def test_a_folder_is_filled_by_shards_and_tells_what_failed(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, capsys):
     out = tmp_path / "parts"
     command = (
         "embed",
@@ -245,8 +230,6 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(
         (("--out", "s4://bucket/parts"), "isn't an address"),
     ],
 )
-def test_where_embeddings_can_not_go_is_one_line(
-    place: Path, options: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_embeddings_can_not_go_is_one_line(place, options, problem, capsys):
     assert run("embed", str(place / "run"), str(place / "wfdb"), *options) == 2
     assert problem in capsys.readouterr().err

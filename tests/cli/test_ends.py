@@ -46,9 +46,7 @@ def files(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
-def test_an_export_to_a_full_disk_leaves_nothing(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_an_export_to_a_full_disk_leaves_nothing(corpus, tmp_path, capsys, name):
     with full_disk():
         code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / name)
     assert code == 3
@@ -56,9 +54,7 @@ def test_an_export_to_a_full_disk_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_preparation_goes_on_when_the_disk_has_room_again(
-    records: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_preparation_goes_on_when_the_disk_has_room_again(records, corpus, tmp_path, capsys):
     command = ("prepare", records, "--out", tmp_path / "corpus", "--jobs", 1)
     with full_disk():
         code, line = end(capsys, *command)
@@ -69,13 +65,7 @@ def test_a_preparation_goes_on_when_the_disk_has_room_again(
     assert files(tmp_path / "corpus") == files(corpus)
 
 
-def test_an_interrupted_preparation_says_so_and_goes_on(
-    records: Path,
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interrupted_preparation_says_so_and_goes_on(records, corpus, tmp_path, capsys, monkeypatch):
     def interrupted(*_: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
@@ -87,9 +77,7 @@ def test_an_interrupted_preparation_says_so_and_goes_on(
     assert files(tmp_path / "corpus") == files(corpus)
 
 
-def test_a_folder_that_holds_anything_else_is_never_replaced(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_holds_anything_else_is_never_replaced(corpus, tmp_path, capsys):
     before = files(corpus)
     code, line = end(capsys, "data", "export", corpus, "--out", corpus)
     assert (code, files(corpus)) == (2, before)
@@ -105,9 +93,7 @@ def test_a_folder_that_holds_anything_else_is_never_replaced(
         assert ended.value.code == 0
 
 
-def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(
-    corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(corpus, capsys):
     before = {path: path.read_bytes() for path in corpus.rglob("*") if path.is_file()}
     for argv in (
         ("cohort", corpus, "--where", "not AF", "--out", corpus / "report.json"),
@@ -121,9 +107,7 @@ def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_full_disk_behind_a_redirection_is_no_traceback(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stream: str
-) -> None:
+def test_a_full_disk_behind_a_redirection_is_no_traceback(capsys, monkeypatch, tmp_path, stream):
     argv = ["recipes"] if stream == "stdout" else ["stats", str(tmp_path)]
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
         monkeypatch.setattr(f"sys.{stream}", full)
@@ -147,13 +131,7 @@ def test_a_full_disk_behind_a_redirection_is_no_traceback(
         OSError(errno.ENOMEM, "Cannot allocate memory"),
     ],
 )
-def test_too_little_memory_is_no_traceback(
-    corpus: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
-) -> None:
+def test_too_little_memory_is_no_traceback(corpus, tmp_path, capsys, monkeypatch, error):
     def refused(*_: Any) -> None:
         raise error
 
@@ -162,7 +140,7 @@ def test_too_little_memory_is_no_traceback(
     assert (code, line.partition(".")[0]) == (3, "error: there is not enough memory")
 
 
-def test_a_name_too_long_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_name_too_long_is_named(capsys, tmp_path):
     name = "a" * 300
     code, line = end(capsys, "embed", name, name, "--out", tmp_path / "e.npz")
     assert code == 3
@@ -170,9 +148,7 @@ def test_a_name_too_long_is_named(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 
 @pytest.mark.parametrize(("encoding", "shown"), [("latin-1", r"\u03c4"), ("utf-8", "τ")])
-def test_what_a_terminal_has_no_letters_for_is_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str, shown: str
-) -> None:
+def test_what_a_terminal_has_no_letters_for_is_no_traceback(monkeypatch, tmp_path, encoding, shown):
     with (tmp_path / "out.txt").open("w", encoding=encoding, errors="strict") as out:
         monkeypatch.setattr("sys.stdout", out)
         with pytest.raises(SystemExit) as ended:
@@ -182,7 +158,7 @@ def test_what_a_terminal_has_no_letters_for_is_no_traceback(
     assert shown in (tmp_path / "out.txt").read_text(encoding=encoding)
 
 
-def test_no_processes_are_refused(records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_processes_are_refused(records, tmp_path, capsys):
     code, line = end(capsys, "prepare", records, "--out", tmp_path / "corpus", "--jobs", 0)
     assert code == 2
     assert line.startswith("error: --jobs: 0 processes do nothing. Give at least 1")

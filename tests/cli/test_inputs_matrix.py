@@ -85,7 +85,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ECGS)
-def test_embed_takes_every_kind_of_ecg(lab: Path, kind: str, model: str, tmp_path: Path, call: Call) -> None:
+def test_embed_takes_every_kind_of_ecg(lab, kind, model, tmp_path, call):
     code, _, error = call("embed", *of_model(lab, model), *given(lab, kind), "--out", tmp_path / "e.npz")
     assert code == 0, error
     with np.load(tmp_path / "e.npz") as kept:
@@ -95,7 +95,7 @@ def test_embed_takes_every_kind_of_ecg(lab: Path, kind: str, model: str, tmp_pat
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["record", "one"])
-def test_predict_takes_a_record_and_an_array_of_one(lab: Path, kind: str, model: str, call: Call) -> None:
+def test_predict_takes_a_record_and_an_array_of_one(lab, kind, model, call):
     code, out, error = call("predict", *of_model(lab, model), *given(lab, kind), "--format", "json")
     assert code == 0, error
     assert (
@@ -105,9 +105,7 @@ def test_predict_takes_a_record_and_an_array_of_one(lab: Path, kind: str, model:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["folder", "corpus", "array"])
-def test_predict_of_many_records_is_a_table_with_what_joins_them(
-    lab: Path, kind: str, model: str, call: Call
-) -> None:
+def test_predict_of_many_records_is_a_table_with_what_joins_them(lab, kind, model, call):
     code, out, error = call("predict", *of_model(lab, model), *given(lab, kind))
     assert code == 0, error
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -124,7 +122,7 @@ def test_predict_of_many_records_is_a_table_with_what_joins_them(
 
 @pytest.mark.parametrize("model", ["run", "clf"])
 @pytest.mark.parametrize("kind", EMBEDDINGS)
-def test_predict_refuses_embeddings(lab: Path, kind: str, model: str, call: Call) -> None:
+def test_predict_refuses_embeddings(lab, kind, model, call):
     code, out, error = call("predict", lab / model, *given(lab, kind))
     assert (code, out) in ((2, ""), (3, ""))
     assert error.count("\n") == 1, error
@@ -132,9 +130,7 @@ def test_predict_refuses_embeddings(lab: Path, kind: str, model: str, call: Call
 
 
 @pytest.mark.parametrize("kind", EMBEDDINGS)
-def test_neighbours_and_probe_take_every_kind_of_embeddings(
-    lab: Path, kind: str, tmp_path: Path, call: Call
-) -> None:
+def test_neighbours_and_probe_take_every_kind_of_embeddings(lab, kind, tmp_path, call):
     record = Corpus.open(lab / "corpus").ids[0]
     code, out, error = call("neighbours", lab / kind, record, "--readout", "wide", "--format", "json")
     assert code == 0, error
@@ -146,7 +142,7 @@ def test_neighbours_and_probe_take_every_kind_of_embeddings(
 
 
 @pytest.mark.parametrize("kind", ECGS)
-def test_neighbours_refuse_ecgs(lab: Path, kind: str, call: Call) -> None:
+def test_neighbours_refuse_ecgs(lab, kind, call):
     code, out, error = call("neighbours", given(lab, kind)[0], "S00001")
     assert (code, out) in ((2, ""), (3, ""))
     assert error.count("\n") == 1, error
@@ -159,9 +155,7 @@ def test_neighbours_refuse_ecgs(lab: Path, kind: str, call: Call) -> None:
         *product(("predict", "probe", "export", "classify fit"), ("corpus", "folder", "parts", "nowhere")),
     ],
 )
-def test_what_is_no_model_is_named_and_nothing_is_written(
-    lab: Path, command: str, model: str, tmp_path: Path, call: Call
-) -> None:
+def test_what_is_no_model_is_named_and_nothing_is_written(lab, command, model, tmp_path, call):
     out = tmp_path / "out.npz"
     words = {
         "embed": ["embed", lab / model, lab / "corpus", "--out", out],

@@ -194,9 +194,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("line", "target", "expected"), MARECG, ids=[line.partition(" -")[0] for line, *_ in MARECG]
 )
-def test_what_is_asked_of_marecg_is_what_is_done(
-    line: str, target: str, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_asked_of_marecg_is_what_is_done(line, target, expected, monkeypatch):
     found = reached(monkeypatch, marecg, line, target)
     assert {name: found[name] for name in expected} == expected
 
@@ -208,16 +206,14 @@ def test_what_is_asked_of_marecg_is_what_is_done(
         ("ablate --vary gscl.sigma=1,2 --data c --out x --root r --set train.lr=0.5", "recipes", 0.5),
     ],
 )
-def test_a_value_that_is_set_is_in_the_recipe(
-    line: str, key: str, value: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_that_is_set_is_in_the_recipe(line, key, value, monkeypatch):
     target = "marecg.train.run.train" if key == "config" else "marecg.evaluate.ablate.ablate"
     found = reached(monkeypatch, marecg, line, target)[key]
     recipes = found if isinstance(found, list) else [found]
     assert [recipe.train.lr for recipe in recipes] == [value] * len(recipes)
 
 
-def test_a_probe_asks_what_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
     line = (
         "probe a b --task ptbxl-form --task cpsc2018 --root r --root cpsc2018=s --fraction 0.5 "
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,9 +16,7 @@ from marecg.model.mar_ecg import MarEcg
 @pytest.mark.parametrize(
     ("command", "where"), [("embed", "nowhere"), ("predict", "nowhere"), ("predict", "empty")]
 )
-def test_a_model_that_is_not_there_is_one_clear_error(
-    place: Path, capsys: pytest.CaptureFixture[str], command: str, where: str
-) -> None:
+def test_a_model_that_is_not_there_is_one_clear_error(place, capsys, command, where):
     (place / "empty").mkdir(exist_ok=True)
     header = next((place / "wfdb").rglob("*.hea"))
     out = ("--out", str(place / "y.npz")) if command == "embed" else ()
@@ -27,9 +24,7 @@ def test_a_model_that_is_not_there_is_one_clear_error(
     assert str(place / where) in capsys.readouterr().err
 
 
-def test_a_run_and_the_model_in_it_are_the_same_to_every_command(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, capsys):
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
     said = []
     for given in (place / "run", place / "run" / "model"):
@@ -38,16 +33,14 @@ def test_a_run_and_the_model_in_it_are_the_same_to_every_command(
     assert said[0] == said[1]
 
 
-def test_a_prediction_takes_an_array_of_one_record(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prediction_takes_an_array_of_one_record(place, capsys):
     np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
     options = ["--fs", "250", "--set", "array.leads=II,V1"]
     assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
-def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_read(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_read(place, tmp_path, capsys):
     for name in ("q.csv", "q.parquet"):
         assert run("predict", place / "run", place / "wfdb", "--out", tmp_path / name) == 1
         shown = capsys.readouterr()
@@ -70,8 +63,8 @@ def test_a_table_of_records_is_a_file_by_its_ending_and_names_what_could_not_be_
     ],
 )
 def test_where_a_table_can_not_go_is_one_line_and_nothing_is_written(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], out: str, code: int, words: str
-) -> None:
+    place, tmp_path, capsys, out, code, words
+):
     (tmp_path / "file").write_text("")
     np.savetxt(tmp_path / "one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
     where = out if "//" in out else str(tmp_path / out)
@@ -83,9 +76,7 @@ def test_where_a_table_can_not_go_is_one_line_and_nothing_is_written(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "one.csv"]
 
 
-def test_a_prediction_names_concepts_with_their_neighbours(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_names_concepts_with_their_neighbours(place, capsys):
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
     assert run("predict", str(place / "run"), header, "--top", "40", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -116,9 +107,7 @@ def test_a_prediction_names_concepts_with_their_neighbours(
     assert (towards["AntMI"], towards["Ischemic"]) == ("subtype", "family")
 
 
-def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_beside_it(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_beside_it(place, capsys):
     header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
     assert run("predict", str(place / "run"), header, "--top", "40") == 0
     shown = capsys.readouterr()
@@ -131,9 +120,7 @@ def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_
     assert "aren't a diagnosis" in shown.err
 
 
-def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, capsys):
     model = MarEcg.from_pretrained(place / "run")
     model.provenance = Provenance(
         recipe="micro", steps=1, records=9, sources={}, support={"AF": 0, "AFL": 3, "NSR": 6}
@@ -147,9 +134,7 @@ def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(
     assert "(AF) " in marked[0]
 
 
-def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(
-    place: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(place, capsys, caplog):
     x = np.random.default_rng(0).normal(scale=300, size=(12, 2500)).astype(np.float32)
     np.save(place / "micro.npy", x)
     assert run("predict", str(place / "run"), str(place / "micro.npy"), "--fs", "250") == 0
@@ -161,14 +146,12 @@ def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warni
     assert capsys.readouterr().err.startswith(f"error: {place / 'hole.npy'}: signals hold NaN")
 
 
-def test_a_run_without_gscl_predicts_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_gscl_predicts_nothing(place, capsys):
     assert run("predict", str(place / "mute"), str(sorted((place / "wfdb").rglob("*.hea"))[0])) == 2
     assert "without GSCL" in capsys.readouterr().err
 
 
-def test_an_export_prints_its_parity_and_another_ending_is_refused(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_export_prints_its_parity_and_another_ending_is_refused(place, capsys):
     out = str(place / "encoder.pt2")
     assert run("export", str(place / "run"), "--to", "torch", "--out", out) == 0
     shown = capsys.readouterr().out

@@ -61,9 +61,7 @@ def told(ending: signal.Signals) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
-    ended: Callable[[Writer], tuple[int, str]], tmp_path: Path, ending: signal.Signals
-) -> None:
+def test_a_signal_that_ends_a_command_leaves_nothing_half_written(ended, tmp_path, ending):
     def half(_: Any, path: Path) -> None:
         path.write_bytes(b"half")
         signal.raise_signal(ending)
@@ -75,9 +73,7 @@ def test_a_signal_that_ends_a_command_leaves_nothing_half_written(
 
 @pytest.mark.parametrize("made", [RuntimeError("Error serializing"), EcgError("damaged"), SystemExit(1)])
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
-    ended: Callable[[Writer], tuple[int, str]], ending: signal.Signals, made: BaseException
-) -> None:
+def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(ended, ending, made):
     def half(_: Any, path: Path) -> None:
         with suppress(BaseException):
             signal.raise_signal(ending)
@@ -89,8 +85,8 @@ def test_a_signal_ends_a_command_whatever_a_library_makes_of_it(
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_moment_later(
-    ended: Callable[[Writer], tuple[int, str]], tmp_path: Path, ending: signal.Signals
-) -> None:
+    ended, tmp_path, ending
+):
     """What is raised there Python only prints, and goes on."""
     went_on: list[Path] = []
 
@@ -110,7 +106,7 @@ def test_a_signal_that_comes_while_an_object_is_taken_away_ends_a_command_a_mome
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch):
     def late(_: str) -> None:
         with suppress(BaseException):
             signal.raise_signal(signal.SIGTERM)
@@ -120,9 +116,7 @@ def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch: pytest
         assert run("recipes") == 0
 
 
-def test_a_signal_that_is_ignored_stays_so(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, monkeypatch):
     def hung_up(_: Any, path: Path) -> None:
         path.write_bytes(b"whole")
         signal.raise_signal(signal.SIGHUP)

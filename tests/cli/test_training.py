@@ -15,7 +15,7 @@ from marecg.synth import write_corpus
 from marecg_cli.marecg import app as marecg
 
 
-def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recipes_show_every_value_with_its_source(capsys):
     assert run("recipes", "--format", "json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert {"c1", "c2p", "c2", "c3", "tiny"} <= set(shown["recipes"])
@@ -29,9 +29,7 @@ def test_recipes_show_every_value_with_its_source(capsys: pytest.CaptureFixture[
     assert own < lines.index(sigma) < rest, "what is other than in c1 comes first"
 
 
-def test_the_recipes_are_readable_at_eighty_columns(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_recipes_are_readable_at_eighty_columns(capsys, monkeypatch):
     assert run("recipes") == 0
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 80
@@ -42,9 +40,7 @@ def test_the_recipes_are_readable_at_eighty_columns(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-def test_a_recipe_is_printed_as_the_file_that_train_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recipe_is_printed_as_the_file_that_train_reads(tmp_path, capsys):
     assert run("recipes", "tiny-c3", "--format", "toml") == 0
     said = capsys.readouterr().out
     (tmp_path / "mine.toml").write_text(said, encoding="utf-8")
@@ -62,9 +58,7 @@ def test_a_recipe_is_printed_as_the_file_that_train_reads(
         (["--set", "train.lr"], "has no '='"),
     ],
 )
-def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], problem: str
-) -> None:
+def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(tmp_path, capsys, arguments, problem):
     assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run"), *arguments) == 2
     message = capsys.readouterr().err
     assert message.startswith("error: ")
@@ -73,9 +67,7 @@ def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(tmp_path, capsys):
     assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run")) == 3
     message = capsys.readouterr().err
     assert str(tmp_path) in message
@@ -86,14 +78,12 @@ def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(
 @pytest.mark.parametrize(
     "command", ["synth", "prepare", "stats", "train", "recipes", "probe", "report", "demo"]
 )
-def test_every_command_has_a_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_a_help_with_an_example(command, capsys):
     assert run(command, "--help") == 0
     assert f"Example: marecg {command}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_log_of_a_training_has_lines_and_no_bar(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_of_a_training_has_lines_and_no_bar(tmp_path, capsys, monkeypatch):
     write_corpus(tmp_path / "wfdb", 6, 0)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
@@ -106,9 +96,7 @@ def test_a_log_of_a_training_has_lines_and_no_bar(
     assert "\r" not in "".join(lines)
 
 
-def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_in_one_line(tmp_path, capsys):
     write_corpus(tmp_path / "wfdb", 6, 0)
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
 
@@ -132,9 +120,7 @@ def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_
     assert not (tmp_path / "three").exists()
 
 
-def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(tmp_path, capsys, monkeypatch):
     pytest.importorskip("marecg_small")
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^marecg (train --from .*)$", page, re.MULTILINE)
@@ -151,17 +137,13 @@ def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(
 
 
 @pytest.mark.parametrize(("difference", "code"), [(1e-6, 0), (2e-4, 1)])
-def test_shipped_texts_that_differ_from_fresh_ones_end_with_1(
-    difference: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_shipped_texts_that_differ_from_fresh_ones_end_with_1(difference, code, monkeypatch, capsys):
     monkeypatch.setattr("marecg.objectives.concept_text.check", lambda ontology: difference)
     assert run("texts", "--check") == code
     assert f"embeddings: {difference:.1e}" in capsys.readouterr().out
 
 
-def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corpus_concept_texts_go_into_it_or_where_they_are_asked(tmp_path, monkeypatch):
     (tmp_path / "corpus.json").touch()
     monkeypatch.setattr(Corpus, "open", lambda folder: SimpleNamespace(ontology=lambda: "its graph"))
     for words, place in (("", tmp_path / "concept_text.safetensors"), (" --out x", Path("x"))):

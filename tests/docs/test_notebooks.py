@@ -1,7 +1,5 @@
 """The notebooks run from top to bottom and show what they hold, and their pages say the same."""
 
-from pathlib import Path
-
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -13,7 +11,7 @@ SMALL = 300_000
 
 
 @EACH
-def test_a_notebook_holds_its_outputs_and_its_page_is_up_to_date(path: Path) -> None:
+def test_a_notebook_holds_its_outputs_and_its_page_is_up_to_date(path):
     assert path.stat().st_size < SMALL
     cells = nbformat.read(path, as_version=4).cells
     assert any(cell.get("outputs") for cell in cells)
@@ -23,9 +21,7 @@ def test_a_notebook_holds_its_outputs_and_its_page_is_up_to_date(path: Path) -> 
 
 
 @EACH
-def test_a_notebook_shows_again_what_it_holds(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_notebook_shows_again_what_it_holds(path, tmp_path, monkeypatch):
     """In this process, which has torch already; one goes through Jupyter below."""
     monkeypatch.chdir(tmp_path)
     written = nbformat.read(path, as_version=4)
@@ -36,19 +32,19 @@ def test_a_notebook_shows_again_what_it_holds(
         )
 
 
-def test_outputs_are_the_same_where_numbers_differ_by_rounding_alone() -> None:
+def test_outputs_are_the_same_where_numbers_differ_by_rounding_alone():
     assert notebooks.same("AUC 0.91, 12 records", "AUC 0.92, 12 records")
     assert not notebooks.same("AUC 0.91, 12 records", "AUC 0.71, 12 records")
     assert not notebooks.same("AUC 0.91, 12 records", "AUC 0.91, 13 records")
 
 
-def test_one_runs_in_jupyter(tmp_path: Path) -> None:
+def test_one_runs_in_jupyter(tmp_path):
     notebook = nbformat.read(FOLDER / "own-graph.ipynb", as_version=4)
     done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert done.cells[-1].outputs[0].data["text/plain"] == "True"
     assert (tmp_path / "lung.svg").exists()
 
 
-def test_the_gallery_names_every_notebook() -> None:
+def test_the_gallery_names_every_notebook():
     gallery = (FOLDER / "index.md").read_text(encoding="utf-8")
     assert all(f"({path.stem}.md)" in gallery for path in NOTEBOOKS)

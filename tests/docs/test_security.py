@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
-def test_each_sentence_of_the_security_page_has_its_test() -> None:
+def test_each_sentence_of_the_security_page_has_its_test():
     page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| ")][1:]
     named = [re.search(r"`(tests/\S+\.py)::(test_\w+)` \|$", row) for row in rows]

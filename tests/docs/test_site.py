@@ -30,29 +30,29 @@ def listed(nav: Any) -> list[str]:
     return [each for part in (nav.values() if isinstance(nav, dict) else nav) for each in listed(part)]
 
 
-def test_every_page_is_in_the_navigation_once() -> None:
+def test_every_page_is_in_the_navigation_once():
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))
     found = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))
     assert sorted(listed(site["project"]["nav"])) == found
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_the_page_of_a_command_line_is_what_its_help_says(name: str) -> None:
+def test_the_page_of_a_command_line_is_what_its_help_says(name):
     written = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert written == page(name), "run: python -m tests.docs.cli_reference"
 
 
-def test_the_pictures_of_how_data_flows_are_of_the_code_as_it_stands() -> None:
+def test_the_pictures_of_how_data_flows_are_of_the_code_as_it_stands():
     stale = data_flows.PAGE.read_text(encoding="utf-8") != data_flows.page()
     assert not stale, "run: python -m tests.docs.data_flows"
 
 
-def test_the_table_of_all_options_is_that_of_the_commands() -> None:
+def test_the_table_of_all_options_is_that_of_the_commands():
     assert options.PAGE.read_text(encoding="utf-8") == options.page(), "run: python -m tests.docs.options"
 
 
 @pytest.mark.parametrize(("package", "its_page"), [(marecg, "marecg"), (ecg_ontology, "ecg-ontology")])
-def test_every_public_name_is_in_the_reference(package: Any, its_page: str) -> None:
+def test_every_public_name_is_in_the_reference(package, its_page):
     text = (DOCS / "reference" / f"python-{its_page}.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^::: [\w.]*?(\w+)$", text, re.MULTILINE))
     assert set(package.__all__) <= named
@@ -63,7 +63,7 @@ def test_every_public_name_is_in_the_reference(package: Any, its_page: str) -> N
 
 
 @pytest.mark.parametrize("page_of_ours", PAGES_OF_PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_code_block_is_closed_before_the_next_heading(page_of_ours: Path) -> None:
+def test_every_code_block_is_closed_before_the_next_heading(page_of_ours):
     inside = False
     for number, line in enumerate(page_of_ours.read_text(encoding="utf-8").splitlines(), start=1):
         place = f"{page_of_ours}:{number}: {line}"
@@ -75,7 +75,7 @@ def test_every_code_block_is_closed_before_the_next_heading(page_of_ours: Path) 
     assert not inside, f"{page_of_ours}: its last code block has no end"
 
 
-def test_the_home_pages_picture_is_what_the_shipped_encoder_says_today() -> None:
+def test_the_home_pages_picture_is_what_the_shipped_encoder_says_today():
     pytest.importorskip("marecg_small")
     path = re.compile(r' d="[^"]*"')  # another processor may round a point of the tracing otherwise
     written, made = home_picture.PICTURE.read_text(encoding="utf-8"), home_picture.svg()

@@ -12,9 +12,7 @@ import pytest
 from ecg_ontology import OutputError, replacing
 
 
-def test_what_is_written_is_on_the_disk_before_it_gets_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_written_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
     """A power cut cannot be made; the order in which the system is asked can be seen."""
     asked: list[str] = []
 
@@ -39,7 +37,7 @@ def test_what_is_written_is_on_the_disk_before_it_gets_its_name(
     assert asked == ["inner.txt", temporary.name, "rename", tmp_path.name]
 
 
-def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+def test_what_is_no_file_is_never_replaced(tmp_path):
     """As root even /dev/null would be."""
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "stdout.csv").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, redirected or not
@@ -51,18 +49,18 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "", "/"])
-def test_a_place_without_a_name_is_refused(name: str) -> None:
+def test_a_place_without_a_name_is_refused(name):
     with pytest.raises(OutputError, match="isn't a name"), replacing(name):
         pytest.fail("nothing is begun")
 
 
-def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
     with replacing(tmp_path / f"{'a' * 251}.csv") as temporary:
         temporary.write_text("hello")
     assert [len(path.name) for path in tmp_path.iterdir()] == [255]
 
 
-def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+def test_an_error_names_the_file_that_was_asked_for(tmp_path):
     def full() -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -77,8 +75,8 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("stopped", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()])
 @pytest.mark.parametrize(("renames", "holds"), [(0, "old"), (1, "old"), (2, "new")])
 def test_a_folder_is_the_old_one_or_the_new_one_wherever_it_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stopped: BaseException, renames: int, holds: str
-) -> None:
+    tmp_path, monkeypatch, stopped, renames, holds
+):
     """A signal is heard right after a rename as well as before it."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "old").touch()
@@ -101,8 +99,8 @@ def test_a_folder_is_the_old_one_or_the_new_one_wherever_it_is_stopped(
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGSTOP"])
 def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_living_one_writes_is_not(
-    tmp_path: Path, signal: str
-) -> None:
+    tmp_path, signal
+):
     writes = (
         "import os, signal, sys; from ecg_ontology import replacing\n"
         "with replacing(sys.argv[1]) as temporary:\n"

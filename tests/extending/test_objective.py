@@ -48,9 +48,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "prepared"
 
 
-def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(
-    mine: Path, corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(mine, corpus, tmp_path, capsys):
     run = tmp_path / "run"
     command = ["train", "--recipe", f"{mine}:recipe", "--data", str(corpus), "--out", str(run), *SMALL]
     assert code(*command, "--set", "length.weight=0.2") == 0
@@ -73,9 +71,7 @@ def test_an_objective_of_ones_own_is_trained_and_probed_by_the_command_line(
     assert "length: share of the context that the record fills" in page.read_text(encoding="utf-8")
 
 
-def test_an_augmentation_of_ones_own_is_what_the_second_look_shows(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_augmentation_of_ones_own_is_what_the_second_look_shows(corpus, tmp_path, monkeypatch):
     path = tmp_path / "noisy.py"
     path.write_text(example("noisy.py"), encoding="utf-8")
     run = tmp_path / "run"
@@ -98,7 +94,7 @@ def test_an_augmentation_of_ones_own_is_what_the_second_look_shows(
         assert all(float(row["grad_same"]) > 0 for row in csv.DictReader(file))
 
 
-def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:
+def test_set_reaches_its_values_and_takes_it_out(mine):
     recipe = by_name(f"{mine}:recipe")
     assert list(recipe.objectives) == ["ar", "gscl", "length"]
     assert override(recipe, ["length.ramp_epochs=3"]).objectives["length"].ramp_epochs == 3
@@ -108,7 +104,7 @@ def test_set_reaches_its_values_and_takes_it_out(mine: Path) -> None:
             override(recipe, [wrong])
 
 
-def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_objective_can_be_set_in_any_recipe(mine, monkeypatch):
     kind = type(by_name(f"{mine}:recipe").objectives["length"])
     for home in ("marecg.recipes.overrides", "marecg.recipes.schema"):
         monkeypatch.setattr(f"{home}.installed", lambda: {"length": kind})
@@ -126,9 +122,7 @@ def test_an_installed_objective_can_be_set_in_any_recipe(mine: Path, monkeypatch
         (None, "can't be run (FileNotFoundError"),
     ],
 )
-def test_a_file_that_gives_no_recipe_is_one_clear_error(
-    text: str | None, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_gives_no_recipe_is_one_clear_error(text, problem, tmp_path, capsys):
     path = tmp_path / "bad.py"
     if text is not None:
         path.write_text(text)
@@ -138,13 +132,13 @@ def test_a_file_that_gives_no_recipe_is_one_clear_error(
     assert "Traceback" not in said
 
 
-def test_two_losses_of_one_name_are_refused(mine: Path) -> None:
+def test_two_losses_of_one_name_are_refused(mine):
     length = by_name(f"{mine}:recipe").objectives["length"]
     with pytest.raises(ValueError, match="a loss named 'length'"):
         c1().derived(one=length, other=length)
 
 
-def test_a_run_of_an_objective_that_is_not_installed_can_still_be_read(mine: Path) -> None:
+def test_a_run_of_an_objective_that_is_not_installed_can_still_be_read(mine):
     told = by_name(f"{mine}:recipe").model_dump(mode="json")
     with pytest.raises(ValueError, match="no objective named 'length'"):
         Config.model_validate(told)

@@ -36,9 +36,7 @@ def probed(place: Path, *options: str) -> int:
     return int(str(end.value.code))
 
 
-def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(place, capsys):
     task = f"{place / 'fast_hearts.py'}:FAST_HEARTS"
     assert probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}") == 0
     report = json.loads(capsys.readouterr().out)
@@ -47,9 +45,7 @@ def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(
     assert (place / "run/probe/fast-hearts-strict.json").exists()
 
 
-def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place, capsys):
     rows = pq.read_table(place / "prepared" / "index.parquet").to_pylist()
     lines = [f"{row['path']},{int('426177001' in row['codes'])}" for row in rows]
     (place / "labels.csv").write_text("\n".join(["path,label", *lines, "gone.hea,1", ""]), encoding="utf-8")
@@ -61,9 +57,7 @@ def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(
     assert "listed but not on disk (1): gone.hea" in said.err
 
 
-def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place, capsys):
     options = ("--task", f"{place / 'fast_hearts.py'}:FAST_HEARTS", "--root", str(place / "prepared"))
     protocol = f"{place / 'small_draws.py'}:SMALL_DRAWS"
     baseline = f"{place / 'lead_ranges.py'}:lead_ranges"
@@ -82,8 +76,6 @@ def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(
         ("{place}/small_draws.py:SMALL_DRAWS", "isn't a task"),
     ],
 )
-def test_a_file_that_holds_no_such_thing_is_one_clear_error(
-    name: str, words: str, place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_holds_no_such_thing_is_one_clear_error(name, words, place, capsys):
     assert probed(place, "--task", name.format(place=place), "--root", str(place)) == 2
     assert words in capsys.readouterr().err

@@ -41,9 +41,7 @@ def prepared(place: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
     return found
 
 
-def test_a_reader_of_ones_own_reads_beside_the_packages(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_reader_of_ones_own_reads_beside_the_packages(place, capsys):
     make_record(place / "in", "wfdb")
     x_LC = make_ecg(fs=250).T
     np.savetxt(place / "in" / "bed1.bedside", x_LC, header=" ".join(LEADS), comments="")

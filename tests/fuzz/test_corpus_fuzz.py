@@ -1,6 +1,5 @@
 """The fuzz bench damages every kind of source, and notices a broken promise."""
 
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -13,7 +12,7 @@ def fuzz() -> ModuleType:
     return corpus_fuzz
 
 
-def test_every_kind_of_source_is_good_before_it_is_damaged(fuzz: ModuleType, tmp_path: Path) -> None:
+def test_every_kind_of_source_is_good_before_it_is_damaged(fuzz, tmp_path):
     for kind, write in fuzz.KINDS.items():
         folder = tmp_path / kind
         folder.mkdir()
@@ -21,7 +20,7 @@ def test_every_kind_of_source_is_good_before_it_is_damaged(fuzz: ModuleType, tmp
         assert set(fuzz.prepared(folder)) == {"kept"}, kind
 
 
-def test_what_is_damaged_is_kept_quarantined_or_refused(fuzz: ModuleType, tmp_path: Path) -> None:
+def test_what_is_damaged_is_kept_quarantined_or_refused(fuzz, tmp_path):
     fates = set()
     for kind, write in fuzz.KINDS.items():
         folder = tmp_path / kind
@@ -34,9 +33,7 @@ def test_what_is_damaged_is_kept_quarantined_or_refused(fuzz: ModuleType, tmp_pa
     assert {"kept", "unreadable", "refused as CorpusError"} <= fates
 
 
-def test_a_record_that_is_lost_ends_the_process(
-    fuzz: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_is_lost_ends_the_process(fuzz, tmp_path, monkeypatch):
     fuzz.KINDS["npy"](tmp_path)
     monkeypatch.setattr(fuzz, "find", lambda *_, **__: [])
     monkeypatch.setattr(fuzz, "prepare_block", lambda *_: type("Lost", (), {"rows": [1], "quarantined": []}))

@@ -14,12 +14,12 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
     return Matrix(tmp_path_factory.mktemp("matrix"))
 
 
-def test_nothing_is_left_and_nothing_differs_whatever_happens_to_a_command(matrix: Matrix) -> None:
+def test_nothing_is_left_and_nothing_differs_whatever_happens_to_a_command(matrix):
     assert len(list(matrix.cases())) == len(COMMANDS) * len(KILLS) * 3 + 3 * len(SURROUNDINGS)
     assert matrix.try_some(4, seed=2) == []
 
 
-def test_a_file_that_is_left_is_told(matrix: Matrix) -> None:
+def test_a_file_that_is_left_is_told(matrix):
     whole, _ = matrix.whole(COMMANDS[0])
     out = matrix._out(COMMANDS[0], "case")
     (out.parent / ".out-left").touch()

@@ -1,7 +1,6 @@
 """Small copies of the inputs that once took hours or gigabytes, beside bounds that are smaller by as much."""
 
 import re
-from pathlib import Path
 
 import pytest
 from tests.fuzz.hostile import INPUTS, outcomes
@@ -16,9 +15,7 @@ BOUNDS = {stretch: ("MOST_BYTES", "MOST_CODES"), array_files: ("LARGEST_CHUNK", 
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_it_is_read_or_refused_in_one_line_and_in_bounds(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_read_or_refused_in_one_line_and_in_bounds(name, tmp_path, monkeypatch):
     for module, bounds in BOUNDS.items():
         for bound in bounds:
             monkeypatch.setattr(module, bound, round(getattr(module, bound) * SIZE))

@@ -20,13 +20,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(not same_draws(), reason="another release of torch draws other initial weights")
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_the_first_steps_of_a_recipe_are_what_they_were(recipe: str, data: Path, tmp_path: Path) -> None:
+def test_the_first_steps_of_a_recipe_are_what_they_were(recipe, data, tmp_path):
     found = metrics(recipe, data, tmp_path / "run")
     golden = stored(recipe).read_text(encoding="utf-8")
     assert not list(differences(recipe, found, golden))
 
 
-def test_a_changed_figure_is_noticed() -> None:
+def test_a_changed_figure_is_noticed():
     golden = stored("tiny").read_text(encoding="utf-8")
     lines = golden.splitlines()
     head, row = lines[0].split(","), lines[1].split(",")

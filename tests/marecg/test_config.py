@@ -9,26 +9,26 @@ from marecg.recipes import Config
 from marecg.recipes.overrides import override
 
 
-def test_every_value_of_a_recipe_has_a_source() -> None:
+def test_every_value_of_a_recipe_has_a_source():
     found = dict(sources(Config))
     assert len(found) > 30
     assert all(source.startswith(("paper ", "chosen: ")) for source in found.values())
 
 
-def test_a_value_that_a_size_changes_says_what_it_stands_for() -> None:
+def test_a_value_that_a_size_changes_says_what_it_stands_for():
     assert source_of(recipes.c1().model, "patch") == "paper §sec:values: P_t, 100 ms"
     assert source_of(recipes.tiny().model, "patch") == "other than 50 (paper §sec:values: P_t, 100 ms)"
     assert source_of(recipes.tiny().model, "positions").startswith("paper ")  # they follow the window
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)
-def test_every_recipe_is_valid_and_knows_its_name(name: str) -> None:
+def test_every_recipe_is_valid_and_knows_its_name(name):
     config = recipes.by_name(name)
     assert config.name == name
     assert Config.model_validate(config.model_dump()) == config
 
 
-def test_the_reference_window_is_187_patches_of_which_the_encoder_sees_139() -> None:
+def test_the_reference_window_is_187_patches_of_which_the_encoder_sees_139():
     model = recipes.c3().model
     assert (model.positions, model.context_patches) == (187, 139)
     assert model.positions - model.context_patches == 48
@@ -46,7 +46,7 @@ def test_the_reference_window_is_187_patches_of_which_the_encoder_sees_139() -> 
         ("gscl=null", "gscl", None),
     ],
 )
-def test_set_changes_the_value_it_names(assignment: str, path: str, value: object) -> None:
+def test_set_changes_the_value_it_names(assignment, path, value):
     config: object = override(recipes.c1_gscl(), [assignment])
     for part in path.split("."):
         config = getattr(config, part)
@@ -82,7 +82,7 @@ def test_set_changes_the_value_it_names(assignment: str, path: str, value: objec
         ("gscl.rule=loudest", "gscl.rule"),
     ],
 )
-def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment: str, problem: str) -> None:
+def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment, problem):
     with pytest.raises(ConfigError, match=problem):
         override(recipes.c1_gscl(), [assignment])
 
@@ -91,19 +91,17 @@ def test_an_unknown_key_or_an_impossible_value_is_one_clear_error(assignment: st
     ("assignment", "positions"),
     [("model.patch=25", 188), ("data.window=5000", 199), ("model.positions=200", 200)],
 )
-def test_there_are_as_many_positions_as_the_window_has_patches_unless_given(
-    assignment: str, positions: int
-) -> None:
+def test_there_are_as_many_positions_as_the_window_has_patches_unless_given(assignment, positions):
     assert override(recipes.c1(), [assignment]).model.positions == positions
 
 
-def test_without_an_objective_there_is_nothing_to_train_for() -> None:
+def test_without_an_objective_there_is_nothing_to_train_for():
     with pytest.raises(ConfigError, match=r"--set gscl=null --set ar=null: the recipe has no objective"):
         override(recipes.c1_gscl(), ["gscl=null", "ar=null"])
     assert list(override(recipes.c2p(), ["ar=null"]).objectives) == ["jepa", "view", "mpct"]
 
 
-def test_where_beats_are_read_no_augmentation_moves_them() -> None:
+def test_where_beats_are_read_no_augmentation_moves_them():
     moved = ["clean.supervised=true", "clean.augmentation=unconstrained"]
     for recipe in (recipes.c3(), recipes.c2p()):
         with pytest.raises(ConfigError, match="moves the beats that msps and mpct read"):
@@ -112,7 +110,7 @@ def test_where_beats_are_read_no_augmentation_moves_them() -> None:
     override(recipes.c1_gscl(), moved)
 
 
-def test_a_context_has_a_patch_that_the_decoder_may_read() -> None:
+def test_a_context_has_a_patch_that_the_decoder_may_read():
     small = ["model.patch=50", "model.context=50", "data.window=200"]
     with pytest.raises(ConfigError, match="no patch that ends before the first trailing one begins"):
         override(recipes.c1_gscl(), [*small, "model.stride=25"])
@@ -120,6 +118,6 @@ def test_a_context_has_a_patch_that_the_decoder_may_read() -> None:
     assert override(recipes.c1_gscl(), [*small, "model.stride=25", "ar=null"]).window_patches == 7
 
 
-def test_beats_are_sought_in_lead_i_as_in_the_paper_and_in_the_best_lead_for_an_encoder_to_be_used() -> None:
+def test_beats_are_sought_in_lead_i_as_in_the_paper_and_in_the_best_lead_for_an_encoder_to_be_used():
     leads = {name: recipes.by_name(name).data.rpeaks_lead for name in ("c1", "c3", "tiny", "small", "base")}
     assert leads == {"c1": "I", "c3": "I", "tiny": "I", "small": "best", "base": "best"}

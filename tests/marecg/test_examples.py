@@ -32,9 +32,7 @@ def names(micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dic
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md", "packages/marecg-small/README.md"])
-def test_the_examples_of_a_first_page_run_as_they_stand(
-    page: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_examples_of_a_first_page_run_as_they_stand(page, capsys):
     names: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL):
         exec(code, names)  # noqa: S102 (our own page)
@@ -43,7 +41,7 @@ def test_the_examples_of_a_first_page_run_as_they_stand(
 
 
 @pytest.mark.parametrize("page", ["packages/marecg-model/README.md", "docs/use.md"])
-def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -> None:
+def test_the_examples_of_a_page_run_in_order(page, names):
     codes = [code for code in examples(page) if "onnx" not in code]
     assert codes
     for code in codes:
@@ -53,7 +51,7 @@ def test_the_examples_of_a_page_run_in_order(page: str, names: dict[str, Any]) -
     assert names["embeddings"].patch.shape == (RECORDS, shape.patches(3500), shape.width)
 
 
-def test_the_example_of_the_card_runs(names: dict[str, Any]) -> None:
+def test_the_example_of_the_card_runs(names):
     model = MarEcg.from_pretrained("run")
     (code,) = re.findall(
         r"```python\n(.*?)```", str(model_card(model.config, model.ontology, None, gscl=False)), re.DOTALL

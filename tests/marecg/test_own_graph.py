@@ -57,7 +57,7 @@ def airways(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_a_corpus_carries_the_graph_that_labels_it(cardiac: Path) -> None:
+def test_a_corpus_carries_the_graph_that_labels_it(cardiac):
     corpus = Corpus.open(cardiac / "corpus")
     own = ecg_ontology.load(cardiac / "graph")
     assert (corpus.y.shape[1], corpus.ontology_sha256) == (41, own.sha256)
@@ -69,26 +69,26 @@ def test_a_corpus_carries_the_graph_that_labels_it(cardiac: Path) -> None:
     assert statistics(cardiac / "elsewhere").leaves["LAxis"] == corpus.y[:, 40].sum()
 
 
-def test_a_corpus_is_not_gone_on_with_under_another_graph(cardiac: Path) -> None:
+def test_a_corpus_is_not_gone_on_with_under_another_graph(cardiac):
     with pytest.raises(CorpusError, match=r"another ontology: .*- node 40 Leaf LAxis"):
         prepare([cardiac / "wfdb"], cardiac / "corpus", jobs=1)
 
 
-def test_a_corpus_whose_graph_was_exchanged_is_damaged(cardiac: Path, tmp_path: Path) -> None:
+def test_a_corpus_whose_graph_was_exchanged_is_damaged(cardiac, tmp_path):
     shutil.copytree(cardiac / "corpus", tmp_path / "corpus")
     ecg_ontology.load().save(tmp_path / "corpus" / "ontology.json")
     with pytest.raises(CorpusError, match=r"damaged .*another enumeration"):
         Corpus.open(tmp_path / "corpus")
 
 
-def test_a_corpus_without_its_graph_is_refused(corpus_folder: Path, tmp_path: Path) -> None:
+def test_a_corpus_without_its_graph_is_refused(corpus_folder, tmp_path):
     shutil.copytree(corpus_folder, tmp_path / "packaged")
     (tmp_path / "packaged" / "ontology.json").unlink()
     with pytest.raises(CorpusError, match=r"has no ontology\.json"):
         Corpus.open(tmp_path / "packaged")
 
 
-def test_a_run_has_as_many_concepts_as_its_corpus(cardiac: Path, cardiac_run: Path, micro: Config) -> None:
+def test_a_run_has_as_many_concepts_as_its_corpus(cardiac, cardiac_run, micro):
     model = MarEcg.from_pretrained(cardiac_run)
     assert (model.config.concepts, len(model.prototypes), model.ontology.nodes[40].abbr) == (41, 41, "LAxis")
     with pytest.raises(ConfigError, match="is 40, the ontology has 41"):
@@ -96,16 +96,12 @@ def test_a_run_has_as_many_concepts_as_its_corpus(cardiac: Path, cardiac_run: Pa
     assert not (cardiac / "other").exists()
 
 
-def test_a_run_is_not_gone_on_with_under_another_graph(
-    cardiac_run: Path, corpus_folder: Path, micro: Config
-) -> None:
+def test_a_run_is_not_gone_on_with_under_another_graph(cardiac_run, corpus_folder, micro):
     with pytest.raises(CheckpointError, match="another enumeration: - node 40 Leaf LAxis"):
         train(override(micro, ["train.max_steps=2"]), corpus_folder, cardiac_run)
 
 
-def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(
-    cardiac: Path, cardiac_run: Path
-) -> None:
+def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac, cardiac_run):
     record = sorted((cardiac / "wfdb").rglob("*.hea"))[0]
     predicted = {each.abbr: each for each in predict_file(cardiac_run, record, top=41)}
     assert len(predicted) == 41
@@ -119,8 +115,8 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(
 
 
 def test_an_encoder_of_another_graph_is_probed_and_says_what_it_can_not_name(
-    cardiac: Path, corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+    cardiac, corpus_folder, micro, tmp_path
+):
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "run")
     request = Request.named(fractions=(1.0,), seeds=1)
     report = evaluate(tmp_path / "run", "corpus", cardiac / "corpus", request)
@@ -130,7 +126,7 @@ def test_an_encoder_of_another_graph_is_probed_and_says_what_it_can_not_name(
 
 
 @pytest.mark.parametrize("graph", ["cardiac_run", "airways"])
-def test_its_report_draws_it(graph: str, request: pytest.FixtureRequest, micro: Config) -> None:
+def test_its_report_draws_it(graph, request, micro):
     place: Path = request.getfixturevalue(graph)
     run, data = (
         (place, place.parent / "corpus") if graph == "cardiac_run" else (place / "run", place / "corpus")
@@ -143,7 +139,7 @@ def test_its_report_draws_it(graph: str, request: pytest.FixtureRequest, micro: 
     assert all(re.search(rf"\b{node.abbr}\b", page) for node in own.nodes)
 
 
-def test_a_graph_of_another_field_is_learnt(airways: Path, micro: Config) -> None:
+def test_a_graph_of_another_field_is_learnt(airways, micro):
     config = override(micro, ["train.max_steps=40", "gscl.weight=5", "train.lr=0.01", "train.batch_size=9"])
     train(config, airways / "corpus", airways / "learnt")
     model = MarEcg.from_pretrained(airways / "learnt")
@@ -155,8 +151,8 @@ def test_a_graph_of_another_field_is_learnt(airways: Path, micro: Config) -> Non
 
 
 def test_its_texts_are_embedded_beside_the_corpus_or_when_they_are_needed(
-    airways: Path, micro: Config, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    airways, micro, monkeypatch, tmp_path
+):
     made: list[int] = []
 
     def embed_texts(ontology: ecg_ontology.Ontology) -> torch.Tensor:
@@ -176,7 +172,7 @@ def test_its_texts_are_embedded_beside_the_corpus_or_when_they_are_needed(
         train(override(config, ["train.max_steps=1"]), tmp_path / "corpus", tmp_path / "damaged")
 
 
-def test_texts_that_can_not_be_compared_are_refused_with_the_reason() -> None:
+def test_texts_that_can_not_be_compared_are_refused_with_the_reason():
     onto = ecg_ontology.load()
 
     class Uneven:
@@ -187,16 +183,14 @@ def test_texts_that_can_not_be_compared_are_refused_with_the_reason() -> None:
         concept_text.embed_texts(Uneven())  # type: ignore[arg-type]
 
 
-def test_a_graph_without_routing_is_warned_of(
-    airways: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_graph_without_routing_is_warned_of(airways, tmp_path, caplog):
     report = prepare([airways / "wfdb"], tmp_path / "corpus", ontology=airways / "graph" / "lung.ttl", jobs=1)
     assert "routes no codes" in caplog.text
     assert report.kept == 9
     assert not Corpus.open(tmp_path / "corpus").y.any()
 
 
-def test_the_same_graph_gives_the_same_bytes(airways: Path, tmp_path: Path) -> None:
+def test_the_same_graph_gives_the_same_bytes(airways, tmp_path):
     bundle = tmp_path / "lung.json"
     ecg_ontology.load(airways / "graph").save(bundle)
     prepare([airways / "wfdb"], tmp_path / "corpus", ontology=bundle, jobs=1)
@@ -210,8 +204,8 @@ def _leaves(corpus: Corpus, row: int) -> list[str]:
 
 
 def test_weights_of_another_graph_are_no_beginning_and_the_difference_is_told(
-    cardiac_run: Path, corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+    cardiac_run, corpus_folder, micro, tmp_path
+):
     with pytest.raises(CheckpointError, match=r"another enumeration: .*node 40 Leaf LAxis"):
         train(micro, corpus_folder, tmp_path / "run", start=cardiac_run)
     assert not (tmp_path / "run").exists()

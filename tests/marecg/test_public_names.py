@@ -20,40 +20,38 @@ HOMES = sorted(
 )
 
 
-def test_dir_shows_the_public_names_and_each_is_there() -> None:
+def test_dir_shows_the_public_names_and_each_is_there():
     assert dir(marecg) == sorted([*marecg.__all__, "__version__"])
     assert all(getattr(marecg, name) is not None for name in dir(marecg))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = marecg.nothing
 
 
-def test_the_three_packages_tell_one_version() -> None:
+def test_the_three_packages_tell_one_version():
     assert marecg.__version__ == ecg_ontology.__version__ == marecg_cli.__version__
     assert "__version__" in dir(ecg_ontology)
 
 
 @pytest.mark.parametrize("name", HOMES)
-def test_the_examples_of_the_public_names_run(name: str) -> None:
+def test_the_examples_of_the_public_names_run(name):
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert failed == 0
 
 
 @pytest.mark.parametrize("name", marecg.__all__)
-def test_every_public_name_has_an_example(name: str) -> None:
+def test_every_public_name_has_an_example(name):
     assert ">>> " in (getattr(marecg, name).__doc__ or ""), name
 
 
 @pytest.mark.parametrize(("package", "command"), [("marecg", "marecg"), ("ecg_ontology", "ecgonto")])
-def test_a_package_runs_as_its_command(package: str, command: str) -> None:
+def test_a_package_runs_as_its_command(package, command):
     ways = ([sys.executable, "-m", package], [str(Path(sys.executable).with_name(command))])
     helps = [subprocess.run([*way, "--help"], capture_output=True, text=True, check=True) for way in ways]
     as_module, as_command = (done.stdout.partition("[OPTIONS]")[2].split() for done in helps)
     assert as_module == as_command != []
 
 
-def test_a_notebook_shows_arrays_by_shape_a_corpus_by_counts_and_an_ontology_by_family(
-    corpus_folder: Path,
-) -> None:
+def test_a_notebook_shows_arrays_by_shape_a_corpus_by_counts_and_an_ontology_by_family(corpus_folder):
     h_BD, h_BTD = np.zeros((2, 8), np.float32), np.zeros((2, 5, 8), np.float32)
     shown = Checked(marecg.Embeddings(h_BD, h_BTD)._repr_html_()).text.split()
     assert " ".join(shown).endswith("rhythm 2 × 8 float32 patch 2 × 5 × 8 float32")

@@ -49,14 +49,14 @@ README = tables(ROOT / "README.md")
 PAGE = [table for table in tables(ROOT / "docs" / "pretrained.md") if "encoder, wide" in table]
 
 
-def test_the_readme_and_the_page_have_the_tables_that_are_compared() -> None:
+def test_the_readme_and_the_page_have_the_tables_that_are_compared():
     assert (len(README), len(PAGE)) == (1, 3), (
         "the rotations, the official folds, and those with PTB-XL's codes"
     )
 
 
 @pytest.mark.parametrize(("table", "folder"), [(1, "without_ptbxl_codes"), (2, "with_ptbxl_codes")])
-def test_the_page_says_of_the_official_folds_what_the_card_says(table: int, folder: str) -> None:
+def test_the_page_says_of_the_official_folds_what_the_card_says(table, folder):
     known = card(folder)
     told = {ON_THE_CARD.get(name, name): row for name, row in PAGE[table].items()}
     shared = {name: row for name, row in told.items() if name in known}
@@ -64,14 +64,14 @@ def test_the_page_says_of_the_official_folds_what_the_card_says(table: int, fold
     assert shared == {name: known[name] for name in shared}
 
 
-def test_the_readme_says_what_the_page_says_of_the_official_folds() -> None:
+def test_the_readme_says_what_the_page_says_of_the_official_folds():
     page = PAGE[1]
     told = {ON_THE_CARD.get(name, name): row for name, row in README[0].items()}
     known = {name.removesuffix(", one draw"): row for name, row in page.items()}
     assert told == {name: known[name] for name in told}
 
 
-def test_the_readme_says_what_the_encoder_with_codes_reaches_without_a_probe() -> None:
+def test_the_readme_says_what_the_encoder_with_codes_reaches_without_a_probe():
     reached = dict(zip(TASKS, card("with_ptbxl_codes")["zero-shot"], strict=True))
     sentence = f"its concepts reach {reached['super'][0]} on super and {reached['rhythm'][0]} on rhythm"
     assert sentence in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())

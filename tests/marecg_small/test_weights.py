@@ -34,15 +34,15 @@ def hearts(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_each_encoder_is_found_by_its_name_without_a_network(name: str) -> None:
+def test_each_encoder_is_found_by_its_name_without_a_network(name):
     assert installed(name) == PACKAGE / FOLDERS[name]
 
 
-def test_the_package_is_under_twenty_megabytes() -> None:
+def test_the_package_is_under_twenty_megabytes():
     assert sum(path.stat().st_size for path in PACKAGE.rglob("*") if path.is_file()) < 20 * MEGABYTE
 
 
-def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept(model: MarEcg) -> None:
+def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept(model):
     provenance = model.provenance
     assert provenance is not None
     assert provenance.sources["ptbxl"] == 2677
@@ -50,13 +50,13 @@ def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept
     assert provenance.support["AF"] > 100
 
 
-def test_of_ptbxl_the_headline_read_no_code_and_the_other_did() -> None:
+def test_of_ptbxl_the_headline_read_no_code_and_the_other_did():
     apart = [MarEcg.from_pretrained(name).provenance for name in FOLDERS]
     assert ["ptbxl" in each.without_codes for each in apart if each is not None] == [True, False]
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_an_encoder_lists_every_record_that_it_was_trained_on(name: str) -> None:
+def test_an_encoder_lists_every_record_that_it_was_trained_on(name):
     trained = trained_on.read(PACKAGE / FOLDERS[name])
     assert trained is not None
     assert trained.complete
@@ -65,7 +65,7 @@ def test_an_encoder_lists_every_record_that_it_was_trained_on(name: str) -> None
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_the_card_has_every_published_task_with_its_interval(name: str) -> None:
+def test_the_card_has_every_published_task_with_its_interval(name):
     card = (PACKAGE / FOLDERS[name] / "README.md").read_text(encoding="utf-8")
     for task in ("ptbxl-super", "ptbxl-sub", "ptbxl-form", "ptbxl-rhythm"):
         assert task in card
@@ -74,7 +74,7 @@ def test_the_card_has_every_published_task_with_its_interval(name: str) -> None:
     assert "| ptbxl | 2677 | CC BY 4.0, https://physionet.org/content/ptb-xl/" in card
 
 
-def test_a_heart_it_has_never_seen_lies_nearer_to_its_own_rhythm(model: MarEcg, hearts: Corpus) -> None:
+def test_a_heart_it_has_never_seen_lies_nearer_to_its_own_rhythm(model, hearts):
     numbers = {node.abbr: node.index for node in model.ontology.nodes}
     x_BCL = hearts.signals(np.arange(len(hearts)))
     q_BN: NDArray[np.float32] = marecg.predict(model, x_BCL, fs=500)

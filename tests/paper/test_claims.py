@@ -28,26 +28,26 @@ def functions(file: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["id"])
-def test_every_claim_is_held_by_tests_that_exist(claim: dict[str, Any]) -> None:
+def test_every_claim_is_held_by_tests_that_exist(claim):
     assert claim["tests"]
     for test in claim["tests"]:
         file, _, name = test.partition("::")
         assert name in functions(TESTS / file), f"{test} is gone"
 
 
-def test_no_claim_is_made_twice() -> None:
+def test_no_claim_is_made_twice():
     ids = [claim["id"] for claim in CLAIMS]
     assert len(ids) == len(set(ids))
 
 
-def test_the_equations_that_the_code_cites_are_those_that_are_claimed() -> None:
+def test_the_equations_that_the_code_cites_are_those_that_are_claimed():
     text = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGES.rglob("src/**/*.py"))
     cited = set(re.findall(r"eq\.\s+([a-z]+(?:-[a-z]+)+)", text))
     claimed = {claim["id"].removeprefix("eq:") for claim in CLAIMS if claim["id"].startswith("eq:")}
     assert cited == claimed
 
 
-def test_a_page_says_where_the_paper_is_in_the_code() -> None:
+def test_a_page_says_where_the_paper_is_in_the_code():
     page = (TESTS.parent / "docs" / "paper.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| ")][1:]
     claimed = {claim["id"].removeprefix("eq:") for claim in CLAIMS}
@@ -64,13 +64,13 @@ def test_a_page_says_where_the_paper_is_in_the_code() -> None:
 
 
 @pytest.mark.parametrize("key", VALUES)
-def test_the_full_recipe_has_the_papers_value(key: str) -> None:
+def test_the_full_recipe_has_the_papers_value(key):
     value: Any = C3
     for part in key.split("."):
         value = value[part]
     assert value == VALUES[key]
 
 
-def test_what_a_config_calls_the_papers_is_claimed_and_the_other_way_round() -> None:
+def test_what_a_config_calls_the_papers_is_claimed_and_the_other_way_round():
     papers = {key for key, source in sources(Config) if source.startswith("paper ")}
     assert papers == set(VALUES)

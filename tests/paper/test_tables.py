@@ -18,7 +18,7 @@ TABLES: dict[str, Any] = tomllib.loads((Path(__file__).parent / "tables.toml").r
 ONTOLOGY = ecg_ontology.load()
 
 
-def test_every_leaf_has_the_index_the_name_and_the_family_of_the_papers_table() -> None:
+def test_every_leaf_has_the_index_the_name_and_the_family_of_the_papers_table():
     family = {edge.source: edge.target for edge in ONTOLOGY.relations if edge.kind is Kind.family}
     found = {
         (node.index, node.label, node.abbr, ONTOLOGY.nodes[family[node.index]].abbr)
@@ -28,7 +28,7 @@ def test_every_leaf_has_the_index_the_name_and_the_family_of_the_papers_table() 
     assert found == {tuple(row) for row in TABLES["leaf-concepts"]["rows"]}
 
 
-def test_the_edges_are_those_of_the_papers_lists() -> None:
+def test_the_edges_are_those_of_the_papers_lists():
     listed = TABLES["edges"]
     directed = {
         kind: {(edge.source, edge.target) for edge in ONTOLOGY.relations if edge.kind is kind}
@@ -44,7 +44,7 @@ def test_the_edges_are_those_of_the_papers_lists() -> None:
     }
 
 
-def test_a_distance_class_has_the_mass_of_the_papers_table() -> None:
+def test_a_distance_class_has_the_mass_of_the_papers_table():
     t_N = ONTOLOGY.soft_targets(ONTOLOGY.leaf_multi_hot([["164889003"]]), sigma=1.0)[0]
     by_class = [np.unique((t_N / t_N.max())[ONTOLOGY.distances[5] == d]) for d in range(5)]
     for found, printed in zip(by_class, TABLES["distance-classes"]["mass"], strict=True):
@@ -53,7 +53,7 @@ def test_a_distance_class_has_the_mass_of_the_papers_table() -> None:
 
 
 @pytest.mark.parametrize("name", TABLES["component-ablation"])
-def test_each_configuration_has_the_components_that_its_column_ticks(name: str) -> None:
+def test_each_configuration_has_the_components_that_its_column_ticks(name):
     config, ticked = recipes.by_name(name), TABLES["component-ablation"][name]
     assert list(config.objectives) == ticked["objectives"]
     assert (config.regulariser is not None) == ticked["regularised"]
@@ -62,13 +62,13 @@ def test_each_configuration_has_the_components_that_its_column_ticks(name: str) 
     assert config.train == recipes.c3().train
 
 
-def test_the_paper_s_corpus_is_that_of_its_tables() -> None:
+def test_the_paper_s_corpus_is_that_of_its_tables():
     assert TABLES["pretrain-corpus"] == KEPT
     assert TABLES["pretrain-code-histogram"] == HISTOGRAM
 
 
 @pytest.mark.parametrize("name", TABLES["constants"])
-def test_a_constant_is_the_paper_s(name: str) -> None:
+def test_a_constant_is_the_paper_s(name):
     module, _, constant = name.partition(":")
     found = getattr(importlib.import_module(module), constant)
     assert (list(found) if isinstance(found, tuple) else found) == TABLES["constants"][name]

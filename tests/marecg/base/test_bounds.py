@@ -47,9 +47,7 @@ NUMBERS = [
 @pytest.mark.parametrize(
     ("kind", "name", "number"), NUMBERS, ids=[f"{kind.__name__}.{name}" for kind, name, _ in NUMBERS]
 )
-def test_a_count_is_at_least_one_a_divisor_above_zero_and_nothing_below(
-    kind: type[Settings], name: str, number: type[int] | type[float]
-) -> None:
+def test_a_count_is_at_least_one_a_divisor_above_zero_and_nothing_below(kind, name, number):
     counted = number is int and name not in NO_COUNTS
     refused = [0, -1] if counted else [0.0, -0.5] if name in DIVISORS else [-1 if number is int else -0.5]
     for value in refused:

@@ -35,18 +35,18 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Offered]]:
     registry.installed.cache_clear()
 
 
-def test_what_a_package_offers_is_found_by_its_name(offer: list[Offered]) -> None:
+def test_what_a_package_offers_is_found_by_its_name(offer):
     offer.append(Offered("three", 3))
     assert named("three", {"two": 2}, int, "task") == 3
 
 
-def test_one_that_can_not_be_loaded_is_one_clear_error(offer: list[Offered]) -> None:
+def test_one_that_can_not_be_loaded_is_one_clear_error(offer):
     offer.append(Offered("broken", ImportError("no module named somewhere"), "marecg.tasks"))
     with pytest.raises(UsageError, match=r"'broken' of marecg.tasks can't be loaded \(no module named"):
         named("broken", {}, int, "task")
 
 
-def test_an_objective_of_a_package_stands_beside_the_comparators(offer: list[Offered]) -> None:
+def test_an_objective_of_a_package_stands_beside_the_comparators(offer):
     class Toy(ObjectiveConfig):
         """Nothing."""
 
@@ -63,9 +63,7 @@ def test_an_objective_of_a_package_stands_beside_the_comparators(offer: list[Off
         (Offered("simclr", ObjectiveConfig), ConfigError, "has the name of an objective of ours"),
     ],
 )
-def test_an_objective_that_can_not_be_taken_is_refused(
-    one: Offered, kind: type[UsageError], problem: str, offer: list[Offered]
-) -> None:
+def test_an_objective_that_can_not_be_taken_is_refused(one, kind, problem, offer):
     offer.append(one)
     with pytest.raises(kind, match=problem):
         registry.installed()

@@ -46,38 +46,36 @@ def found(tmp_path: Path, write_record: Write) -> Audit:
     return audit(tmp_path / "corpus", [release])
 
 
-def test_the_same_record_is_found_under_the_name_the_challenge_gave_it(found: Audit) -> None:
+def test_the_same_record_is_found_under_the_name_the_challenge_gave_it(found):
     assert found.shared_ids == (("cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"),)
 
 
-def test_a_bit_identical_signal_is_found_whatever_its_gain_and_format(found: Audit) -> None:
+def test_a_bit_identical_signal_is_found_whatever_its_gain_and_format(found):
     assert found.identical == found.shared_ids
 
 
-def test_another_recording_of_the_same_patient_is_found(found: Audit) -> None:
+def test_another_recording_of_the_same_patient_is_found(found):
     assert found.shared_patients == ("cinc/ptb-xl/HR00007.hea", "cinc/ptb-xl/HR00009.hea")
 
 
-def test_a_rescaled_and_noisy_copy_is_found_as_similar(found: Audit) -> None:
+def test_a_rescaled_and_noisy_copy_is_found_as_similar(found):
     assert [pair[:2] for pair in found.similar] == [
         ("cinc/georgia/E00001.hea", "ptbxl/records500/00008_hr.hea"),
         ("cinc/ptb-xl/HR00007.hea", "ptbxl/records500/00007_hr.hea"),
     ]
 
 
-def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(found: Audit) -> None:
+def test_a_record_of_the_held_out_dataset_leaks_even_where_this_copy_of_it_lacks_it(found):
     assert "cinc/ptb-xl/HR00010.hea" in found.same_dataset
     assert "cinc/ptb-xl/HR00010.hea" in found.leaking
 
 
-def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(
-    found: Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_is_named_rightly_in_whichever_block_of_the_corpus_it_lies(found, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", 2)
     assert audit(tmp_path / "corpus", [tmp_path / "ptbxl"]).similar == found.similar
 
 
-def test_a_gap_behind_the_window_hides_no_record(tmp_path: Path, write_record: Write) -> None:
+def test_a_gap_behind_the_window_hides_no_record(tmp_path, write_record):
     """What condemns a record when it is prepared lies in the window, and so it is here."""
     x_CL = heart(3)
     x_CL[2, 4800:4810] = np.nan
@@ -88,29 +86,29 @@ def test_a_gap_behind_the_window_hides_no_record(tmp_path: Path, write_record: W
     assert (found.evaluation_records, found.identical) == (1, ((name, name),))
 
 
-def test_a_stranger_does_not_leak(found: Audit) -> None:
+def test_a_stranger_does_not_leak(found):
     assert "cinc/georgia/E00002.hea" not in found.leaking
     assert len(found.leaking) == 4
 
 
-def test_the_vocabularies_are_compared(found: Audit) -> None:
+def test_the_vocabularies_are_compared(found):
     assert found.codes == Overlap(corpus=1, evaluation=1, shared=(), only_in_evaluation=("scp:NORM",))
     assert found.leaves == Overlap(corpus=1, evaluation=1, shared=("NSR",), only_in_evaluation=())
 
 
-def test_identities_hold_across_releases() -> None:
+def test_identities_hold_across_releases():
     assert identity("HR00034", "ptb-xl") == identity("00034", "ptbxl")
     assert identity("A0001", "cpsc_2018") != identity("00001", "ptbxl")
 
 
-def test_a_folder_without_evaluation_records_is_refused(tmp_path: Path, source: Path) -> None:
+def test_a_folder_without_evaluation_records_is_refused(tmp_path, source):
     prepare([source], tmp_path / "corpus", jobs=1)
     (tmp_path / "empty").mkdir()
     with pytest.raises(CorpusError, match="no WFDB header"):
         audit(tmp_path / "corpus", [tmp_path / "empty"])
 
 
-def test_the_records_that_are_compared_are_seen_going_by(tmp_path: Path, write_record: Write) -> None:
+def test_the_records_that_are_compared_are_seen_going_by(tmp_path, write_record):
     write_record(tmp_path / "wfdb" / "georgia", "E00001", heart(1))
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
     totals: dict[str, int | None] = {}

@@ -19,7 +19,7 @@ def stream(corpus_folder: Path, micro: Config) -> BatchStream:
     return BatchStream(corpus, supervise(micro, corpus, ecg_ontology.load()), 3, 20, seed=1)
 
 
-def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream: BatchStream) -> None:
+def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream):
     size = len(stream.corpus)
     seen = np.concatenate([stream.rows(number) for number in range(20)])
     first, second = seen[:size], seen[size : 2 * size]
@@ -27,7 +27,7 @@ def test_every_record_is_seen_once_per_epoch_in_an_order_of_its_own(stream: Batc
     assert list(first) != list(second)
 
 
-def test_an_order_does_not_depend_on_what_was_asked_before(stream: BatchStream) -> None:
+def test_an_order_does_not_depend_on_what_was_asked_before(stream):
     fresh = [
         BatchStream(stream.corpus, stream.supervision, 3, 20, seed=1).rows(number).tolist()
         for number in (7, 0, 7, 19)
@@ -35,7 +35,7 @@ def test_an_order_does_not_depend_on_what_was_asked_before(stream: BatchStream) 
     assert [stream.rows(number).tolist() for number in (7, 0, 7, 19)] == fresh
 
 
-def test_ranks_share_each_global_batch_without_overlap(stream: BatchStream) -> None:
+def test_ranks_share_each_global_batch_without_overlap(stream):
     whole = stream.rows(0).tolist() + stream.rows(1).tolist()
     stream.world = 2
     shares = []
@@ -45,7 +45,7 @@ def test_ranks_share_each_global_batch_without_overlap(stream: BatchStream) -> N
     assert shares == whole
 
 
-def test_a_stream_goes_on_where_its_state_says(stream: BatchStream) -> None:
+def test_a_stream_goes_on_where_its_state_says(stream):
     numbers = iter(stream)
     for _ in range(4):
         next(numbers)
@@ -57,11 +57,11 @@ def test_a_stream_goes_on_where_its_state_says(stream: BatchStream) -> None:
     assert torch.equal(again.x_BCL, later.x_BCL)
 
 
-def test_it_ends_with_the_run(stream: BatchStream) -> None:
+def test_it_ends_with_the_run(stream):
     assert [batch.number for batch in stream] == list(range(20))
 
 
-def test_a_batch_is_the_corpus_at_its_rows(stream: BatchStream) -> None:
+def test_a_batch_is_the_corpus_at_its_rows(stream):
     batch = stream.batch(2)
     rows = batch.rows_B.numpy()
     assert batch.d_BCL.dtype == torch.int16
@@ -73,6 +73,6 @@ def test_a_batch_is_the_corpus_at_its_rows(stream: BatchStream) -> None:
         assert [peak for peak in peaks if peak >= 0] == stream.corpus.rpeaks[row].tolist()
 
 
-def test_targets_are_those_of_the_ontology(stream: BatchStream) -> None:
+def test_targets_are_those_of_the_ontology(stream):
     expected = ecg_ontology.load().soft_targets(stream.corpus.y)
     np.testing.assert_allclose(stream.supervision.whole().target_BN.numpy(), expected, rtol=1e-6)

@@ -1,7 +1,6 @@
 """The same preparation on a cluster: joblib's Dask backend."""
 
 import filecmp
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ distributed = pytest.importorskip("distributed", reason="needs dask: pip install
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("own_environment")]  # dask's own
 
 
-def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source: Path, tmp_path: Path) -> None:
+def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source, tmp_path):
     small = CorpusConfig(shard=2)
     prepare([source], tmp_path / "here", small, jobs=1)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
@@ -24,7 +23,7 @@ def test_two_workers_of_a_dask_cluster_write_the_bytes_of_one_process(source: Pa
     assert (sorted(same), different, missing) == (files, [], [])
 
 
-def test_a_scheduler_that_does_not_answer_is_one_clear_error(source: Path, tmp_path: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_one_clear_error(source, tmp_path):
     import dask
 
     with (

@@ -16,7 +16,6 @@ from marecg.base.errors import CorpusError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.read.array_layout import Layout
-from marecg.recipes import Config
 from marecg.train.run import train
 
 Form = Literal["NFC", "NFD"]
@@ -43,7 +42,7 @@ def rows_of(out: Path) -> dict[str, dict[str, object]]:
     return {row["id"]: row for row in pq.read_table(out / "index.parquet").to_pylist()}
 
 
-def test_arrays_get_codes_and_patients_and_what_is_left_over_is_named(clinic: Path, tmp_path: Path) -> None:
+def test_arrays_get_codes_and_patients_and_what_is_left_over_is_named(clinic, tmp_path):
     codes = table(tmp_path, f"a/0,{AF},p1", f"a/0,{NOTHING},p1", "a/1,,p2", f"gone,{AF},p3", f"w,{AF},")
     report = prepare([clinic], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     assert report.as_json()["codes"] == {
@@ -63,7 +62,7 @@ def test_arrays_get_codes_and_patients_and_what_is_left_over_is_named(clinic: Pa
     assert corpus.y[:, leaf].tolist() == [1, 0, 0, 1]
 
 
-def test_another_table_is_another_corpus(clinic: Path, tmp_path: Path) -> None:
+def test_another_table_is_another_corpus(clinic, tmp_path):
     prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"w,{AF},"))
     prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"w,{AF},"))
     with pytest.raises(CorpusError, match="other records and code table"):
@@ -72,20 +71,20 @@ def test_another_table_is_another_corpus(clinic: Path, tmp_path: Path) -> None:
         prepare([clinic], tmp_path / "out", jobs=1)
 
 
-def test_a_row_alone_names_the_record_of_a_single_file(clinic: Path, tmp_path: Path) -> None:
+def test_a_row_alone_names_the_record_of_a_single_file(clinic, tmp_path):
     codes = table(tmp_path, f"2,{AF},")
     prepare([clinic / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     assert rows_of(tmp_path / "out")["a/2"]["codes"] == [AF]
 
 
 @pytest.mark.parametrize("name", ["clinic/w.hea", "w.hea", "w"])
-def test_a_record_goes_by_its_path_or_its_name(clinic: Path, tmp_path: Path, name: str) -> None:
+def test_a_record_goes_by_its_path_or_its_name(clinic, tmp_path, name):
     prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"{name},{AF},"))
     assert rows_of(tmp_path / "out")["w"]["codes"] == [AF]
 
 
 @pytest.mark.parametrize(("on_disk", "said"), [("NFD", "NFC"), ("NFC", "NFD")])
-def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path: Path, on_disk: Form, said: Form) -> None:
+def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path, on_disk, said):
     (tmp_path / "clinic").mkdir()
     np.save(tmp_path / "clinic" / f"{normalize(on_disk, 'Größe')}.npy", make_ecg(seed=0).astype(np.float32))
     codes = table(tmp_path, f"{normalize(said, 'Größe')},{AF},p1")
@@ -93,7 +92,7 @@ def test_a_record_is_known_however_its_umlaut_is_spelt(tmp_path: Path, on_disk: 
     assert report.as_json()["codes"]["records_with_codes"] == 1
 
 
-def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic: Path, tmp_path: Path) -> None:
+def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic, tmp_path):
     make_record(clinic / "later", "w", make_ecg(seed=4))
     with pytest.raises(CorpusError, match="w is the name of 2 records"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"w,{AF},"))
@@ -105,20 +104,20 @@ def test_a_name_that_fits_two_records_is_refused_and_a_path_is_not(clinic: Path,
     assert report.codes.records_without_row == ("clinic/w.hea",)
 
 
-def test_a_table_of_another_archive_is_refused(clinic: Path, tmp_path: Path) -> None:
+def test_a_table_of_another_archive_is_refused(clinic, tmp_path):
     with pytest.raises(CorpusError, match="names no record that was found: it says x"):
         prepare([clinic], tmp_path / "out", jobs=1, codes=table(tmp_path, f"x,{AF},"))
     assert not (tmp_path / "out").exists()
 
 
-def test_a_table_among_the_arrays_is_no_array(clinic: Path, tmp_path: Path) -> None:
+def test_a_table_among_the_arrays_is_no_array(clinic, tmp_path):
     pq.write_table(pa.table({"id": ["a/0"], "code": [AF]}), clinic / "codes.parquet")
     codes = read_code_table(clinic / "codes.parquet")
     report = prepare([clinic], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     assert (report.found, report.quarantined) == (4, {})
 
 
-def test_arrays_with_a_table_train_with_gscl(clinic: Path, tmp_path: Path, micro: Config) -> None:
+def test_arrays_with_a_table_train_with_gscl(clinic, tmp_path, micro):
     codes = table(tmp_path, *(f"a/{row},{code},p{row}" for row, code in enumerate((AF, SINUS, AF))))
     prepare([clinic / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500), codes=codes)
     train(micro, tmp_path / "out", tmp_path / "run")

@@ -1,7 +1,5 @@
 """Cohorts: the records that an expression is true of, as a table and as a corpus."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -65,7 +63,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, write_record, ecg) -> Corpu
         ("date > 2019", ""),
     ],
 )
-def test_an_expression_finds_what_it_says(corpus: Corpus, where: str, found: str) -> None:
+def test_an_expression_finds_what_it_says(corpus, where, found):
     assert [corpus.ids[row] for row in matching(corpus, where)] == list(found)
 
 
@@ -88,15 +86,13 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> tuple[str, set[str]]:
 
 
 @given(expressions())
-def test_expressions_mean_what_sets_mean(corpus: Corpus, pair: tuple[str, set[str]]) -> None:
+def test_expressions_mean_what_sets_mean(corpus, pair):
     text, found = pair
     assert {corpus.ids[row] for row in matching(corpus, text)} == found
 
 
 @pytest.mark.parametrize("date", ["2019", "2019-07", "2019-07-31", "2019-07-31T08"])
-def test_a_date_is_a_year_a_month_a_day_or_an_hour(
-    corpus: Corpus, date: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_date_is_a_year_a_month_a_day_or_an_hour(corpus, date, monkeypatch):
     import pyarrow as pa
 
     from marecg.corpus import expression
@@ -125,12 +121,12 @@ def test_a_date_is_a_year_a_month_a_day_or_an_hour(
         ("age >", "position 6: a value is missing"),
     ],
 )
-def test_what_cannot_be_parsed_is_refused_with_its_position(corpus: Corpus, where: str, problem: str) -> None:
+def test_what_cannot_be_parsed_is_refused_with_its_position(corpus, where, problem):
     with pytest.raises(UsageError, match=problem):
         matching(corpus, where)
 
 
-def test_a_cohort_says_where_its_records_are(corpus: Corpus) -> None:
+def test_a_cohort_says_where_its_records_are(corpus):
     table = cohort(corpus, "AF")
     lines = as_csv(table).splitlines()
     assert lines[0] == (
@@ -145,7 +141,7 @@ def test_a_cohort_says_where_its_records_are(corpus: Corpus) -> None:
         assert np.flatnonzero(corpus.y[row]).tolist() == [leaves[name] for name in names]
 
 
-def test_a_cohort_is_a_corpus_of_its_records_alone(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_cohort_is_a_corpus_of_its_records_alone(corpus, tmp_path):
     rows = matching(corpus, "AF or NSR")
     write_subset(corpus, rows.tolist(), tmp_path / "few", "AF or NSR")
     few = Corpus.open(tmp_path / "few")
@@ -163,7 +159,7 @@ def test_a_cohort_is_a_corpus_of_its_records_alone(corpus: Corpus, tmp_path: Pat
     assert not (tmp_path / "none").exists()
 
 
-def test_real_records_are_found_by_date_device_and_sex(realdata: Path, tmp_path: Path) -> None:
+def test_real_records_are_found_by_date_device_and_sex(realdata, tmp_path):
     """PTB-XL's table says all three, and who a record is to the world."""
     prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(9,)), jobs=1)
     corpus = Corpus.open(tmp_path / "corpus")

@@ -14,7 +14,7 @@ peaks = st.lists(st.lists(st.integers(0, 4999), max_size=6), min_size=1, max_siz
 
 
 @given(names, st.booleans())
-def test_texts_are_their_list(values: list[str | None], encoded: bool) -> None:
+def test_texts_are_their_list(values, encoded):
     column = pa.chunked_array([pa.array(values[:7], pa.string()), pa.array(values[7:], pa.string())])
     texts = Texts[str | None](column.dictionary_encode() if encoded else column)
     assert texts == values == list(texts)
@@ -26,21 +26,19 @@ def test_texts_are_their_list(values: list[str | None], encoded: bool) -> None:
         texts[len(values)]
 
 
-def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_texts_are_gone_through_whole_however_many_are_objects_at_a_time(monkeypatch):
     monkeypatch.setattr(columns, "AT_ONCE", 2)
     for values in ([], ["a"], ["a", "b"], ["a", "b", "c"], list("abcde")):
         assert list(Texts(pa.array(values, pa.string()))) == values
 
 
-def test_texts_of_other_values_differ() -> None:
+def test_texts_of_other_values_differ():
     assert Texts(pa.array(["a", "b"])) != ["a", "c"]
     assert Texts(pa.array(["a", "b"])) != Texts(pa.array(["a"]))
 
 
 @given(peaks, st.data())
-def test_beats_are_the_lists_of_each_record(values: list[list[int]], data: st.DataObject) -> None:
+def test_beats_are_the_lists_of_each_record(values, data):
     beats = BeatColumn(pa.array(values, pa.list_(pa.int32())))
     assert [each.tolist() for each in beats] == values
     assert [each.tolist() for each in beats[1:]] == values[1:]

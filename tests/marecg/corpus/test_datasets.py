@@ -18,7 +18,7 @@ def corpus(corpus_folder: Path) -> Corpus:
     return Corpus.open(corpus_folder)
 
 
-def test_a_loader_gives_signals_with_their_leaves(corpus: Corpus) -> None:
+def test_a_loader_gives_signals_with_their_leaves(corpus):
     loader = DataLoader(corpus.torch(), batch_size=4)
     x_BCL, y_BN = (torch.cat(parts) for parts in zip(*loader, strict=True))
     assert (x_BCL.dtype, y_BN.dtype) == (torch.float32, torch.float32)
@@ -26,7 +26,7 @@ def test_a_loader_gives_signals_with_their_leaves(corpus: Corpus) -> None:
     np.testing.assert_array_equal(y_BN.numpy(), corpus.y)
 
 
-def test_a_worker_is_sent_no_signals_and_no_index(corpus: Corpus) -> None:
+def test_a_worker_is_sent_no_signals_and_no_index(corpus):
     sent = pickle.dumps(corpus.torch())
     assert len(sent) < 1000
     theirs = pickle.loads(sent)  # noqa: S301 — our own
@@ -34,7 +34,7 @@ def test_a_worker_is_sent_no_signals_and_no_index(corpus: Corpus) -> None:
     assert torch.equal(theirs[3][0], corpus.torch()[3][0])
 
 
-def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus: Corpus) -> None:
+def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus):
     x_CL, primary = corpus.torch("primary")[-1]
     assert (x_CL.shape, primary.item(), primary.dtype) == ((12, 4700), corpus.primary[-1], torch.int64)
     assert torch.equal(corpus.torch(None)[len(corpus) - 1], x_CL)
@@ -44,22 +44,20 @@ def test_one_record_comes_with_its_primary_concept_or_with_nothing(corpus: Corpu
         corpus.torch("codes")
 
 
-def test_without_the_library_there_is_one_clear_error(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_there_is_one_clear_error(corpus, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(UsageError, match=r"datasets is not installed\. pip install datasets"):
         corpus.hf()
 
 
-def test_workers_of_a_loader_give_what_one_process_gives(corpus: Corpus) -> None:
+def test_workers_of_a_loader_give_what_one_process_gives(corpus):
     loader = DataLoader(corpus.torch("primary"), batch_size=3, num_workers=2, multiprocessing_context="fork")
     x_BCL, primary_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
     np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
     np.testing.assert_array_equal(primary_B.numpy(), corpus.primary)
 
 
-def test_its_rows_fetch_their_signals(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_rows_fetch_their_signals(corpus, monkeypatch):
     """By the library itself: rows, slices, columns, a loader, and a copy for another process."""
     monkeypatch.setenv("HF_DATASETS_OFFLINE", "1")
     pytest.importorskip("datasets")

@@ -9,12 +9,12 @@ from marecg.base.errors import Reason
 PAGE = (Path(__file__).parents[3] / "docs" / "corpus" / "index.md").read_text(encoding="utf-8")
 
 
-def test_every_reason_of_a_quarantine_is_explained() -> None:
+def test_every_reason_of_a_quarantine_is_explained():
     table = PAGE.split("## Why a record is quarantined")[1].split("##")[0]
     assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == [str(reason) for reason in Reason]
 
 
-def test_every_module_that_the_page_names_exists() -> None:
+def test_every_module_that_the_page_names_exists():
     folder = Path(marecg.__file__).parent
     named = re.findall(r"`([\w/]+\.py)`", PAGE)
     assert named

@@ -31,9 +31,7 @@ def in_millivolts(d: np.ndarray) -> np.ndarray:
     return np.float32(1e-3) * d
 
 
-def test_hdf5_holds_the_signals_bit_for_bit_and_all_that_the_index_knows(
-    corpus: Corpus, tmp_path: Path
-) -> None:
+def test_hdf5_holds_the_signals_bit_for_bit_and_all_that_the_index_knows(corpus, tmp_path):
     assert export(corpus.folder, tmp_path / "out.h5") == 5
     index = pq.read_table(corpus.folder / "index.parquet").to_pylist()
     with h5py.File(tmp_path / "out.h5") as file:
@@ -56,7 +54,7 @@ def test_hdf5_holds_the_signals_bit_for_bit_and_all_that_the_index_knows(
 
 
 @pytest.mark.parametrize("name", ["out.parquet", "folder"])
-def test_parquet_holds_one_row_per_record(corpus: Corpus, tmp_path: Path, name: str) -> None:
+def test_parquet_holds_one_row_per_record(corpus, tmp_path, name):
     assert export(corpus.folder, tmp_path / name) == 5
     table = pd.read_parquet(tmp_path / name)
     signals = np.stack([np.stack(list(cell)) for cell in table["signal_uv"]])
@@ -67,14 +65,14 @@ def test_parquet_holds_one_row_per_record(corpus: Corpus, tmp_path: Path, name: 
     pd.testing.assert_frame_equal(table.drop(columns="signal_uv"), index)
 
 
-def test_a_folder_of_other_parquet_files_is_left_alone(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_folder_of_other_parquet_files_is_left_alone(corpus, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "results.parquet").touch()
     with pytest.raises(UsageError, match=r"holds results\.parquet, which would be lost"):
         export(corpus.folder, tmp_path / "mine")
 
 
-def test_a_parquet_file_says_what_holds_for_all_its_records(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_parquet_file_says_what_holds_for_all_its_records(corpus, tmp_path):
     export(corpus.folder, tmp_path / "out.parquet")
     file = pq.ParquetFile(tmp_path / "out.parquet")
     about = json.loads(file.schema_arrow.metadata[b"marecg"])
@@ -84,15 +82,13 @@ def test_a_parquet_file_says_what_holds_for_all_its_records(corpus: Corpus, tmp_
 
 
 @pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
-def test_nobody_but_the_owner_and_the_group_may_read_it(corpus: Corpus, tmp_path: Path, name: str) -> None:
+def test_nobody_but_the_owner_and_the_group_may_read_it(corpus, tmp_path, name):
     export(corpus.folder, tmp_path / name)
     assert not (tmp_path / name).stat().st_mode & 0o007
 
 
 @pytest.mark.parametrize("name", ["out.h5", "out.parquet"])
-def test_what_was_exported_can_be_prepared_again_but_for_padded_records(
-    corpus: Corpus, tmp_path: Path, name: str
-) -> None:
+def test_what_was_exported_can_be_prepared_again_but_for_padded_records(corpus, tmp_path, name):
     export(corpus.folder, tmp_path / name)
     layout = Layout(500, units="uV", key="signal_uv")
     report = prepare([tmp_path / name], tmp_path / "again", jobs=1, layout=layout)
@@ -101,16 +97,14 @@ def test_what_was_exported_can_be_prepared_again_but_for_padded_records(
     np.testing.assert_array_equal(again.signals(range(4)), corpus.signals(range(4)))
 
 
-def test_only_a_few_records_are_in_memory(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_few_records_are_in_memory(source, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PIECE", 2)
     prepare([source], tmp_path / "corpus", jobs=1)
     sizes = [(len(rows), len(d_nCL)) for rows, d_nCL in module.pieces(Corpus.open(tmp_path / "corpus"))]
     assert sizes == [(2, 2), (2, 2), (1, 1)]
 
 
-def test_bad_requests_are_one_clear_error_and_leave_nothing(corpus: Corpus, tmp_path: Path) -> None:
+def test_bad_requests_are_one_clear_error_and_leave_nothing(corpus, tmp_path):
     with pytest.raises(UsageError, match=r"can't write \.csv"):
         export(corpus.folder, tmp_path / "out.csv")
     with pytest.raises(CorpusError, match="not a prepared corpus"):

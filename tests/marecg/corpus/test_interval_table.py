@@ -19,9 +19,7 @@ def corpus(corpus_folder: Path, tmp_path: Path) -> Corpus:
     return Corpus.open(tmp_path / "corpus")
 
 
-def test_they_are_what_a_record_measures_and_are_measured_once(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_what_a_record_measures_and_are_measured_once(corpus, monkeypatch):
     table = intervals(corpus)
     assert tuple(table.column_names) == COLUMNS
     for row in (0, len(corpus) - 1):
@@ -32,7 +30,7 @@ def test_they_are_what_a_record_measures_and_are_measured_once(
     assert intervals(corpus).equals(table)
 
 
-def test_cohorts_are_asked_by_them_and_what_is_not_measured_is_neither(corpus: Corpus) -> None:
+def test_cohorts_are_asked_by_them_and_what_is_not_measured_is_neither(corpus):
     qrs = intervals(corpus)["qrs"].to_pylist()
     middle = sorted(value for value in qrs if value is not None)[len(qrs) // 2]
     wide = [row for row, value in enumerate(qrs) if value is not None and value >= middle]

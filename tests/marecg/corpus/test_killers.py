@@ -43,9 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_it_is_quarantined_and_the_others_are_kept(
-    folder: Path, jobs: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_is_quarantined_and_the_others_are_kept(folder, jobs, caplog):
     def prepare() -> Any:
         return module.prepare([folder / "ward"], folder / "corpus", jobs=jobs)
 

@@ -1,21 +1,17 @@
 """The paper's corpus, and a prepared one beside it."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 from marecg.corpus.paper_corpus import COLLECTIONS, HISTOGRAM, KEPT, reconcile
 from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
 
 
-def test_the_papers_own_numbers_add_up() -> None:
+def test_the_papers_own_numbers_add_up():
     assert sum(KEPT.values()) == sum(HISTOGRAM.values()) == 40_721
 
 
-def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(
-    source: Path, tmp_path: Path, write_record: Callable[..., Path]
-) -> None:
+def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(source, tmp_path, write_record):
     write_record(source / "ptb-xl", "HR00001")
     report = prepare([source], tmp_path / "corpus", only=COLLECTIONS, jobs=1)
     assert set(report.sources) == {"georgia", "ptb"}, "PTB-XL is held out"
@@ -35,9 +31,7 @@ def test_only_the_papers_sources_are_taken_and_every_difference_is_explained(
     assert rows["records with 1 code"].found == 5
 
 
-def test_the_histograms_open_class_takes_seven_to_twelve_codes(
-    tmp_path: Path, write_record: Callable[..., Path]
-) -> None:
+def test_the_histograms_open_class_takes_seven_to_twelve_codes(tmp_path, write_record):
     for name, codes in (("E1", 7), ("E2", 12), ("E3", 13), ("E4", 0)):
         write_record(
             tmp_path / "georgia", name, comments=[f"Dx: {','.join(str(10**6 + n) for n in range(codes))}"]

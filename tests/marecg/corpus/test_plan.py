@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,15 +16,13 @@ from marecg.corpus.plan import routing_sha256
 from marecg.corpus.prepare import prepare
 
 
-def test_two_runs_on_one_output_refuse_politely(source: Path, tmp_path: Path) -> None:
+def test_two_runs_on_one_output_refuse_politely(source, tmp_path):
     with locked(tmp_path / "out", "prepared"), pytest.raises(CorpusError, match="another process"):
         prepare([source], tmp_path / "out", jobs=1)
     assert prepare([source], tmp_path / "out", jobs=1).kept == 5
 
 
-def test_a_file_system_without_locks_is_said_and_used(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_system_without_locks_is_said_and_used(source, tmp_path, monkeypatch, caplog):
     """Lustre is often mounted so."""
 
     def unknown(handle: int, operation: int) -> None:
@@ -36,9 +33,7 @@ def test_a_file_system_without_locks_is_said_and_used(
     assert "can't be locked (Function not implemented)" in caplog.text
 
 
-def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
-    source: Path, tmp_path: Path
-) -> None:
+def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(source, tmp_path):
     out = tmp_path / "out"
     prepare([source], out, jobs=1)
     before = digest(out)
@@ -51,7 +46,7 @@ def test_an_output_of_other_records_or_settings_is_refused_and_left_alone(
     assert digest(out) == before
 
 
-def test_the_hash_of_the_routing_covers_which_leaves_a_code_has() -> None:
+def test_the_hash_of_the_routing_covers_which_leaves_a_code_has():
     def routing(leaves: tuple[int, ...]) -> Any:
         return SimpleNamespace(codes=("a", "b"), route=lambda code: SimpleNamespace(leaves=leaves))
 
@@ -59,7 +54,7 @@ def test_the_hash_of_the_routing_covers_which_leaves_a_code_has() -> None:
     assert routing_sha256(routing((5,))) != routing_sha256(routing((6,)))
 
 
-def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Path, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source, tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
     with pytest.raises(CorpusError, match=r"not empty \(.*thesis.tex"):
         prepare([source], tmp_path, jobs=1)
@@ -72,7 +67,7 @@ def test_a_folder_that_holds_something_else_is_refused_and_left_alone(source: Pa
     assert (mine / "plan.dwg").exists()
 
 
-def test_a_corpus_from_before_a_setting_is_one_with_its_default(source: Path, tmp_path: Path) -> None:
+def test_a_corpus_from_before_a_setting_is_one_with_its_default(source, tmp_path):
     prepare([source], tmp_path / "out", jobs=1)
     described = tmp_path / "out" / "corpus.json"
     about = json.loads(described.read_text())
@@ -83,16 +78,14 @@ def test_a_corpus_from_before_a_setting_is_one_with_its_default(source: Path, tm
         prepare([source], tmp_path / "out", CorpusConfig(rpeaks_lead="best"), jobs=1)
 
 
-def test_a_corpus_that_is_complete_is_said_to_be(
-    source: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_corpus_that_is_complete_is_said_to_be(source, tmp_path, caplog):
     prepare([source], tmp_path / "out", jobs=1)
     assert not caplog.text
     prepare([source], tmp_path / "out", jobs=1)
     assert "is complete already: nothing was done" in caplog.text
 
 
-def test_corrected_sources_are_not_answered_with_the_old_corpus(source: Path, tmp_path: Path) -> None:
+def test_corrected_sources_are_not_answered_with_the_old_corpus(source, tmp_path):
     prepare([source], tmp_path / "out", jobs=1)
     header = source / "georgia" / "E00000.hea"
     header.write_text(header.read_text().replace("426783006", "164889003"))

@@ -2,12 +2,11 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.corpus.prepared_folders import SMALL, Write, digest
+from tests.marecg.corpus.prepared_folders import SMALL, digest
 
 from marecg.base.errors import CorpusError
 from marecg.corpus import prepare as module
@@ -15,7 +14,7 @@ from marecg.corpus.account import Account
 from marecg.corpus.prepare import prepare
 
 
-def test_every_record_is_kept_or_quarantined_with_its_reason(source: Path, tmp_path: Path) -> None:
+def test_every_record_is_kept_or_quarantined_with_its_reason(source, tmp_path):
     report = prepare([source], tmp_path / "out", jobs=1)
     assert (report.found, report.kept) == (8, 5)
     assert report.quarantined == {"flat-lead": 1, "gain": 1, "no-signal-file": 1}
@@ -30,7 +29,7 @@ def test_every_record_is_kept_or_quarantined_with_its_reason(source: Path, tmp_p
     assert json.loads((tmp_path / "out" / "report.json").read_text()) == report.as_json()
 
 
-def test_the_index_says_what_each_record_was_and_is(source: Path, tmp_path: Path) -> None:
+def test_the_index_says_what_each_record_was_and_is(source, tmp_path):
     prepare([source], tmp_path / "out", SMALL, jobs=1)
     rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
     assert [row["id"] for row in rows] == ["E00000", "E00001", "E00002", "S0001", "S0002"]
@@ -43,7 +42,7 @@ def test_the_index_says_what_each_record_was_and_is(source: Path, tmp_path: Path
     np.testing.assert_allclose(at_1000["rpeaks"], np.arange(200, 4700, 400), atol=2)
 
 
-def test_shards_hold_microvolts_and_zeros_behind_the_end(source: Path, tmp_path: Path) -> None:
+def test_shards_hold_microvolts_and_zeros_behind_the_end(source, tmp_path):
     prepare([source], tmp_path / "out", SMALL, jobs=1)
     shard = np.load(tmp_path / "out" / "shards" / "00003.npy", mmap_mode="r")
     assert (shard.dtype, shard.shape) == (np.int16, (2, 12, 4700))
@@ -51,16 +50,14 @@ def test_shards_hold_microvolts_and_zeros_behind_the_end(source: Path, tmp_path:
     assert not shard[1, :, 3000:].any()
 
 
-def test_a_shard_is_the_file_that_numpy_would_save(source: Path, tmp_path: Path) -> None:
+def test_a_shard_is_the_file_that_numpy_would_save(source, tmp_path):
     prepare([source], tmp_path / "corpus", jobs=1)
     (shard,) = (tmp_path / "corpus" / "shards").iterdir()
     np.save(tmp_path / "again.npy", np.load(shard))
     assert shard.read_bytes() == (tmp_path / "again.npy").read_bytes()
 
 
-def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(
-    source: Path, tmp_path: Path
-) -> None:
+def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not_matter(source, tmp_path):
     prepare([source], tmp_path / "one", SMALL, jobs=1)
     prepare([source], tmp_path / "two", SMALL, jobs=2)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
@@ -69,18 +66,14 @@ def test_run_twice_it_writes_the_same_bytes_and_the_number_of_processes_does_not
 
 
 @pytest.mark.parametrize("records", [1, 2, 3])
-def test_how_many_records_a_task_has_does_not_matter(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, records: int
-) -> None:
+def test_how_many_records_a_task_has_does_not_matter(source, tmp_path, monkeypatch, records):
     prepare([source], tmp_path / "one", jobs=1)
     monkeypatch.setattr(module, "BLOCK", records)
     prepare([source], tmp_path / "two", jobs=1)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 
-def test_the_order_of_the_sources_and_where_they_are_mounted_do_not_matter(
-    source: Path, tmp_path: Path
-) -> None:
+def test_the_order_of_the_sources_and_where_they_are_mounted_do_not_matter(source, tmp_path):
     parts = [source / "ptb", source / "georgia"]
     prepare(parts, tmp_path / "one", jobs=1)
     prepare([*parts[::-1], source / "ptb"], tmp_path / "two", jobs=1)
@@ -90,7 +83,7 @@ def test_the_order_of_the_sources_and_where_they_are_mounted_do_not_matter(
     assert digest(tmp_path / "one") == digest(tmp_path / "two") == digest(tmp_path / "three")
 
 
-def test_a_source_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
+def test_a_source_that_is_missing_or_empty_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(CorpusError, match=r"no WFDB header \(.hea\)"):
         prepare([tmp_path / "empty"], tmp_path / "out", jobs=1)
@@ -99,15 +92,13 @@ def test_a_source_that_is_missing_or_empty_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_a_corpus_of_which_nothing_could_be_kept_still_gives_its_account(tmp_path, write_record):
     write_record(tmp_path / "in", scale="0/mV")
     report = prepare([tmp_path / "in"], tmp_path / "out", jobs=1)
     assert (report.found, report.kept, report.quarantined) == (1, 0, {"gain": 1})
 
 
-def test_bit_identical_signals_under_two_names_are_reported(tmp_path: Path, write_record: Write) -> None:
+def test_bit_identical_signals_under_two_names_are_reported(tmp_path, write_record):
     for name, gain, scale in (
         ("A0101", 1000, "1000/mV"),
         ("Q0048", 2000, "2000/mV"),
@@ -120,9 +111,7 @@ def test_bit_identical_signals_under_two_names_are_reported(tmp_path: Path, writ
     )
 
 
-def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
-    tmp_path: Path, source: Path, write_record: Write
-) -> None:
+def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(tmp_path, source, write_record):
     release = source / "downloads" / "ptb-xl"
     write_record(release / "records500", "00007_hr")
     (release / "ptbxl_database.csv").write_text(
@@ -137,6 +126,6 @@ def test_ptbxl_and_challenge_folders_may_be_mixed_below_one_source(
     }
 
 
-def test_nobody_but_owner_and_group_may_read_who_is_in_a_corpus(source: Path, tmp_path: Path) -> None:
+def test_nobody_but_owner_and_group_may_read_who_is_in_a_corpus(source, tmp_path):
     prepare([source], tmp_path / "out", jobs=1)
     assert not (tmp_path / "out" / "index.parquet").stat().st_mode & 0o007

@@ -49,9 +49,7 @@ def killed_at_rename(number: int, run: Callable[[], object]) -> Callable[[], Non
     return action
 
 
-def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbroken_run(
-    source: Path, tmp_path: Path
-) -> None:
+def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbroken_run(source, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     prepare([source], whole, SMALL, jobs=1)
     deaths = 0
@@ -62,7 +60,7 @@ def test_killed_at_any_file_and_started_again_it_ends_with_the_bytes_of_an_unbro
     assert digest(broken) == digest(whole)
 
 
-def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path: Path) -> None:
+def test_what_a_killed_run_has_finished_is_not_done_again(source, tmp_path):
     out = tmp_path / "out"
     assert in_child(killed_at_rename(8, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
     finished = {path: path.stat().st_mtime_ns for path in (out / "building").glob("0*.json")}
@@ -76,9 +74,7 @@ def test_what_a_killed_run_has_finished_is_not_done_again(source: Path, tmp_path
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(
-    source: Path, tmp_path: Path, jobs: int
-) -> None:
+def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(source, tmp_path, jobs):
     out = tmp_path / "out"
 
     def full() -> None:
@@ -91,16 +87,14 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing_half_written(
     assert prepare([source], out, jobs=1).kept == 5
 
 
-def test_an_output_that_cannot_be_made_is_an_output_error(source: Path, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_made_is_an_output_error(source, tmp_path):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(OutputError, match="file"):
             prepare([source], out, jobs=1)
 
 
-def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(source, tmp_path):
     out = tmp_path / "out"
     assert in_child(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
     for name in (".gitignore", ".00001-0123abcd.npy"):
@@ -109,7 +103,7 @@ def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(
     assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
 
 
-def test_a_corpus_within_its_own_source_is_no_source(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> None:
+def test_a_corpus_within_its_own_source_is_no_source(tmp_path, ecg):
     np.save(tmp_path / "clinic.npy", np.stack([ecg(seed=seed) for seed in range(5)]))
 
     def again() -> None:
@@ -122,7 +116,7 @@ def test_a_corpus_within_its_own_source_is_no_source(tmp_path: Path, ecg: Callab
     assert len(pq.read_table(tmp_path / "out" / "index.parquet")) == 5
 
 
-def test_a_shard_that_a_power_cut_emptied_is_written_anew(source: Path, tmp_path: Path) -> None:
+def test_a_shard_that_a_power_cut_emptied_is_written_anew(source, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     prepare([source], whole, SMALL, jobs=1)
     assert in_child(killed_at_rename(8, lambda: prepare([source], broken, SMALL, jobs=1))) == -signal.SIGKILL
@@ -132,9 +126,7 @@ def test_a_shard_that_a_power_cut_emptied_is_written_anew(source: Path, tmp_path
 
 
 @pytest.mark.parametrize("name", ["shards/00000.npy", "index.parquet", "report.json"])
-def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(
-    source: Path, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(source, tmp_path, name, caplog):
     out = tmp_path / "out"
     prepare([source], out, SMALL, jobs=1)
     before = digest(out)
@@ -144,7 +136,7 @@ def test_a_finished_corpus_that_a_power_cut_damaged_is_prepared_anew(
     assert "the corpus is prepared anew" in caplog.text
 
 
-def test_a_bit_that_flipped_on_the_disk_is_found(source: Path, tmp_path: Path) -> None:
+def test_a_bit_that_flipped_on_the_disk_is_found(source, tmp_path):
     prepare([source], tmp_path / "out", jobs=1)
     assert damaged_records(tmp_path / "out") == []
     shard = tmp_path / "out" / "shards" / "00000.npy"

@@ -1,12 +1,8 @@
 """What is kept of a record: the window that training reads, its samples, and the beats in them."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.corpus.prepared_folders import Write
 from tests.marecg.made_records import make_bigeminy, make_ecg
 
 from marecg.base.config import CorpusConfig
@@ -18,7 +14,7 @@ from marecg.read.discovery import find
 from marecg.read.inputs import read_one
 
 
-def test_what_lies_behind_the_window_condemns_no_record(tmp_path: Path, write_record: Write) -> None:
+def test_what_lies_behind_the_window_condemns_no_record(tmp_path, write_record):
     x_CL = make_ecg()
     x_CL[3, 4800:4810] = np.nan
     x_CL[4, 4900] = 30
@@ -26,9 +22,7 @@ def test_what_lies_behind_the_window_condemns_no_record(tmp_path: Path, write_re
     assert prepare([tmp_path / "wfdb"], tmp_path / "out", jobs=1).kept == 1
 
 
-def test_a_window_is_the_beginning_of_the_whole_recording_resampled(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_a_window_is_the_beginning_of_the_whole_recording_resampled(tmp_path, write_record):
     """A filter that met the window's end would bend its last samples; a millivolt is drawn behind it."""
     x_CL = make_ecg(12, 1000)
     x_CL[:, 9401:] += 1
@@ -39,9 +33,7 @@ def test_a_window_is_the_beginning_of_the_whole_recording_resampled(
     np.testing.assert_allclose(d_CL, whole_CL * 1000, atol=1)
 
 
-def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(tmp_path, write_record):
     x_CL = make_ecg(12, 1000)
     cut = read_one(write_record(tmp_path, "A0001", x_CL[:, :9404], fs=1000))
     x_CL[3, 9404:9410] = np.nan
@@ -49,7 +41,7 @@ def test_what_is_no_number_behind_the_window_is_not_drawn_into_it_by_the_filter(
     np.testing.assert_array_equal(windowed(gap, CorpusConfig())[0], windowed(cut, CorpusConfig())[0])
 
 
-def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Write) -> None:
+def test_a_record_without_usable_peaks_is_kept(tmp_path, write_record):
     rng = np.random.default_rng(0)
     ramp = np.linspace(0.01, 0.2, 5000) + rng.normal(0, 1e-4, (12, 5000))
     write_record(tmp_path / "in", x_CL=ramp)
@@ -58,9 +50,7 @@ def test_a_record_without_usable_peaks_is_kept(tmp_path: Path, write_record: Wri
     assert isinstance(row["rpeaks"], list)
 
 
-def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(tmp_path, write_record):
     x_CL, beats = make_bigeminy(0.5)
     write_record(tmp_path / "in", x_CL=x_CL)
     found = {}
@@ -75,8 +65,8 @@ def test_beats_are_looked_for_in_lead_i_unless_the_best_lead_is_asked_for(
 
 @pytest.mark.parametrize("lead", ["I", "best"])
 def test_records_of_a_block_have_the_beats_of_their_own_stored_samples_whatever_their_length(
-    lead: str, tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray]
-) -> None:
+    lead, tmp_path, write_record, ecg
+):
     for number, seconds in enumerate((10, 6, 12, 6.5)):
         write_record(tmp_path, f"E0000{number}", ecg(seconds, seed=number))
     block = prepare_block(find([tmp_path]), CorpusConfig.model_validate({"rpeaks_lead": lead}))

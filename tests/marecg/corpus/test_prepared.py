@@ -23,7 +23,7 @@ def folder(source: Path, tmp_path: Path) -> Path:
     return tmp_path / "corpus"
 
 
-def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder: Path) -> None:
+def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder):
     corpus = Corpus.open(folder)
     assert len(corpus) == len(corpus.ids) == len(corpus.sources) == len(corpus.rpeaks) == 5
     assert (corpus.y.shape, corpus.y.dtype) == ((5, 40), np.uint8)
@@ -35,11 +35,11 @@ def test_an_opened_corpus_has_one_entry_of_everything_per_record(folder: Path) -
     assert corpus.profile == "paper"
 
 
-def test_root_columns_of_the_labels_are_always_zero(folder: Path) -> None:
+def test_root_columns_of_the_labels_are_always_zero(folder):
     assert not Corpus.open(folder).y[:, :5].any()
 
 
-def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder: Path) -> None:
+def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder):
     corpus = Corpus.open(folder)
     whole = corpus.signals(np.arange(5))
     assert (whole.shape, whole.dtype) == ((5, 12, 4700), np.float32)
@@ -49,7 +49,7 @@ def test_a_batch_comes_in_the_order_asked_for_in_millivolts(folder: Path) -> Non
     assert not whole[4, :, 3000:].any()
 
 
-def test_as_a_record_it_is_the_window_without_its_padding(folder: Path) -> None:
+def test_as_a_record_it_is_the_window_without_its_padding(folder):
     corpus, rows = Corpus.open(folder), CorpusRows.of(folder)
     read = [read() for *_, read in rows]
     assert [record.x_CL.shape for record in read] == [(12, length) for length in corpus.n_valid]
@@ -59,17 +59,17 @@ def test_as_a_record_it_is_the_window_without_its_padding(folder: Path) -> None:
     assert last().id == corpus.ids[4]
 
 
-def test_an_empty_batch_has_no_records(folder: Path) -> None:
+def test_an_empty_batch_has_no_records(folder):
     assert Corpus.open(folder).signals(np.array([], np.int64)).shape == (0, 12, 4700)
 
 
-def test_a_batch_can_be_written_to_without_changing_the_corpus(folder: Path) -> None:
+def test_a_batch_can_be_written_to_without_changing_the_corpus(folder):
     corpus = Corpus.open(folder)
     corpus.signals([0])[:] = 99
     assert corpus.signals([0]).max() < 2
 
 
-def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_corpus_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="not a prepared corpus"):
         Corpus.open(tmp_path)
     with pytest.raises(CorpusError, match="not a prepared corpus"):
@@ -79,14 +79,14 @@ def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
         Corpus.open(tmp_path)
 
 
-def test_a_corpus_of_another_format_is_refused(folder: Path) -> None:
+def test_a_corpus_of_another_format_is_refused(folder):
     about = json.loads((folder / "corpus.json").read_text())
     (folder / "corpus.json").write_text(json.dumps(about | {"format": 99}))
     with pytest.raises(CorpusError, match="format 99"):
         Corpus.open(folder)
 
 
-def test_a_corpus_with_settings_of_another_version_is_refused(folder: Path) -> None:
+def test_a_corpus_with_settings_of_another_version_is_refused(folder):
     about = json.loads((folder / "corpus.json").read_text())
     (folder / "corpus.json").write_text(json.dumps(about | {"config": about["config"] | {"wiggle": 3}}))
     with pytest.raises(CorpusError, match=r"settings that this version does not have \(wiggle\)"):
@@ -95,7 +95,7 @@ def test_a_corpus_with_settings_of_another_version_is_refused(folder: Path) -> N
 
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "shards/00000.npy"])
 @pytest.mark.parametrize("damage", ["gone", "empty", "cut", "garbage"])
-def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, damage: str) -> None:
+def test_a_damaged_corpus_is_refused_in_one_clear_line(folder, file, damage):
     path = folder / file
     content = path.read_bytes()
     if damage == "gone":
@@ -112,9 +112,7 @@ def test_a_damaged_corpus_is_refused_in_one_clear_line(folder: Path, file: str, 
     [("float32", (2, 12, 9)), ("uint16", (2, 12, 9))]
     + [("int16", shape) for shape in ((3, 12, 9), (2, 11, 9), (2, 12, 8))],
 )
-def test_a_shard_of_other_numbers_or_another_shape_is_damaged(
-    tmp_path: Path, kind: str, shape: tuple[int, int, int]
-) -> None:
+def test_a_shard_of_other_numbers_or_another_shape_is_damaged(tmp_path, kind, shape):
     np.save(tmp_path / "00000.npy", np.zeros((2, 12, 9), np.int16))
     assert open_shard(tmp_path / "00000.npy", 2, 9).shape == (2, 12, 9)
     np.save(tmp_path / "00000.npy", np.zeros(shape, kind))
@@ -128,7 +126,7 @@ def piped(path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "shards/00000.npy"])
-def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder: Path, file: str) -> None:
+def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder, file):
     piped(folder / file)
     with pytest.raises(CorpusError, match=r"isn't a file\. Remove the corpus and prepare it again") as caught:
         Corpus.open(folder)
@@ -136,19 +134,19 @@ def test_a_pipe_in_a_corpus_is_named_and_not_waited_for(folder: Path, file: str)
 
 
 @pytest.mark.parametrize("file", ["corpus.json", "index.parquet", "ontology.json", "report.json"])
-def test_the_statistics_wait_for_no_pipe(folder: Path, file: str) -> None:
+def test_the_statistics_wait_for_no_pipe(folder, file):
     piped(folder / file)
     with pytest.raises(CorpusError, match=f"{file}: isn't a file"):
         statistics(folder)
 
 
-def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(folder: Path) -> None:
+def test_a_corpus_whose_description_is_a_pipe_is_taken_for_no_folder_of_records(folder):
     piped(folder / "corpus.json")
     with pytest.raises(CorpusError, match=r"corpus\.json: isn't a file"):
         Inputs([folder])
 
 
-def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder: Path) -> None:
+def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_signal(folder):
     """Record 0 is still there: a reader that does not look would go on until it came to record 1."""
     corpus, ((*_, read),) = Corpus.open(folder), CorpusRows.of(folder).part(0, 1)
     corpus.signals([0])
@@ -164,7 +162,7 @@ def test_a_shard_that_is_cut_short_while_it_is_open_is_one_line_and_no_end_by_si
     corpus.signals([2])
 
 
-def test_a_shard_that_another_takes_the_place_of_is_read_on(folder: Path) -> None:
+def test_a_shard_that_another_takes_the_place_of_is_read_on(folder):
     corpus = Corpus.open(folder)
     whole = corpus.signals([0, 1])
     (folder / "new.npy").write_bytes(b"")

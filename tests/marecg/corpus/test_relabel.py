@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
 
 
-def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: Path, tmp_path: Path) -> None:
+def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder, tmp_path):
     graph = perturb.flat(ecg_ontology.load())
     graph.save(tmp_path / "flat.json")
     prepare([corpus_folder.parent / "wfdb"], tmp_path / "prepared", jobs=1, ontology=tmp_path / "flat.json")
@@ -23,16 +22,14 @@ def test_it_is_the_corpus_that_preparing_under_that_graph_makes(corpus_folder: P
         assert (made.folder / name).read_bytes() == (tmp_path / "prepared" / name).read_bytes(), name
 
 
-def test_its_signals_are_the_same_files(corpus_folder: Path, tmp_path: Path) -> None:
+def test_its_signals_are_the_same_files(corpus_folder, tmp_path):
     graph = perturb.shuffled(ecg_ontology.load(), 0)
     made = relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     for path in (made.folder / "shards").iterdir():
         assert path.samefile(corpus_folder / "shards" / path.name)
 
 
-def test_it_is_made_once_and_another_graph_is_refused_in_its_place(
-    corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_it_is_made_once_and_another_graph_is_refused_in_its_place(corpus_folder, tmp_path):
     corpus, real = Corpus.open(corpus_folder), ecg_ontology.load()
     made = relabelled(corpus, perturb.flat(real), tmp_path / "relabelled")
     before = (made.folder / "index.parquet").stat().st_mtime_ns
@@ -42,9 +39,7 @@ def test_it_is_made_once_and_another_graph_is_refused_in_its_place(
         relabelled(corpus, perturb.shuffled(real, 0), tmp_path / "relabelled")
 
 
-def test_the_corpus_with_corrected_codes_is_not_answered_with_the_old_one(
-    corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_the_corpus_with_corrected_codes_is_not_answered_with_the_old_one(corpus_folder, tmp_path):
     graph = perturb.flat(ecg_ontology.load())
     relabelled(Corpus.open(corpus_folder), graph, tmp_path / "relabelled")
     source = shutil.copytree(corpus_folder.parent / "wfdb", tmp_path / "wfdb")

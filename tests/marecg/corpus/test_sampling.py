@@ -17,7 +17,6 @@ from marecg.corpus.columns import Texts
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import MOST_OFTEN, draws, systematic
 from marecg.corpus.supervision import CorpusSupervision
-from marecg.recipes import Config
 from marecg.train.data import supervise
 
 
@@ -31,11 +30,11 @@ def corpus(corpus_folder: Path) -> Corpus:
     return replace(opened, y=y_MN, sources=Texts(pa.array(["a"] * 6 + ["b"] * 4)))
 
 
-def test_without_a_wish_every_record_comes_once(corpus: Corpus) -> None:
+def test_without_a_wish_every_record_comes_once(corpus):
     assert draws(corpus, SamplingConfig()) is None
 
 
-def test_a_record_of_a_rarer_leaf_comes_more_often_by_the_root_of_the_ratio(corpus: Corpus) -> None:
+def test_a_record_of_a_rarer_leaf_comes_more_often_by_the_root_of_the_ratio(corpus):
     often_M = draws(corpus, SamplingConfig(balance=0.5))
     assert often_M is not None
     np.testing.assert_allclose(often_M[6] / often_M[0], np.sqrt(6 / 2))
@@ -43,33 +42,33 @@ def test_a_record_of_a_rarer_leaf_comes_more_often_by_the_root_of_the_ratio(corp
     np.testing.assert_allclose(often_M.sum(), len(corpus))
 
 
-def test_no_record_is_drawn_so_often_that_it_is_learnt_by_heart(corpus: Corpus) -> None:
+def test_no_record_is_drawn_so_often_that_it_is_learnt_by_heart(corpus):
     often_M = draws(corpus, SamplingConfig(balance=9))
     assert often_M is not None
     np.testing.assert_allclose(often_M.max() / np.median(often_M), MOST_OFTEN)
 
 
-def test_a_source_gets_its_share_whatever_its_size(corpus: Corpus) -> None:
+def test_a_source_gets_its_share_whatever_its_size(corpus):
     often_M = draws(corpus, SamplingConfig(shares={"b": 0.25}))
     assert often_M is not None
     np.testing.assert_allclose(often_M[6:].sum(), 0.25 * len(corpus))
 
 
 @pytest.mark.parametrize("shares", [{"c": 0.5}, {"a": 0.9, "b": 0.9}, {"a": 0.2, "b": 0.2}, {"a": 1.0}])
-def test_shares_that_can_not_be_are_refused(corpus: Corpus, shares: dict[str, float]) -> None:
+def test_shares_that_can_not_be_are_refused(corpus, shares):
     with pytest.raises(ConfigError, match=r"sampling\.shares"):
         draws(corpus, SamplingConfig(shares=shares))
 
 
 @given(st.lists(st.floats(0.01, 50), min_size=1, max_size=40), st.floats(0, 0.999))
-def test_a_record_comes_as_often_as_it_should_to_within_one(weights: list[float], offset: float) -> None:
+def test_a_record_comes_as_often_as_it_should_to_within_one(weights, offset):
     often_M = np.array(weights) * len(weights) / sum(weights)
     counts = np.bincount(systematic(often_M, offset), minlength=len(weights))
     assert counts.sum() == len(weights)
     assert (np.abs(counts - often_M) < 1 + 1e-6).all()
 
 
-def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, micro: Config) -> None:
+def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus, micro):
     supervision = supervise(micro, corpus, ecg_ontology.load())
     often_M = draws(corpus, SamplingConfig(shares={"b": 0.8}))
     stream = BatchStream(corpus, supervision, 10, 40, seed=0, draws_M=often_M)
@@ -77,14 +76,14 @@ def test_an_epoch_of_the_stream_has_the_records_in_their_shares(corpus: Corpus, 
     assert abs((seen >= 6).mean() - 0.8) < 0.03
 
 
-def test_leaves_of_codes_that_are_not_read_draw_nobody(corpus: Corpus) -> None:
+def test_leaves_of_codes_that_are_not_read_draw_nobody(corpus):
     """Without the codes of source a the leaf of the other two is the commonest, and all come alike."""
     often_M = draws(corpus, SamplingConfig(balance=0.5, without_codes=("a",)))
     assert often_M is not None
     np.testing.assert_allclose(often_M, 1)
 
 
-def test_records_that_come_in_shares_come_in_an_order_of_their_own(corpus: Corpus, micro: Config) -> None:
+def test_records_that_come_in_shares_come_in_an_order_of_their_own(corpus, micro):
     supervision = supervise(micro, corpus, ecg_ontology.load())
     often_M = draws(corpus, SamplingConfig(shares={"b": 0.5}))
     stream = BatchStream(corpus, supervision, 10, 4, seed=0, draws_M=often_M)
@@ -93,7 +92,7 @@ def test_records_that_come_in_shares_come_in_an_order_of_their_own(corpus: Corpu
     assert orders[0] != orders[1]
 
 
-def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus: Corpus, micro: Config) -> None:
+def test_codes_that_are_not_read_leave_no_label_and_no_target(corpus, micro):
     supervision = CorpusSupervision(
         corpus, ecg_ontology.load(), micro.model, without_codes=("a",), standardised=True
     ).whole()

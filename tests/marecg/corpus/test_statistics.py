@@ -1,8 +1,6 @@
 """The paper's corpus tables, from a corpus."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +9,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.statistics import statistics
 
 
-def test_the_tables_add_up(source: Path, tmp_path: Path, write_record: Callable[..., Path]) -> None:
+def test_the_tables_add_up(source, tmp_path, write_record):
     write_record(source / "georgia", "E00009", comments=["Dx: 6374002,251238007,STE,,abc"])
     prepare([source], tmp_path / "corpus", jobs=1)
     found = statistics(tmp_path / "corpus")
@@ -40,20 +38,18 @@ def test_the_tables_add_up(source: Path, tmp_path: Path, write_record: Callable[
     json.dumps(found.as_json(), allow_nan=False)
 
 
-def test_an_empty_corpus_has_tables_too(tmp_path: Path, write_record: Callable[..., Path]) -> None:
+def test_an_empty_corpus_has_tables_too(tmp_path, write_record):
     write_record(tmp_path / "in", scale="0/mV")
     prepare([tmp_path / "in"], tmp_path / "corpus", jobs=1)
     assert statistics(tmp_path / "corpus").kept == 0
 
 
-def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_corpus_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="not a prepared corpus"):
         statistics(tmp_path)
 
 
-def test_labels_of_another_ontology_are_not_counted_under_this_ones_names(
-    source: Path, tmp_path: Path
-) -> None:
+def test_labels_of_another_ontology_are_not_counted_under_this_ones_names(source, tmp_path):
     prepare([source], tmp_path / "corpus", jobs=1)
     about = json.loads((tmp_path / "corpus" / "corpus.json").read_text())
     (tmp_path / "corpus" / "corpus.json").write_text(json.dumps(about | {"ontology_sha256": "0"}))
@@ -61,7 +57,7 @@ def test_labels_of_another_ontology_are_not_counted_under_this_ones_names(
         statistics(tmp_path / "corpus")
 
 
-def test_a_damaged_index_is_one_clear_error(source: Path, tmp_path: Path) -> None:
+def test_a_damaged_index_is_one_clear_error(source, tmp_path):
     prepare([source], tmp_path / "corpus", jobs=1)
     (tmp_path / "corpus" / "index.parquet").write_bytes(b"x" * 100)
     with pytest.raises(CorpusError, match=r"index\.parquet"):

@@ -55,7 +55,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-def test_each_record_has_what_its_beats_and_leaves_say(corpus: Corpus) -> None:
+def test_each_record_has_what_its_beats_and_leaves_say(corpus):
     found = made(corpus, soft=SoftTargets(sigma=0.5)).whole()
     rhythm = physiology(list(corpus.rpeaks), MODEL, RhythmThresholds())
     np.testing.assert_array_equal(found.y_BN, corpus.y.astype(bool))
@@ -72,7 +72,7 @@ def test_each_record_has_what_its_beats_and_leaves_say(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("standardised", [False, True])
-def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus: Corpus, standardised: bool) -> None:
+def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus, standardised):
     supervision = made(corpus, standardised=standardised)
     whole = supervision.whole()
     for rows in ([5], [2, 2, 0], [7, 1, 3, 0, 6]):
@@ -81,9 +81,7 @@ def test_a_batch_is_those_rows_of_the_whole_to_the_bit(corpus: Corpus, standardi
             assert value.dtype == expected.dtype
 
 
-def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(corpus, monkeypatch):
     calls = counted(monkeypatch)
     monkeypatch.setattr(supervision, "AT_ONCE", 3)
     one = made(corpus)
@@ -98,9 +96,7 @@ def test_it_is_computed_once_for_each_choice_of_patches_and_thresholds(
         assert len(calls) == before + 3, name
 
 
-def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(
-    corpus: Corpus, tmp_path: Path
-) -> None:
+def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(corpus, tmp_path):
     made(corpus)
     write_corpus(tmp_path / "others", 8, 4)
     prepare([tmp_path / "others"], tmp_path / "other", jobs=1)
@@ -111,7 +107,7 @@ def test_what_was_computed_of_another_corpus_is_not_taken_for_this_one_s(
     assert torch.equal(made(other).whole().mean_rr_B, expected.mean_rr_B)
 
 
-def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
+def test_one_process_computes_it_and_another_waits(corpus):
     other = threading.Thread(target=made, args=(corpus,))
     with locked(corpus.folder):
         other.start()
@@ -122,7 +118,7 @@ def test_one_process_computes_it_and_another_waits(corpus: Corpus) -> None:
     assert len(list((corpus.folder / "supervision").iterdir())) == 2
 
 
-def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus: Corpus) -> None:
+def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus):
     supervision = made(corpus)
     (phase,) = corpus.folder.glob("supervision/*-phase.npy")
     os.truncate(phase, phase.stat().st_size - 1)
@@ -132,7 +128,7 @@ def test_phases_that_are_cut_short_while_they_are_fetched_are_one_line(corpus: C
 
 
 @pytest.mark.parametrize("which", ["????????????????.npy", "*-phase.npy"])
-def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus: Corpus, which: str) -> None:
+def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus, which):
     made(corpus)
     (file,) = corpus.folder.glob(f"supervision/{which}")
     file.unlink()
@@ -143,9 +139,7 @@ def test_a_pipe_in_the_place_of_what_was_kept_is_named_and_not_waited_for(corpus
 
 @pytest.mark.parametrize("damage", [b"", b"\x93NUMPY and no more", None])
 @pytest.mark.parametrize("which", ["phase", "rhythm"])
-def test_what_is_damaged_or_of_another_corpus_is_computed_again(
-    corpus: Corpus, which: str, damage: bytes | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_damaged_or_of_another_corpus_is_computed_again(corpus, which, damage, monkeypatch):
     one = made(corpus)
     (phase,) = corpus.folder.glob("supervision/*-phase.npy")
     file = phase if which == "phase" else phase.with_name(phase.name.replace("-phase", ""))
@@ -162,9 +156,7 @@ def test_what_is_damaged_or_of_another_corpus_is_computed_again(
     assert len(calls) == 1
 
 
-def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(corpus, monkeypatch, caplog):
     def refuse(target: Path) -> None:
         raise OutputError("cannot be written (Read-only file system)", where=target)
 
@@ -177,9 +169,7 @@ def test_where_the_corpus_can_not_be_written_it_is_computed_in_memory(
     assert same(found, made(corpus))
 
 
-def test_on_a_full_disk_it_is_computed_in_memory(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_on_a_full_disk_it_is_computed_in_memory(corpus, monkeypatch, caplog):
     """A map of a file that got no room would end the process."""
 
     def full(handle: int, first: int, size: int) -> None:
@@ -194,7 +184,7 @@ def test_on_a_full_disk_it_is_computed_in_memory(
     assert not list((corpus.folder / "supervision").iterdir())
 
 
-def test_a_corpus_without_any_beat_is_supervised_too(corpus: Corpus) -> None:
+def test_a_corpus_without_any_beat_is_supervised_too(corpus):
     import pyarrow as pa
 
     from marecg.corpus.columns import BeatColumn

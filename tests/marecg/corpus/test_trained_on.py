@@ -25,7 +25,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return Corpus.open(folder / "prepared")
 
 
-def test_what_is_kept_is_what_the_corpus_holds(corpus: Corpus, tmp_path: Path) -> None:
+def test_what_is_kept_is_what_the_corpus_holds(corpus, tmp_path):
     trained_on.write(corpus, tmp_path)
     kept = trained_on.read(tmp_path)
     assert kept is not None
@@ -34,21 +34,19 @@ def test_what_is_kept_is_what_the_corpus_holds(corpus: Corpus, tmp_path: Path) -
     assert (kept.patients, kept.windows, kept.fs) == (frozenset(), {4700}, 500)
 
 
-def test_a_folder_that_says_nothing_and_one_that_is_damaged_are_told_apart(tmp_path: Path) -> None:
+def test_a_folder_that_says_nothing_and_one_that_is_damaged_are_told_apart(tmp_path):
     assert trained_on.read(tmp_path) is None
     (tmp_path / trained_on.FILE).write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"trained_on\.parquet"):
         trained_on.read(tmp_path)
 
 
-def test_the_records_of_evaluation_datasets_are_counted(corpus: Corpus) -> None:
+def test_the_records_of_evaluation_datasets_are_counted(corpus):
     assert evaluation_records(corpus) == {"PTB-XL": 2, "CPSC2018": 1}
 
 
 @pytest.mark.parametrize(("folds", "count"), [((), 5), ((1, 2, 8), 2), ((8, 9), 5)])
-def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(
-    corpus: Corpus, folds: tuple[int, ...], count: int
-) -> None:
+def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(corpus, folds, count):
     """Three records of the release itself, and two copies that don't say their fold."""
     mixed = replace(
         corpus,
@@ -59,6 +57,6 @@ def test_ptbxl_prepared_from_its_training_folds_is_no_evaluation_set(
     assert evaluation_records(mixed) == {"PTB-XL": count}
 
 
-def test_a_record_of_no_published_collection_has_no_name_that_means_anything() -> None:
+def test_a_record_of_no_published_collection_has_no_name_that_means_anything():
     assert published_as("A0001", "mine") is None
     assert published_as("A0001", "cpsc_2018") == published_as("A0001", "cpsc2018")

@@ -30,9 +30,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("windows", STARTS)
-def test_windows_keep_their_time_their_patient_and_the_name_of_their_record(
-    sources: Path, tmp_path: Path, windows: str
-) -> None:
+def test_windows_keep_their_time_their_patient_and_the_name_of_their_record(sources, tmp_path, windows):
     report = prepare(
         [sources], tmp_path / "corpus", with_settings(CorpusConfig, [f"windows={windows}"]), jobs=1
     )
@@ -49,7 +47,7 @@ def test_windows_keep_their_time_their_patient_and_the_name_of_their_record(
         np.testing.assert_allclose(signal_CL, expected_CL, atol=2e-3)
 
 
-def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources: Path, tmp_path: Path) -> None:
+def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources, tmp_path):
     prepare([sources], tmp_path / "corpus", CorpusConfig(windows="all"), jobs=1)
     recordings = corpus_recordings(Corpus.open(tmp_path / "corpus"))
     assert [recordings.read(row).shape[1] for row in (0, 3)] == [14_100, 4000]
@@ -65,6 +63,6 @@ def test_whoever_judges_sees_the_windows_of_a_record_as_one(sources: Path, tmp_p
 
 
 @pytest.mark.parametrize("windows", ["0", "-1", "some", "every", "every 5", "every 0s"])
-def test_other_words_are_refused(windows: str) -> None:
+def test_other_words_are_refused(windows):
     with pytest.raises(ConfigError):
         with_settings(CorpusConfig, [f"windows={windows}"])

@@ -38,7 +38,7 @@ def alive(process: int) -> bool:
     return state != "Z"
 
 
-def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(tmp_path: Path) -> None:
+def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", PARENT],
         stdout=subprocess.PIPE,
@@ -57,7 +57,7 @@ def test_workers_end_when_the_process_they_work_for_is_killed_and_leave_nothing(
     assert not list(tmp_path.glob("marecg-*"))
 
 
-def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path: Path) -> None:
+def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path):
     def met(folder: Path) -> int:
         """Wait for the other one: else a quick process does the work of both while one begins."""
         (folder / str(os.getpid())).touch()
@@ -77,7 +77,7 @@ def test_processes_that_a_caller_has_begun_serve_what_it_calls_and_stay(tmp_path
     assert not any(map(alive, mine))
 
 
-def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the_remedy() -> None:
+def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the_remedy():
     def killed() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -87,9 +87,7 @@ def test_a_worker_that_is_killed_ends_in_one_error_that_names_the_output_and_the
     assert "fewer --jobs" in ended.value.remedy
 
 
-def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_worker_has_in_a_temporary_folder_is_removed_with_it(tmp_path, monkeypatch):
     """A record of a store is read from such a folder, and may be a patient's."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)

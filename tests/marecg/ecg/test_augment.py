@@ -31,7 +31,7 @@ def records() -> Tensor:
     return torch.from_numpy(np.stack([one.leads_mv for one in drawn])).float()[..., :4700]
 
 
-def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
+def test_the_rhythm_safe_set_moves_no_r_peak(records):
     for seed in range(3):
         moved = rhythm_safe(records, whole(records), FS, generator(seed))
         kept, beats = 0, 0
@@ -42,7 +42,7 @@ def test_the_rhythm_safe_set_moves_no_r_peak(records: Tensor) -> None:
         assert kept / beats > 0.97
 
 
-def test_the_unconstrained_set_does_move_them(records: Tensor) -> None:
+def test_the_unconstrained_set_does_move_them(records):
     moved = unconstrained(records, whole(records), FS, generator())
     near = [
         np.abs(detect(after[0], FS)[:, None] - detect(before[0], FS)).min(1) <= 2
@@ -53,9 +53,7 @@ def test_the_unconstrained_set_does_move_them(records: Tensor) -> None:
 
 
 @pytest.mark.parametrize("name", AUGMENTATIONS)
-def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(
-    records: Tensor, name: str
-) -> None:
+def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(records, name):
     first, same, other = (
         AUGMENTATIONS[name](records, whole(records), FS, generator(seed)) for seed in (1, 1, 2)
     )
@@ -65,7 +63,7 @@ def test_an_augmentation_follows_its_generator_and_keeps_shape_and_finiteness(
     assert first.isfinite().all()
 
 
-def test_a_denoised_record_keeps_its_beats_and_loses_wander_and_hum() -> None:
+def test_a_denoised_record_keeps_its_beats_and_loses_wander_and_hum():
     seconds = torch.arange(10 * FS) / FS
     beat = torch.sin(2 * torch.pi * 8 * seconds)
     noisy = beat + torch.sin(2 * torch.pi * 0.2 * seconds) + torch.sin(2 * torch.pi * 50 * seconds) + 3
@@ -74,13 +72,13 @@ def test_a_denoised_record_keeps_its_beats_and_loses_wander_and_hum() -> None:
     torch.testing.assert_close(clear, beat.expand_as(clear), atol=1e-3, rtol=0)
 
 
-def test_an_augmentation_leaves_its_input_as_it_was(records: Tensor) -> None:
+def test_an_augmentation_leaves_its_input_as_it_was(records):
     before = records.clone()
     unconstrained(records, whole(records), FS, generator())
     assert torch.equal(records, before)
 
 
-def test_the_gain_of_a_lead_is_drawn_between_a_half_and_two(records: Tensor) -> None:
+def test_the_gain_of_a_lead_is_drawn_between_a_half_and_two(records):
     leads = records[:, :, :2000]
     ratio = torch.cat(
         [
@@ -96,7 +94,7 @@ def test_the_gain_of_a_lead_is_drawn_between_a_half_and_two(records: Tensor) -> 
 
 
 @pytest.mark.parametrize("name", AUGMENTATIONS)
-def test_what_is_padding_stays_padding_and_moves_nothing(records: Tensor, name: str) -> None:
+def test_what_is_padding_stays_padding_and_moves_nothing(records, name):
     n_valid = torch.full((len(records),), 2500)
     n_valid[::2] = records.shape[-1]
     noise = torch.randn(records.shape, generator=generator(9))
@@ -109,7 +107,7 @@ def test_what_is_padding_stays_padding_and_moves_nothing(records: Tensor, name: 
     torch.testing.assert_close(padded, dirty)
 
 
-def test_the_crop_of_a_short_record_lies_in_the_record() -> None:
+def test_the_crop_of_a_short_record_lies_in_the_record():
     ramp = torch.arange(4700.0).expand(8, 12, -1).clone()
     n_valid = torch.full((8,), 2500)
     cropped = _resized(ramp, n_valid, 0.2 + 0.5 * _places(ramp, n_valid))

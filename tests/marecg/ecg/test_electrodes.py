@@ -9,11 +9,11 @@ from marecg.ecg.electrodes import Doubts, doubts
 from marecg.ecg.intervals import measure
 
 
-def test_a_good_recording_raises_no_doubt() -> None:
+def test_a_good_recording_raises_no_doubt():
     assert doubts(drawn(), FS, LEADS) == Doubts()
 
 
-def test_a_lead_without_signal_and_one_with_mains_hum_are_named() -> None:
+def test_a_lead_without_signal_and_one_with_mains_hum_are_named():
     x_KL = drawn()
     x_KL[7] = 0
     x_KL[9] += 0.2 * np.sin(2 * np.pi * 50 * np.arange(5000) / FS).astype(np.float32)
@@ -21,13 +21,13 @@ def test_a_lead_without_signal_and_one_with_mains_hum_are_named() -> None:
 
 
 @pytest.mark.parametrize("lead", range(12))
-def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead: int) -> None:
+def test_swapped_arms_turn_lead_i_and_nothing_else_does(lead):
     x_KL = drawn()
     x_KL[lead] *= -1
     assert doubts(x_KL, FS, LEADS).swapped_arms == (LEADS[lead] in {"I", "V6"})
 
 
-def test_swapped_arms_take_the_axis_away_and_change_no_interval() -> None:
+def test_swapped_arms_take_the_axis_away_and_change_no_interval():
     """I turns, II and III change places, and so do aVR and aVL."""
     x_KL = drawn()
     x_KL[3], x_KL[4] = -(x_KL[0] + x_KL[1]) / 2, x_KL[0] - x_KL[1] / 2
@@ -41,5 +41,5 @@ def test_swapped_arms_take_the_axis_away_and_change_no_interval() -> None:
         assert getattr(found, name) == pytest.approx(getattr(right, name), abs=4), name
 
 
-def test_swapped_arms_are_looked_for_only_with_lead_i_and_v6() -> None:
+def test_swapped_arms_are_looked_for_only_with_lead_i_and_v6():
     assert not doubts(-drawn()[:2], FS, ("I", "II")).swapped_arms

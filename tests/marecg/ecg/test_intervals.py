@@ -34,7 +34,7 @@ def drawn(
 
 
 @pytest.mark.parametrize(("pr", "qrs", "qt"), [(0.16, 0.1, 0.4), (0.26, 0.1, 0.4), (0.18, 0.16, 0.46)])
-def test_waves_are_measured_as_long_as_they_were_drawn(pr: float, qrs: float, qt: float) -> None:
+def test_waves_are_measured_as_long_as_they_were_drawn(pr, qrs, qt):
     found = measure(drawn(pr, qrs, qt), FS, LEADS)
     assert found.rate == pytest.approx(75, abs=0.5)
     assert found.pr == pytest.approx(1000 * pr, abs=15)
@@ -43,7 +43,7 @@ def test_waves_are_measured_as_long_as_they_were_drawn(pr: float, qrs: float, qt
     assert found.reasons == {}
 
 
-def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell_apart() -> None:
+def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell_apart():
     whole = measure(drawn(), FS, LEADS)
     for other in (
         measure(drawn(fs=257), 257, LEADS),
@@ -54,7 +54,7 @@ def test_any_rate_of_samples_and_any_leads_give_the_same_within_what_people_tell
             assert getattr(other, name) == pytest.approx(getattr(whole, name), abs=far), name
 
 
-def test_qtc_follows_each_formula_and_the_rate_chooses_among_them() -> None:
+def test_qtc_follows_each_formula_and_the_rate_chooses_among_them():
     """400 ms at 75/min by hand: 400/√0.8, 400/∛0.8, 400 + 154 · 0.2."""
     slow, fast = Measurements(rate=75, qt=400), Measurements(rate=120, qt=300)
     assert slow.qtc("bazett") == pytest.approx(447.2, abs=0.1)
@@ -65,7 +65,7 @@ def test_qtc_follows_each_formula_and_the_rate_chooses_among_them() -> None:
     assert Measurements(rate=75).qtc() is None
 
 
-def test_an_ectopic_beat_is_left_out() -> None:
+def test_an_ectopic_beat_is_left_out():
     x_KL = drawn()
     x_KL[:, 2000:2400] = drawn(qrs=0.2)[::-1, 2000:2400] * 2
     found = beats(x_KL, tuple(range(12)))
@@ -73,7 +73,7 @@ def test_an_ectopic_beat_is_left_out() -> None:
     assert measure(x_KL, FS, LEADS).qrs == pytest.approx(100, abs=15)
 
 
-def test_a_pacemaker_s_spike_is_no_part_of_the_complex() -> None:
+def test_a_pacemaker_s_spike_is_no_part_of_the_complex():
     """2 mV and 4 ms high and wide, 40 ms before each complex."""
     x_KL = drawn(qrs=0.16)
     for place in np.arange(0.56, 9.5, 0.8) * FS:
@@ -81,13 +81,13 @@ def test_a_pacemaker_s_spike_is_no_part_of_the_complex() -> None:
     assert measure(x_KL, FS, LEADS).qrs == pytest.approx(160, abs=15)
 
 
-def test_without_p_waves_there_is_no_pr_and_the_reason_is_told() -> None:
+def test_without_p_waves_there_is_no_pr_and_the_reason_is_told():
     found = measure(drawn(p=0.0), FS, LEADS)
     assert (found.pr, found.p, found.reasons["pr"]) == (None, None, "no_p")
     assert found.qrs is not None
 
 
-def test_noise_and_flat_lines_give_reasons_in_place_of_values() -> None:
+def test_noise_and_flat_lines_give_reasons_in_place_of_values():
     assert measure(np.zeros((12, 5000), np.float32), FS, LEADS).reasons["qrs"] == "few_beats"
     assert measure(np.full((12, 300), np.nan, np.float32), FS, LEADS).rate is None
     noisy = measure(drawn() + RNG.normal(0, 0.4, (12, 5000)).astype(np.float32), FS, LEADS)
@@ -95,7 +95,7 @@ def test_noise_and_flat_lines_give_reasons_in_place_of_values() -> None:
     assert noisy.reasons["pr"] in {"no_p", "unsteady", "unseen", "few_alike"}
 
 
-def test_the_axis_follows_from_i_and_avf() -> None:
+def test_the_axis_follows_from_i_and_avf():
     lead_L = drawn()[1]
     for i, avf, degrees in ((1, 0, 0), (1, np.sqrt(3) / 2, 45), (-1, 0, 180)):
         found = measure(np.stack([i * lead_L, avf * lead_L]), FS, ("I", "aVF"))
@@ -116,7 +116,7 @@ def ludb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "ludb"
 
 
-def test_intervals_are_near_those_that_cardiologists_marked(ludb: Path) -> None:
+def test_intervals_are_near_those_that_cardiologists_marked(ludb):
     """A quarter of the records at hand; docs/evaluation/delineation.md has them all."""
     errors: dict[str, list[float]] = {"pr": [], "qrs": [], "qt": []}
     for header in ludb.glob("*.hea"):

@@ -27,12 +27,12 @@ def agree(lead: np.ndarray, fs: int) -> bool:
     return ours == theirs.tolist()
 
 
-def test_it_answers_what_neurokit_answers_on_every_rhythm() -> None:
+def test_it_answers_what_neurokit_answers_on_every_rhythm():
     assert all(agree(lead, 500) for lead in leads())
     assert sum(len(find_raw(lead, 500)) for lead in leads()) > 300
 
 
-def test_a_beat_that_was_missed_is_searched_for_as_neurokit_does() -> None:
+def test_a_beat_that_was_missed_is_searched_for_as_neurokit_does():
     """One small beat among large ones stays below the threshold until the next is late."""
     place = np.arange(0.5, 20, 0.8)
     height = np.where(np.arange(len(place)) == 15, 0.35, 1.0)
@@ -45,13 +45,13 @@ def test_a_beat_that_was_missed_is_searched_for_as_neurokit_does() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(300, 6000), st.sampled_from(RATES), st.booleans())
-def test_it_answers_what_neurokit_answers_on_any_noise(seed: int, length: int, fs: int, steps: bool) -> None:
+def test_it_answers_what_neurokit_answers_on_any_noise(seed, length, fs, steps):
     noise = np.random.default_rng(seed).normal(size=max(length, fs))
     assert agree(np.round(3 * noise) if steps else noise.cumsum(), fs)
 
 
 @pytest.mark.parametrize("fs", RATES)
-def test_its_filters_are_neurokits_and_scipys(fs: int) -> None:
+def test_its_filters_are_neurokits_and_scipys(fs):
     x_CL = np.stack(leads()[:3]) + 0.2
     theirs = [nk.ecg_clean(lead, sampling_rate=fs, method="pantompkins1985") for lead in x_CL]
     np.testing.assert_array_equal(in_band(x_CL, fs), theirs)

@@ -1,7 +1,6 @@
 """MSPS targets, on beat trains whose answer is known."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ def read(peaks: NDArray[np.int64]) -> Physiology:
     ("interval", "rate"),
     [(1.25, Rate.BRADY), (1.0, Rate.NORMAL), (0.8, Rate.NORMAL), (0.6, Rate.NORMAL), (0.5, Rate.TACHY)],
 )
-def test_a_regular_train_has_its_rate_no_variability_and_no_alternation(interval: float, rate: Rate) -> None:
+def test_a_regular_train_has_its_rate_no_variability_and_no_alternation(interval, rate):
     found = read(train_of(interval))
     assert found.mean_rr_M[0] == pytest.approx(interval)
     assert found.rr_cv_M[0] == 0
@@ -42,23 +41,23 @@ def test_a_regular_train_has_its_rate_no_variability_and_no_alternation(interval
     assert found.alternates_M[0] == 0
 
 
-def test_bigeminy_alternates() -> None:
+def test_bigeminy_alternates():
     assert read(train_of(0.5, 1.1)).alternates_M[0] == 1
 
 
-def test_trigeminy_alternates() -> None:
+def test_trigeminy_alternates():
     assert read(train_of(0.8, 0.5, 1.1)).alternates_M[0] == 1
 
 
-def test_a_single_early_beat_with_its_pause_does_not_alternate() -> None:
+def test_a_single_early_beat_with_its_pause_does_not_alternate():
     assert read(train_of(0.8, 0.8, 0.5, 1.1, 0.8, 0.8, 0.8, 0.8, 0.8)).alternates_M[0] == 0
 
 
-def test_a_swing_within_theta_does_not_alternate() -> None:
+def test_a_swing_within_theta_does_not_alternate():
     assert read(train_of(0.75, 0.85)).alternates_M[0] == 0
 
 
-def test_atrial_fibrillation_is_variable_and_rarely_taken_for_alternation() -> None:
+def test_atrial_fibrillation_is_variable_and_rarely_taken_for_alternation():
     rng = np.random.default_rng(0)
     found = physiology(
         [train_of(*rng.uniform(0.4, 1.1, 30)) for _ in range(200)], ModelConfig(), MspsConfig()
@@ -68,14 +67,14 @@ def test_atrial_fibrillation_is_variable_and_rarely_taken_for_alternation() -> N
 
 
 @pytest.mark.parametrize("peaks", [[], [700], [3600, 4000, 4400]])
-def test_fewer_than_two_peaks_in_the_context_mean_none(peaks: list[int]) -> None:
+def test_fewer_than_two_peaks_in_the_context_mean_none(peaks):
     found = read(np.array(peaks, np.int64))
     assert found.rate_M[0] == Rate.NONE
     assert (found.phase_MT == Phase.MASKED).all()
     assert found.mean_rr_M[0] == found.rr_cv_M[0] == found.alternates_M[0] == 0
 
 
-def test_phases_follow_each_other_through_the_beat_by_hand() -> None:
+def test_phases_follow_each_other_through_the_beat_by_hand():
     phase_T = read(train_of(0.8, start=1025)).phase_MT[0]
     # RR 400 samples: R within 50, ST to 133, T-wave to 200, then PRE-R of the next beat
     centre = (np.arange(139) * 25 + 25).tolist()
@@ -93,7 +92,7 @@ def test_phases_follow_each_other_through_the_beat_by_hand() -> None:
 
 
 @pytest.mark.realdata
-def test_the_rate_bucket_of_real_records_is_that_of_their_codes(realdata: Path) -> None:
+def test_the_rate_bucket_of_real_records_is_that_of_their_codes(realdata):
     named = {"426177001": Rate.BRADY, "427084000": Rate.TACHY}
     wanted, peaks = [], []
     for header in sorted((realdata / "cinc2021" / "georgia").glob("*.hea")):
@@ -146,9 +145,7 @@ def one_by_one(
 
 
 @pytest.mark.parametrize("together", [7, 1024])
-def test_many_records_at_once_give_the_very_numbers_of_one_by_one(
-    together: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_records_at_once_give_the_very_numbers_of_one_by_one(together, monkeypatch):
     monkeypatch.setattr("marecg.ecg.physiology.TOGETHER", together)
     draw = np.random.default_rng(0)
     rpeaks = []
@@ -167,7 +164,7 @@ def test_many_records_at_once_give_the_very_numbers_of_one_by_one(
         assert column.tobytes() == np.array(exact, column.dtype).tobytes()
 
 
-def test_a_corpus_without_records_or_beats_has_no_rhythm() -> None:
+def test_a_corpus_without_records_or_beats_has_no_rhythm():
     limits = MspsConfig()
     assert physiology([], ModelConfig(), limits).phase_MT.shape == (0, 139)
     assert physiology([np.zeros(0, np.int64)], ModelConfig(), limits).rate_M.tolist() == [Rate.NONE]

@@ -16,55 +16,55 @@ def reasons(x_CL: np.ndarray, fs: float = 500) -> list[str]:
     return [str(reason) for reason, _ in verdict(measure(x_CL.astype(np.float32), fs, CONFIG), CONFIG)]
 
 
-def test_a_clean_recording_breaks_no_rule(ecg: Ecg) -> None:
+def test_a_clean_recording_breaks_no_rule(ecg):
     assert reasons(ecg()) == []
 
 
 @pytest.mark.parametrize("fs", [250, 500, 1000])
-def test_the_rules_do_not_depend_on_the_sampling_rate(ecg: Ecg, fs: int) -> None:
+def test_the_rules_do_not_depend_on_the_sampling_rate(ecg, fs):
     x_CL = ecg(fs=fs)
     assert reasons(x_CL, fs) == []
     assert reasons(np.clip(x_CL, -0.25, 0.25), fs) == ["clipping"]
 
 
-def test_one_sample_that_is_no_number_is_enough(ecg: Ecg) -> None:
+def test_one_sample_that_is_no_number_is_enough(ecg):
     for value in (np.nan, np.inf):
         x_CL = ecg()
         x_CL[4, 7] = value
         assert reasons(x_CL) == ["nan"]
 
 
-def test_a_constant_lead_is_flat_whatever_its_level(ecg: Ecg) -> None:
+def test_a_constant_lead_is_flat_whatever_its_level(ecg):
     for level in (0.0, 1.5):
         x_CL = ecg()
         x_CL[11] = level
         assert reasons(x_CL)[0] == "flat-lead"
 
 
-def test_a_lead_that_is_unplugged_for_a_third_of_the_time_is_quarantined(ecg: Ecg) -> None:
+def test_a_lead_that_is_unplugged_for_a_third_of_the_time_is_quarantined(ecg):
     x_CL = ecg()
     x_CL[2, :1700] = 0
     assert reasons(x_CL) == ["zero-fraction"]
 
 
-def test_a_lead_that_saturates_is_quarantined_and_a_coarse_one_is_not(ecg: Ecg) -> None:
+def test_a_lead_that_saturates_is_quarantined_and_a_coarse_one_is_not(ecg):
     assert reasons(np.clip(ecg(), -0.25, 0.25)) == ["clipping"]
     assert reasons(np.round(ecg() * 40) / 40 + 0.001) == []
 
 
 @pytest.mark.parametrize("rails", [(-0.25, 9.0), (-9.0, 0.25)])
-def test_either_rail_alone_makes_clipping(ecg: Ecg, rails: tuple[float, float]) -> None:
+def test_either_rail_alone_makes_clipping(ecg, rails):
     assert reasons(np.clip(ecg(), *rails)) == ["clipping"]
 
 
-def test_an_amplitude_beyond_ten_millivolts_is_extreme(ecg: Ecg) -> None:
+def test_an_amplitude_beyond_ten_millivolts_is_extreme(ecg):
     x_CL = ecg()
     x_CL[9, 2000:2010] = -10.5
     assert reasons(x_CL) == ["extreme-amplitude"]
 
 
 @pytest.mark.parametrize("offset", [9.5, -9.5])
-def test_an_offset_is_no_amplitude_and_hides_none(ecg: Ecg, offset: float) -> None:
+def test_an_offset_is_no_amplitude_and_hides_none(ecg, offset):
     x_CL = ecg()
     x_CL[3] += offset
     assert reasons(x_CL) == []
@@ -72,12 +72,12 @@ def test_an_offset_is_no_amplitude_and_hides_none(ecg: Ecg, offset: float) -> No
     assert reasons(x_CL) == ["extreme-amplitude"]
 
 
-def test_a_recording_of_less_than_five_seconds_is_too_short(ecg: Ecg) -> None:
+def test_a_recording_of_less_than_five_seconds_is_too_short(ecg):
     assert reasons(ecg(seconds=4.9)) == ["too-short"]
     assert reasons(ecg(seconds=5)) == []
 
 
-def test_a_message_names_the_leads(ecg: Ecg) -> None:
+def test_a_message_names_the_leads(ecg):
     x_CL = ecg()
     x_CL[[7, 9]] = 0
     assert (
@@ -86,9 +86,7 @@ def test_a_message_names_the_leads(ecg: Ecg) -> None:
 
 
 @pytest.mark.parametrize("swapped", [(0, 1), (0, 2), (3, 4), (1, 5)])
-def test_limb_leads_that_contradict_one_another_are_noted_and_kept(
-    ecg: Ecg, swapped: tuple[int, int]
-) -> None:
+def test_limb_leads_that_contradict_one_another_are_noted_and_kept(ecg, swapped):
     x_CL = ecg().astype(np.float32)
     assert notes(measure(x_CL, 500, CONFIG), CONFIG) == ()
     x_CL[list(swapped)] = x_CL[list(reversed(swapped))]
@@ -97,7 +95,7 @@ def test_limb_leads_that_contradict_one_another_are_noted_and_kept(
 
 
 @pytest.mark.parametrize("lead", ["III", "aVR", "aVL", "aVF"])
-def test_a_limb_lead_with_the_wrong_sign_is_noted(lead: str) -> None:
+def test_a_limb_lead_with_the_wrong_sign_is_noted(lead):
     """Of limb leads that agree, I = 1 and II = 1.4 times a beat, one is turned over."""
     beat_L = np.hanning(50)[np.arange(5000) % 50]
     heights = np.array([1, 1.4, 0.4, -1.2, 0.3, 0.9, -0.6, 0.4, 0.8, 1.3, 1.2, 1])
@@ -107,7 +105,7 @@ def test_a_limb_lead_with_the_wrong_sign_is_noted(lead: str) -> None:
     assert "limb leads contradict" in notes(measure(x_CL, 500, CONFIG), CONFIG)[0]
 
 
-def test_a_lead_with_another_gain_is_noted(ecg: Ecg) -> None:
+def test_a_lead_with_another_gain_is_noted(ecg):
     x_CL = ecg().astype(np.float32)
     x_CL[1] *= 2
     assert notes(measure(x_CL, 500, CONFIG), CONFIG)

@@ -20,13 +20,13 @@ def truth(seconds: float = 9.6, fs: float = 500) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fs", [250, 500, 1000])
-def test_every_beat_is_found_where_it_is(ecg: Ecg, fs: int) -> None:
+def test_every_beat_is_found_where_it_is(ecg, fs):
     found = detect(ecg(9.6, fs)[0], fs)
     assert found.dtype == np.int64
     np.testing.assert_allclose(found, truth(fs=fs), atol=0.004 * fs)
 
 
-def test_a_t_wave_is_no_beat_however_high_it_is() -> None:
+def test_a_t_wave_is_no_beat_however_high_it_is():
     """0.3 s behind its beat it is past the refractory period; only its slope tells it from a beat."""
     time = np.arange(4800) / 500 % 0.8 - 0.4
     t_wave = 1.2 * np.exp(-(((time - 0.3) / 0.06) ** 2))
@@ -34,22 +34,22 @@ def test_a_t_wave_is_no_beat_however_high_it_is() -> None:
     np.testing.assert_allclose(detect(lead, 500), truth(), atol=2)
 
 
-def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point(ecg: Ecg) -> None:
+def test_a_lead_that_points_downwards_has_its_peaks_at_the_lowest_point(ecg):
     np.testing.assert_allclose(detect(-ecg(9.6)[0], 500), truth(), atol=2)
 
 
-def test_a_wandering_baseline_does_not_move_the_peaks(ecg: Ecg) -> None:
+def test_a_wandering_baseline_does_not_move_the_peaks(ecg):
     wander = 1.5 * np.sin(2 * np.pi * 0.3 * np.arange(4800) / 500)
     np.testing.assert_allclose(detect(ecg(9.6)[0] + wander, 500), truth(), atol=3)
 
 
-def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg: Ecg) -> None:
+def test_the_first_beats_are_found_although_the_detector_itself_misses_them(ecg):
     lead = ecg(9.6)[0][110:]
     assert find_raw(lead, 500)[0] > 400
     assert detect(lead, 500)[0] == pytest.approx(90, abs=3)
 
 
-def test_the_other_detector_finds_the_same_beats(ecg: Ecg) -> None:
+def test_the_other_detector_finds_the_same_beats(ecg):
     np.testing.assert_allclose(detect(ecg(9.6)[0], 500, "neurokit"), truth(), atol=3)
 
 
@@ -68,21 +68,21 @@ def test_the_other_detector_finds_the_same_beats(ecg: Ecg) -> None:
     ],
     ids=["asystole", "nan", "huge", "empty", "one sample", "one step", "flat", "infinite", "drift"],
 )
-def test_a_lead_without_beats_gives_an_empty_array_and_no_error(lead: np.ndarray) -> None:
+def test_a_lead_without_beats_gives_an_empty_array_and_no_error(lead):
     found = detect(lead, 500)
     assert found.dtype == np.int64
     assert len(found) <= 1
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_noise_is_survived_and_answers_stay_in_order_and_in_range(seed: int) -> None:
+def test_noise_is_survived_and_answers_stay_in_order_and_in_range(seed):
     found = detect(np.random.default_rng(seed).normal(0, 0.1, 4700), 500)
     assert (np.diff(found) > 0).all()
     assert ((found >= 0) & (found < 4700)).all()
 
 
 @pytest.mark.parametrize("of_lead_i", [0.0, 0.02, 0.5], ids=["flat", "tiny", "without the early beats"])
-def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i: float) -> None:
+def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i):
     x_CL, beats = make_bigeminy(of_lead_i)
     found = detect_best(x_CL, 500)
     np.testing.assert_allclose(found, beats, atol=4)
@@ -91,19 +91,19 @@ def test_the_best_lead_shows_the_bigeminy_that_lead_i_does_not(of_lead_i: float)
     assert len(in_lead_i) != len(beats) or np.abs(in_lead_i - beats).max() > 4
 
 
-def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together(ecg: Ecg) -> None:
+def test_beats_that_only_the_chest_leads_have_are_found_on_all_leads_together(ecg):
     x_CL = ecg(9.6)
     x_CL[:6] = np.random.default_rng(0).normal(0, 0.01, (6, x_CL.shape[1]))
     np.testing.assert_allclose(detect_best(x_CL, 500), truth(), atol=3)
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan, 3.3])
-def test_leads_without_beats_have_none_on_the_best_of_them(value: float) -> None:
+def test_leads_without_beats_have_none_on_the_best_of_them(value):
     for length in (0, 1, 5000):
         assert len(detect_best(np.full((12, length), value), 500)) == 0
 
 
-def test_leads_looked_at_together_have_the_beats_that_each_has_alone() -> None:
+def test_leads_looked_at_together_have_the_beats_that_each_has_alone():
     leads = [lead for lead, _ in annotated(24)]
     leads[3:3] = [np.zeros(4700), np.full(4700, np.nan)]
     together = detect_each(np.stack(leads), 500)
@@ -114,7 +114,7 @@ def test_leads_looked_at_together_have_the_beats_that_each_has_alone() -> None:
     assert detect_each(np.zeros((0, 4700)), 500) == []
 
 
-def test_records_looked_at_together_have_the_beats_that_each_has_alone(ecg: Ecg) -> None:
+def test_records_looked_at_together_have_the_beats_that_each_has_alone(ecg):
     unread, only_chest = ecg(9.6), ecg(9.6)
     unread[7, 30] = np.nan
     only_chest[:6] = 3.3
@@ -125,7 +125,7 @@ def test_records_looked_at_together_have_the_beats_that_each_has_alone(ecg: Ecg)
         np.testing.assert_array_equal(found, detect_best(x_CL, 500))
 
 
-def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends() -> None:
+def test_beats_are_those_of_the_plain_loop_over_answers_also_at_the_ends():
     for lead, beats in annotated(24):
         for first in (0, max(beats[0] - 15, 0)):
             for last in (4700, beats[-1] + 15):

@@ -1,7 +1,5 @@
 """The doubt about units: no real record raises it, and no other unit escapes it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from marecg.ecg.signal import amplitude_doubt, typical_amplitude
 from marecg.read.discovery import find
 
 
-def test_a_typical_amplitude_is_not_moved_by_an_offset_an_artefact_or_a_dead_lead() -> None:
+def test_a_typical_amplitude_is_not_moved_by_an_offset_an_artefact_or_a_dead_lead():
     x = np.tile(np.sin(np.arange(5000) / 50), (12, 1))
     expected = typical_amplitude(x)
     assert expected == pytest.approx(1, abs=0.01)
@@ -20,11 +18,11 @@ def test_a_typical_amplitude_is_not_moved_by_an_offset_an_artefact_or_a_dead_lea
     assert typical_amplitude(x) == pytest.approx(expected, rel=0.01)
 
 
-def test_a_flat_record_is_no_question_of_units() -> None:
+def test_a_flat_record_is_no_question_of_units():
     assert amplitude_doubt(np.zeros((12, 500))) is None
 
 
-def test_real_records_are_millivolts_and_nothing_else(realdata: Path) -> None:
+def test_real_records_are_millivolts_and_nothing_else(realdata):
     signals = []
     for candidate in find([realdata / "cinc2021"])[::4]:
         try:

@@ -7,7 +7,7 @@ from marecg.base.config import LEADS, ModelConfig
 from marecg.ecg.windows import recording, stacked, tta_windows
 
 
-def test_leads_stand_in_their_order_whichever_comes_first() -> None:
+def test_leads_stand_in_their_order_whichever_comes_first():
     config = ModelConfig()
     x_CL = np.arange(12 * 5000, dtype=np.float32).reshape(12, 5000) / 60000
     whole = recording(x_CL, 500, LEADS, config)
@@ -18,14 +18,14 @@ def test_leads_stand_in_their_order_whichever_comes_first() -> None:
     assert not turned.absent_C.any()
 
 
-def test_leads_that_are_not_given_are_zero_and_absent() -> None:
+def test_leads_that_are_not_given_are_zero_and_absent():
     whole = recording(np.ones((2, 5000), np.float32), 500, ["V6", "i"], ModelConfig())
     given = [lead in ("I", "V6") for lead in LEADS]
     np.testing.assert_array_equal(whole.x_CL.max(axis=1), np.array(given, np.float32))
     np.testing.assert_array_equal(~whole.absent_C, given)
 
 
-def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> None:
+def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held():
     config = ModelConfig()
     whole = recording(np.ones((12, 1000), np.float32), 500, LEADS, config)
     cut = list(tta_windows(whole, config))
@@ -37,7 +37,7 @@ def test_what_lies_behind_a_short_recording_is_zero_whatever_memory_held() -> No
         assert (x_CL[:, n_valid:] == 0).all()
 
 
-def test_windows_are_stacked_on_the_model_s_device() -> None:
+def test_windows_are_stacked_on_the_model_s_device():
     config = ModelConfig()
     cut = list(tta_windows(recording(np.ones((2, 5000), np.float32), 500, ["I", "II"], config), config))
     there = stacked(cut, config, "meta")

@@ -66,8 +66,8 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_daggers(
-    corpus_folder: Path, probed: Path, tmp_path: Path
-) -> None:
+    corpus_folder, probed, tmp_path
+):
     def run(watch: Steps) -> list[ProbedRun]:
         return ablate(
             ["tiny-c1", "tiny"],
@@ -119,14 +119,14 @@ def test_an_ablation_goes_on_where_it_was_averages_over_seeds_and_keeps_the_dagg
     assert ("tiny", ENCODER) not in _daggers(marked)
 
 
-def test_a_recipe_that_is_named_twice_is_refused(corpus_folder: Path, tmp_path: Path) -> None:
+def test_a_recipe_that_is_named_twice_is_refused(corpus_folder, tmp_path):
     with pytest.raises(UsageError, match="tiny is named twice"):
         ablate(["tiny", "tiny"], corpus_folder, tmp_path, tasks={"corpus": corpus_folder})
 
 
 def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_equal_flops(
-    corpus_folder: Path, probed: Path, tmp_path: Path
-) -> None:
+    corpus_folder, probed, tmp_path
+):
     perturb.shuffled(ecg_ontology.load(), 0).save(tmp_path / "shuffled.json")
     found = ablate(
         ["tiny", f"tiny@{tmp_path / 'shuffled.json'}", "tiny-c2"],
@@ -167,7 +167,7 @@ def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_eq
     assert len(lines) == 3
 
 
-def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path, tmp_path: Path) -> None:
+def test_a_collapsed_run_is_named_in_the_table(corpus_folder, probed, tmp_path):
     found = ablate(
         ["tiny"], corpus_folder, tmp_path, tasks={"corpus": probed}, request=REQUEST, settings=SMALL
     )
@@ -181,7 +181,7 @@ def test_a_collapsed_run_is_named_in_the_table(corpus_folder: Path, probed: Path
     assert "collapsed" not in table_print.markdown(averaged(found))
 
 
-def test_equal_means_the_same_records_or_the_same_arithmetic() -> None:
+def test_equal_means_the_same_records_or_the_same_arithmetic():
     c1, c2 = (override(by_name(name), ["train.batch_size=16"]) for name in ("tiny-c1", "tiny-c2"))
     assert records_of(override(c1, ["train.max_steps=10"]), 1000) == 160
     assert records_of(c1, 1000) == 100_000
@@ -195,7 +195,7 @@ def test_equal_means_the_same_records_or_the_same_arithmetic() -> None:
     assert equalled(c1, c1, "records", 200_000, 1000).train.max_epochs == 200
 
 
-def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path: Path) -> None:
+def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path):
     config = override(by_name("tiny"), ["train.batch_size=16", "train.accumulate=2"])
     told = Provenance(recipe="tiny", steps=10, records=100, sources={}, seconds=3.0, devices="4 × cuda")
     (tmp_path / "model").mkdir()
@@ -207,7 +207,7 @@ def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path: Pa
     assert cost_of(tmp_path) == Cost(10 * 16 * 2 * 4, 1280 * config.step_flops(), 3.0)
 
 
-def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_first_recipe() -> None:
+def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_first_recipe():
     intervals = [(0.01, 0.05), (0.02, 0.03), (-0.05, -0.01), (-0.01, 0.01), (0.0, 0.02)]
     differences = {
         ("task", float(place)): AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)

@@ -70,7 +70,7 @@ def run(*words: object, code: int = 0) -> None:
     assert end.value.code == code
 
 
-def test_labels_are_read_by_name_and_empty_cells_are_unknown(corpus: Path, labels: Path) -> None:
+def test_labels_are_read_by_name_and_empty_cells_are_unknown(corpus, labels):
     task, known_MK = read_labels(labels, corpus)
     assert task.classes == ("tall", "some")
     assert task.missing == ("E99999",)
@@ -84,9 +84,7 @@ def test_labels_are_read_by_name_and_empty_cells_are_unknown(corpus: Path, label
 
 
 @pytest.mark.parametrize("name", ["E00007", "georgia/E00007"])
-def test_a_record_goes_by_any_name_that_a_command_prints_of_it(
-    name: str, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_record_goes_by_any_name_that_a_command_prints_of_it(name, corpus, tmp_path):
     task, _ = read_labels(table(tmp_path / "x.csv", ("id", "tall"), [(name, 1)]), corpus)
     assert [task.recordings.ids[row] for row in task.row_M] == ["georgia/E00007"]
 
@@ -119,14 +117,8 @@ E3 = ("E00003", "E00004", "E00005")
     ],
 )
 def test_labels_that_cannot_be_used_are_one_line_and_nothing_is_written(
-    columns: tuple[str, ...],
-    rows: list[tuple[Any, ...]],
-    problem: str,
-    corpus: Path,
-    run_folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    columns, rows, problem, corpus, run_folder, tmp_path, capsys
+):
     path, out = table(tmp_path / "x.csv", columns, rows), tmp_path / "clf"
     run("classify", "fit", run_folder, "--data", corpus, "--labels", path, "--out", out, code=3)
     error = capsys.readouterr().err
@@ -135,7 +127,7 @@ def test_labels_that_cannot_be_used_are_one_line_and_nothing_is_written(
     assert not out.exists()
 
 
-def test_a_patient_on_two_sides_is_refused(corpus: Path, tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_patient_on_two_sides_is_refused(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("marecg.evaluate.tasks.corpus.patient_of", lambda source, patient: "one")
     rows = [(one, 1, part) for one, part in zip(E3, ("train", "val", "test"), strict=True)]
     path = table(tmp_path / "x.csv", ("record", "tall", "split"), rows)
@@ -143,7 +135,7 @@ def test_a_patient_on_two_sides_is_refused(corpus: Path, tmp_path: Path, monkeyp
         read_labels(path, corpus)
 
 
-def test_the_folder_says_how_the_classifier_does_on_test(clf: Path) -> None:
+def test_the_folder_says_how_the_classifier_does_on_test(clf):
     found = json.loads((clf / "evaluation.json").read_text())
     tall, some = found["scores"]
     assert (tall["name"], tall["records"], tall["positives"]) == ("tall", 15, 5)
@@ -154,9 +146,7 @@ def test_the_folder_says_how_the_classifier_does_on_test(clf: Path) -> None:
     assert frame["label some"].isna().sum() == 3
 
 
-def test_the_same_record_gets_the_same_probability_from_python_and_the_command(
-    clf: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_record_gets_the_same_probability_from_python_and_the_command(clf, corpus, capsys):
     frame = pd.read_parquet(clf / "predictions.parquet")
     prepared = Corpus.open(corpus)
     rows = frame["row"].to_numpy()
@@ -170,13 +160,13 @@ def test_the_same_record_gets_the_same_probability_from_python_and_the_command(
     assert calls["tall"]["called"] == (calls["tall"]["probability"] >= calls["tall"]["threshold"])
 
 
-def test_it_is_a_model_too(clf: Path, corpus: Path, run_folder: Path, tmp_path: Path) -> None:
+def test_it_is_a_model_too(clf, corpus, run_folder, tmp_path):
     assert MarEcg.from_pretrained(clf).config == MarEcg.from_pretrained(run_folder).config
     run("embed", clf, corpus, "--out", tmp_path / "e.npz")
     assert len(np.load(tmp_path / "e.npz")["id"]) == RECORDS
 
 
-def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(clf: Path) -> None:
+def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(clf):
     page = (clf / "report.html").read_text()
     assert page.count("<svg") >= 5
     for part in ("Curves", "Calibration", "Confusion", "Groups", "Worst errors"):
@@ -185,9 +175,7 @@ def test_its_page_shows_every_chart_without_a_network_and_its_card_every_class(c
     assert "| tall | 15 | 5 | 100.0 |" in (clf / "README.md").read_text()
 
 
-def test_an_older_classifier_is_replaced_and_another_folder_is_not(
-    clf: Path, corpus: Path, labels: Path, run_folder: Path, tmp_path: Path
-) -> None:
+def test_an_older_classifier_is_replaced_and_another_folder_is_not(clf, corpus, labels, run_folder, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").touch()
     words = (
@@ -208,7 +196,7 @@ def test_an_older_classifier_is_replaced_and_another_folder_is_not(
     assert EcgClassifier.load(clf).threshold == "f1"
 
 
-def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf: Path, tmp_path: Path) -> None:
+def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf, tmp_path):
     (tmp_path / "clf").mkdir()
     said = json.loads((clf / "classifier.json").read_text())
     (tmp_path / "clf" / "classifier.json").write_text(json.dumps({**said, "format": 9}))
@@ -216,7 +204,7 @@ def test_a_folder_whose_classifier_is_of_another_format_is_refused(clf: Path, tm
     run("predict", tmp_path / "clf", "anything.hea", code=3)
 
 
-def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_off_by() -> None:
+def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_off_by():
     rng = np.random.default_rng(0)
     p_M = rng.random(20_000)
     y_M = (rng.random(20_000) < p_M).astype(float)
@@ -228,7 +216,7 @@ def test_the_error_of_true_probabilities_is_chance_and_of_others_what_they_are_o
 
 
 @pytest.mark.slow
-def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata: Path, tmp_path: Path) -> None:
+def test_real_records_that_the_encoder_was_pretrained_on_are_marked(realdata, tmp_path):
     """NORM of PTB-XL: folds 9 and 10 were kept from the pretraining of marecg-small, 8 was in it."""
     prepare([realdata / "ptbxl"], tmp_path / "corpus", CorpusConfig(ptbxl_folds=(8, 9, 10)), jobs=1)
     parts = {8: "test", 9: "val", 10: "train"}

@@ -19,9 +19,7 @@ def before(run_folder: Path) -> bytes:
     return (run_folder / "model" / "model.safetensors").read_bytes()
 
 
-def test_each_of_the_layers_has_a_row_in_report_and_table(
-    before: bytes, run_folder: Path, ptbxl_root: Path
-) -> None:
+def test_each_of_the_layers_has_a_row_in_report_and_table(before, run_folder, ptbxl_root):
     how = [Tuning(layers, steps=3) for layers in ("head", "all")]
     report = finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(0.5, 1.0), seeds=2)
     assert report.protocol == "finetune"
@@ -38,9 +36,7 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(
     assert (run_folder / "model" / "model.safetensors").read_bytes() == before
 
 
-def test_the_command_prints_its_rows(
-    run_folder: Path, ptbxl_root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_its_rows(run_folder, ptbxl_root, capsys):
     words = ("classify", "judge", run_folder, "--task", "ptbxl-super", "--root", ptbxl_root)
     with pytest.raises(SystemExit) as end:
         main([*map(str, words), "--fraction", "1", "--set", "steps=1", "--layers", "last:1"])
@@ -49,24 +45,22 @@ def test_the_command_prints_its_rows(
 
 
 def test_a_report_that_cannot_be_kept_is_refused_before_anything_is_trained(
-    run_folder: Path, ptbxl_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run_folder, ptbxl_root, tmp_path, monkeypatch
+):
     (tmp_path / "file").touch()
     monkeypatch.setattr(module, "tune", lambda *_: pytest.fail("hours are spent"))
     with pytest.raises(OutputError, match="probe: cannot be written"):
         finetune(run_folder, "ptbxl-super", ptbxl_root, [Tuning()], out=tmp_path / "file")
 
 
-def test_training_that_diverges_is_one_clear_error(
-    run_folder: Path, ptbxl_root: Path, tmp_path: Path
-) -> None:
+def test_training_that_diverges_is_one_clear_error(run_folder, ptbxl_root, tmp_path):
     how = [Tuning("all", steps=2, lr=1e30)]
     with pytest.raises(UsageError, match=r"lr: fine-tuning \(all\) gives values that are not finite"):
         finetune(run_folder, "ptbxl-super", ptbxl_root, how, fractions=(1.0,), out=tmp_path)
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_layers_that_are_not_there_are_refused_before_anything_is_read() -> None:
+def test_layers_that_are_not_there_are_refused_before_anything_is_read():
     with pytest.raises(UsageError, match="no layers 'tail'"):
         Tuning("tail")
     with pytest.raises(UsageError, match="lr is inf"):

@@ -23,7 +23,7 @@ def probed(run_folder: Path, ptbxl_root: Path, tmp_path: Path) -> Path:
     return run
 
 
-def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed: Path) -> None:
+def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed):
     before = (probed / "model" / "model.safetensors").read_bytes()
     card = write_model_card(probed).read_text(encoding="utf-8")
     for task in ("ptbxl-super", "ptbxl-sub"):
@@ -45,9 +45,7 @@ def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed
     )
 
 
-def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails(
-    probed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails(probed, monkeypatch):
     monkeypatch.setattr(model_card, "FEW", 1)
     card = write_model_card(probed).read_text(encoding="utf-8")
     report = read_report(probed / "probe" / "ptbxl-super-strict.json")
@@ -66,9 +64,7 @@ def test_the_card_tells_classes_and_groups_of_what_was_probed_and_where_it_fails
     assert ("AUC may be below 70" in card) == bool(poor)
 
 
-def test_the_probe_of_another_model_is_passed_over(
-    probed: Path, gscl_run: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_probe_of_another_model_is_passed_over(probed, gscl_run, caplog):
     shutil.rmtree(probed / "model")
     shutil.copytree(gscl_run / "model", probed / "model")
     with pytest.raises(UsageError, match="no probe by protocol strict of the model that it holds"):

@@ -14,9 +14,7 @@ from marecg.nn.collapse import effective_rank
 
 
 @pytest.mark.parametrize(("records", "chosen"), [(3, [1, 2, 3]), (10, [1, 4, 7, 10])])
-def test_of_many_records_a_few_from_first_to_last_are_ranked(
-    records: int, chosen: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_records_a_few_from_first_to_last_are_ranked(records, chosen, monkeypatch):
     monkeypatch.setattr(reporting, "RANKED", 4)
     h_RD = np.random.default_rng(0).normal(size=(11, 8)).astype(np.float32)
     task: Any = SimpleNamespace(row_M=np.arange(1, 1 + records))
@@ -24,7 +22,7 @@ def test_of_many_records_a_few_from_first_to_last_are_ranked(
     assert found == pytest.approx(effective_rank(torch.from_numpy(h_RD[chosen])))
 
 
-def test_where_no_loss_trained_the_pool_the_mean_of_h_is_ranked() -> None:
+def test_where_no_loss_trained_the_pool_the_mean_of_h_is_ranked():
     task = SimpleNamespace(row_M=np.arange(30))
     h_RD, mean_RD = np.random.default_rng(0).normal(size=(2, 30, 6)).astype(np.float32)
     found = reporting.rank_of({ENCODER: FeatureTable(h_RD, {}), MEAN_H: FeatureTable(mean_RD, {})}, task)  # type: ignore[arg-type]

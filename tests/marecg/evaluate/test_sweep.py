@@ -19,7 +19,7 @@ from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 
 
-def test_every_combination_is_a_recipe_called_after_its_values() -> None:
+def test_every_combination_is_a_recipe_called_after_its_values():
     axes = [
         axis("gscl.sigma=0.5,1"),
         axis("gscl.rule=max-index,most-specific"),
@@ -35,7 +35,7 @@ def test_every_combination_is_a_recipe_called_after_its_values() -> None:
     assert made[0].train.betas == (0.9, 0.95)
 
 
-def test_an_objective_can_be_varied_away() -> None:
+def test_an_objective_can_be_varied_away():
     without, with_it = grid(tiny(), [axis("jepa=null,{}")])
     assert (without.jepa, with_it.jepa is not None) == (None, True)
 
@@ -48,7 +48,7 @@ def test_an_objective_can_be_varied_away() -> None:
         ("model.depth=1..4", 1, 4, False),
     ],
 )
-def test_two_dots_make_a_range(text: str, low: float, high: float, log: bool) -> None:
+def test_two_dots_make_a_range(text, low, high, log):
     found = axis(text)
     assert (found.choices, found.low, found.high, found.log) == ((), low, high, log)
     assert type(found.low) is type(low)
@@ -65,7 +65,7 @@ def test_two_dots_make_a_range(text: str, low: float, high: float, log: bool) ->
         ("gscl.sigma=0.1..2", "FloatDistribution(high=2.0, log=False, low=0.1, step=None)"),
     ],
 )
-def test_a_range_is_drawn_from_in_its_own_numbers_and_on_its_own_scale(text: str, drawn: str) -> None:
+def test_a_range_is_drawn_from_in_its_own_numbers_and_on_its_own_scale(text, drawn):
     pytest.importorskip("optuna")
     assert str(axis(text).distribution()) == drawn
 
@@ -73,12 +73,12 @@ def test_a_range_is_drawn_from_in_its_own_numbers_and_on_its_own_scale(text: str
 @pytest.mark.parametrize(
     "text", ["gscl.sigma", "gscl.sigma=", "train.lr=2..1", "train.lr=0..1:log", "name=a..b"]
 )
-def test_what_is_no_axis_is_one_error(text: str) -> None:
+def test_what_is_no_axis_is_one_error(text):
     with pytest.raises(ConfigError, match=f"--vary {text}"):
         axis(text)
 
 
-def test_an_unknown_key_or_an_impossible_value_is_named() -> None:
+def test_an_unknown_key_or_an_impossible_value_is_named():
     for text, problem in (("gscl.sigam=1,2", "Did you mean gscl.sigma"), ("gscl.sigma=no,1", "valid number")):
         with pytest.raises(ConfigError, match=problem):
             grid(tiny(), [axis(text)])
@@ -98,9 +98,7 @@ def measure(monkeypatch: pytest.MonkeyPatch) -> Callable[[Config], Any]:
     return run
 
 
-def test_a_search_finds_better_values_and_an_interruption_changes_nothing(
-    measure: Callable[[Config], Any], tmp_path: Path
-) -> None:
+def test_a_search_finds_better_values_and_an_interruption_changes_nothing(measure, tmp_path):
     axes = [axis("gscl.sigma=0.1..2"), axis("gscl.rule=max-index,most-specific")]
     whole = search(tiny(), axes, 12, tmp_path / "whole", measure)
     assert len(whole) == 12
@@ -121,7 +119,7 @@ def test_a_search_finds_better_values_and_an_interruption_changes_nothing(
     assert search(tiny(), axes, 12, tmp_path / "cut", measure) == whole
 
 
-def test_a_search_is_judged_on_val_by_the_largest_share_of_what_the_report_is_about() -> None:
+def test_a_search_is_judged_on_val_by_the_largest_share_of_what_the_report_is_about():
     shares = [
         ("encoder", 1.0, 0.8),
         ("encoder", 0.1, 0.9),
@@ -140,15 +138,13 @@ def test_a_search_is_judged_on_val_by_the_largest_share_of_what_the_report_is_ab
         sweep.val_auc(report)
 
 
-def test_a_search_of_something_else_is_refused(measure: Callable[[Config], Any], tmp_path: Path) -> None:
+def test_a_search_of_something_else_is_refused(measure, tmp_path):
     search(tiny(), [axis("gscl.sigma=0.1..2")], 1, tmp_path, measure)
     with pytest.raises(UsageError, match="search of something else"):
         search(tiny(), [axis("gscl.sigma=0.1..3")], 1, tmp_path, measure)
 
 
-def test_the_command_prints_a_row_per_combination_and_searches(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_a_row_per_combination_and_searches(tmp_path, capsys):
     write_corpus(tmp_path / "wfdb", 100, 3, diagnoses=("SBrad", "STach", "NSR"))
     prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
 

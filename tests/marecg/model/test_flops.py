@@ -20,7 +20,7 @@ from marecg.train.network import Network
 
 
 @pytest.mark.parametrize(("width", "depth", "ratio", "patches"), [(32, 1, 4, 7), (48, 2, 2, 5)])
-def test_the_model_counts_what_the_encoder_computes(width: int, depth: int, ratio: int, patches: int) -> None:
+def test_the_model_counts_what_the_encoder_computes(width, depth, ratio, patches):
     config = ModelConfig(width=width, depth=depth, heads=2, mlp_ratio=ratio)
     encoder = Encoder(width, depth, 2, ratio)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -32,14 +32,14 @@ def test_the_model_counts_what_the_encoder_computes(width: int, depth: int, rati
     assert linear + attention == 3 * encoder_flops(config, patches)
 
 
-def test_the_formula_is_2_16_d_squared_plus_4_c_plus_t_d_and_387_gflop_at_139_patches() -> None:
+def test_the_formula_is_2_16_d_squared_plus_4_c_plus_t_d_and_387_gflop_at_139_patches():
     config = ModelConfig()
     assert block_flops_per_token(config, 139) == 2 * 16 * 768**2 + 4 * (12 + 139) * 768
     assert encoder_flops(config) / 1e9 == pytest.approx(387, abs=1)
     assert encoder_flops(config, 187) / 1e9 == pytest.approx(525, abs=1)
 
 
-def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder() -> None:
+def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder():
     config = ModelConfig()
     prototypes = PrototypeHead(torch.eye(40), 128, config.concept_width, dropout=0.1)
     heads = [MLP(config.width, 256, outputs) for outputs in (7, 12)]
@@ -54,7 +54,7 @@ def test_the_heads_of_gscl_and_msps_cost_under_5_percent_of_the_encoder() -> Non
 
 
 @pytest.mark.parametrize("name", ["c1", "c3", "base", "base-other-view", "supervised"])
-def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name: str) -> None:
+def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name):
     ontology = ecg_ontology.load()
     config = by_name(name.removesuffix("-other-view"))
     if name.endswith("view"):  # the view contrast and the supervision each have a pass of their own
@@ -68,13 +68,13 @@ def test_a_steps_flops_are_what_torch_counts_but_for_heads_and_thin_maps(name: s
     assert counter.get_total_flops() == pytest.approx(2 * config.step_flops(), rel=0.01)
 
 
-def test_a_step_of_c2_or_c3_costs_some_two_and_a_half_of_c1() -> None:
+def test_a_step_of_c2_or_c3_costs_some_two_and_a_half_of_c1():
     c1, c2, c3 = (by_name(name).step_flops() for name in ("c1", "c2", "c3"))
     assert c2 == c3
     assert c3 / c1 == pytest.approx(2.5, rel=0.1)
 
 
-def test_labels_on_a_clean_pass_cost_what_gscl_does_there() -> None:
+def test_labels_on_a_clean_pass_cost_what_gscl_does_there():
     plain, labels, gscl = (
         override(by_name(name), ["clean.supervised=true"]).step_flops()
         for name in ("c1", "c1-labels", "c1-gscl")

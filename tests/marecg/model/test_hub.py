@@ -1,18 +1,15 @@
 """A model on the hub, fetched over HTTP as the hub speaks it."""
 
 import json
-from collections.abc import Callable
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
-import pytest
 import torch
 from huggingface_hub import constants
 
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import FILES
-from marecg.recipes import Config
 
 COMMIT = "a" * 40
 
@@ -51,11 +48,8 @@ def hub(folder: Path, asked: list[str]) -> type[BaseHTTPRequestHandler]:
 
 
 def test_only_the_three_files_of_a_revision_are_fetched_and_later_read_without_network(
-    micro: Config,
-    tmp_path: Path,
-    serve: Callable[[type[BaseHTTPRequestHandler]], str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    micro, tmp_path, serve, monkeypatch
+):
     model, asked = MarEcg(micro.model), []
     model.save_pretrained(tmp_path / "model")
     address = serve(hub(tmp_path / "model", asked))

@@ -5,10 +5,9 @@ import torch
 
 from marecg.base.errors import UsageError
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 
 
-def test_padding_does_not_change_what_the_model_says_of_the_rest(micro: Config) -> None:
+def test_padding_does_not_change_what_the_model_says_of_the_rest(micro):
     model = MarEcg(micro.model).eval()
     x = torch.randn(1, 12, 3500)
     x[..., 2000:] = 0
@@ -18,7 +17,7 @@ def test_padding_does_not_change_what_the_model_says_of_the_rest(micro: Config) 
     torch.testing.assert_close(model(x, n_valid).rhythm_BD, model(noise, n_valid).rhythm_BD)
 
 
-def test_each_record_of_a_batch_has_absent_leads_of_its_own(micro: Config) -> None:
+def test_each_record_of_a_batch_has_absent_leads_of_its_own(micro):
     model = MarEcg(micro.model).eval()
     x, n_valid = torch.randn(2, 12, 3500), torch.tensor([3500, 3500])
     absent = torch.zeros(2, 12, dtype=torch.bool)
@@ -31,6 +30,6 @@ def test_each_record_of_a_batch_has_absent_leads_of_its_own(micro: Config) -> No
     torch.testing.assert_close(together, model(x, n_valid, absent).rhythm_BD)
 
 
-def test_a_model_without_gscl_refuses_to_speak_of_concepts(micro: Config) -> None:
+def test_a_model_without_gscl_refuses_to_speak_of_concepts(micro):
     with pytest.raises(UsageError, match="without GSCL"):
         MarEcg(micro.model).concept_logits(torch.randn(1, 16))

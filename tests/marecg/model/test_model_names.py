@@ -18,15 +18,13 @@ def refuse_network(*_: object, **__: object) -> str:
     raise AssertionError("the network was asked")
 
 
-def test_a_run_folder_stands_for_the_model_in_it(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_folder_stands_for_the_model_in_it(saved, monkeypatch):
     monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
     monkeypatch.chdir(saved.parent.parent)
     assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
 
 
-def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(saved, monkeypatch, tmp_path):
     asked: dict[str, Any] = {}
 
     def snapshot(repo_id: str, **how: Any) -> str:
@@ -45,7 +43,7 @@ def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(
         MarEcg.from_pretrained("someone/mar-ecg")
 
 
-def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_network_a_hub_id_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(
         CheckpointError, match=r"someone/mar-ecg: isn't a folder here, and .* hub can't"
@@ -61,16 +59,14 @@ def test_without_network_a_hub_id_is_one_clear_error(monkeypatch: pytest.MonkeyP
         *("x" * 300, "owner/" + "x" * 300, "~nobody-of-this-name/x", "a\0b"),
     ],
 )
-def test_a_path_that_is_not_there_asks_no_server(
-    saved: Path, given: str | Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_that_is_not_there_asks_no_server(saved, given, monkeypatch):
     monkeypatch.setattr(pretrained, "snapshot_download", refuse_network)
     monkeypatch.chdir(saved.parent.parent)
     with pytest.raises(CheckpointError, match="is not a folder"):
         MarEcg.from_pretrained(given)
 
 
-def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pushing_uploads_the_model_and_its_card(saved, monkeypatch):
     uploaded: dict[str, Any] = {}
     monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", fake_hub(uploaded))
     model = MarEcg.from_pretrained(saved)
@@ -83,8 +79,8 @@ def test_pushing_uploads_the_model_and_its_card(saved: Path, monkeypatch: pytest
 
 
 def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_run(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    saved, tmp_path, monkeypatch
+):
     package = tmp_path / "weights_of_ours"
     shutil.copytree(saved, package / "without_ptbxl_codes")
     (package / "__init__.py").write_text("raise AssertionError('it was imported')", encoding="utf-8")
@@ -98,7 +94,7 @@ def test_an_installed_model_is_found_by_its_name_and_nothing_of_its_package_is_r
     assert not names_model("marecg-smal")
 
 
-def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_path: Path) -> None:
+def test_what_names_a_model_is_told_from_what_names_a_record(saved, tmp_path):
     assert names_model(saved)
     assert names_model("owner/name")
     (tmp_path / "record.hea").touch()
@@ -108,18 +104,14 @@ def test_what_names_a_model_is_told_from_what_names_a_record(saved: Path, tmp_pa
         assert not names_model(record)
 
 
-def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_packaged_model_that_is_missing_is_named_with_what_to_install(monkeypatch):
     monkeypatch.setattr(installed, "find_spec", lambda _: None)
     with pytest.raises(CheckpointError, match="not installed") as error:
         MarEcg.from_pretrained("marecg-small")
     assert "marecg-model[small]" in str(error.value)
 
 
-def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_is_only_called_as_an_installed_model_is_not_taken_for_it(saved, tmp_path, monkeypatch):
     shutil.copytree(saved, tmp_path / "packaged")
     monkeypatch.setattr(installed, "installed", lambda name: tmp_path / "packaged")
     monkeypatch.chdir(tmp_path)

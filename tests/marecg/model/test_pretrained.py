@@ -15,7 +15,6 @@ from marecg.base.errors import CheckpointError, UsageError
 from marecg.model import pretrained
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 
 ONTOLOGY = ecg_ontology.load()
 
@@ -26,7 +25,7 @@ def other_ontology(tmp_path: Path) -> ecg_ontology.Ontology:
     return ecg_ontology.load(edited(PACKAGED, '"LAFB"', '"LAnFB"', tmp_path / "other.json"))
 
 
-def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Path) -> None:
+def test_a_saved_model_comes_back_with_every_number(micro, tmp_path):
     model = MarEcg(micro.model)
     model.provenance = Provenance(recipe="micro", steps=6, records=10, sources={"georgia": 10})
     model.save_pretrained(tmp_path / "model")
@@ -38,25 +37,25 @@ def test_a_saved_model_comes_back_with_every_number(micro: Config, tmp_path: Pat
 
 
 @pytest.mark.parametrize("change", [{"format": 1}, {"ontology": None}, {"depth": 3}])
-def test_a_description_of_another_form_is_refused(saved: Path, change: dict[str, object]) -> None:
+def test_a_description_of_another_form_is_refused(saved, change):
     description = json.loads((saved / "config.json").read_text())
     (saved / "config.json").write_text(json.dumps(description | change))
     with pytest.raises(CheckpointError, match=f"(?s)isn't an exported model.*{next(iter(change))}"):
         MarEcg.from_pretrained(saved)
 
 
-def test_a_label_that_was_changed_after_the_model_was_saved_is_refused(saved: Path) -> None:
+def test_a_label_that_was_changed_after_the_model_was_saved_is_refused(saved):
     edited(saved / "ontology.json", "trial fibrillation", "trial flickering")
     with pytest.raises(CheckpointError, match="was changed since the model was saved"):
         MarEcg.from_pretrained(saved)
 
 
-def test_whoever_may_read_the_folder_may_read_the_weights(saved: Path) -> None:
+def test_whoever_may_read_the_folder_may_read_the_weights(saved):
     assert {path.stat().st_mode for path in saved.iterdir()} == {(saved / "config.json").stat().st_mode}
 
 
 @pytest.mark.parametrize("fault", ["missing", "extra", "reshaped"])
-def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved: Path, fault: str) -> None:
+def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved, fault):
     tensors = load_file(saved / "model.safetensors")
     if fault == "missing":
         del tensors["pool.query"]
@@ -82,9 +81,7 @@ def test_a_missing_extra_or_reshaped_tensor_is_an_error_that_names_it(saved: Pat
         ("mlp_ratio", 10**6),
     ],
 )
-def test_a_shape_that_the_file_does_not_fill_costs_no_memory_and_no_time(
-    saved: Path, field: str, value: float
-) -> None:
+def test_a_shape_that_the_file_does_not_fill_costs_no_memory_and_no_time(saved, field, value):
     description = json.loads((saved / "config.json").read_text())
     description["model"][field] = value
     (saved / "config.json").write_text(json.dumps(description))
@@ -99,14 +96,14 @@ def test_a_shape_that_the_file_does_not_fill_costs_no_memory_and_no_time(
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int32])
-def test_weights_of_another_type_are_refused(saved: Path, dtype: torch.dtype) -> None:
+def test_weights_of_another_type_are_refused(saved, dtype):
     tensors = load_file(saved / "model.safetensors")
     save_file({name: tensor.to(dtype) for name, tensor in tensors.items()}, saved / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"encoder\.\S+ is \w+ \[.*\], not F32 \["):
         MarEcg.from_pretrained(saved)
 
 
-def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved: Path, tmp_path: Path) -> None:
+def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved, tmp_path):
     model = MarEcg.from_pretrained(saved)
     tensors = load_file(saved / "model.safetensors")
     tensors["pool.query"][0] = torch.nan
@@ -119,7 +116,7 @@ def test_weights_that_are_not_finite_are_neither_loaded_nor_saved(saved: Path, t
     assert not (tmp_path / "new").exists()
 
 
-def test_a_loaded_model_does_not_change_when_its_file_does(saved: Path) -> None:
+def test_a_loaded_model_does_not_change_when_its_file_does(saved):
     model = MarEcg.from_pretrained(saved)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     with (saved / "model.safetensors").open("r+b") as file:
@@ -128,7 +125,7 @@ def test_a_loaded_model_does_not_change_when_its_file_does(saved: Path) -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def test_other_leads_are_refused(saved: Path) -> None:
+def test_other_leads_are_refused(saved):
     description = json.loads((saved / "config.json").read_text())
     description["leads"].reverse()
     (saved / "config.json").write_text(json.dumps(description))
@@ -136,9 +133,7 @@ def test_other_leads_are_refused(saved: Path) -> None:
         MarEcg.from_pretrained(saved)
 
 
-def test_another_enumeration_is_refused_and_the_difference_shown(
-    saved: Path, other_ontology: ecg_ontology.Ontology
-) -> None:
+def test_another_enumeration_is_refused_and_the_difference_shown(saved, other_ontology):
     with pytest.raises(CheckpointError, match=r"- node \d+ Leaf LAnFB .*\+ node \d+ Leaf LAFB "):
         MarEcg.from_pretrained(saved, ontology=other_ontology)
     other_ontology.save(saved / "ontology.json")
@@ -146,9 +141,7 @@ def test_another_enumeration_is_refused_and_the_difference_shown(
         MarEcg.from_pretrained(saved)
 
 
-def test_an_own_graph_travels_with_its_model(
-    micro: Config, tmp_path: Path, other_ontology: ecg_ontology.Ontology
-) -> None:
+def test_an_own_graph_travels_with_its_model(micro, tmp_path, other_ontology):
     MarEcg(micro.model, other_ontology).save_pretrained(tmp_path / "model")
     assert MarEcg.from_pretrained(tmp_path / "model").ontology.sha256 == other_ontology.sha256
     ONTOLOGY.save(tmp_path / "model" / "ontology.json")
@@ -158,7 +151,7 @@ def test_an_own_graph_travels_with_its_model(
 
 @pytest.mark.parametrize("file", pretrained.FILES)
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"\x00" * 100])
-def test_a_missing_or_damaged_file_is_one_clear_error(saved: Path, file: str, content: bytes | None) -> None:
+def test_a_missing_or_damaged_file_is_one_clear_error(saved, file, content):
     if content is None:
         (saved / file).unlink()
     else:
@@ -168,14 +161,14 @@ def test_a_missing_or_damaged_file_is_one_clear_error(saved: Path, file: str, co
     assert "\n" not in str(error.value)
 
 
-def test_saving_never_removes_what_is_no_model(micro: Config, tmp_path: Path) -> None:
+def test_saving_never_removes_what_is_no_model(micro, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match=r"thesis\.tex"):
         MarEcg(micro.model).save_pretrained(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_the_card_says_what_the_model_is_and_what_it_is_not(micro: Config, tmp_path: Path) -> None:
+def test_the_card_says_what_the_model_is_and_what_it_is_not(micro, tmp_path):
     model = MarEcg(micro.model)
     model.provenance = Provenance(
         recipe="micro",

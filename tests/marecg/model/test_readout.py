@@ -11,7 +11,6 @@ from marecg.base.config import ModelConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width, wide_columns, wide_readout
 from marecg.nn.modulation import modulation_spectrum
-from marecg.recipes import Config
 
 
 def parts(wide_BW: torch.Tensor, width: int) -> dict[str, torch.Tensor]:
@@ -22,7 +21,7 @@ def of_width(width: int, **changes: bool) -> ModelConfig:
     return ModelConfig(width=width, heads=1, **changes)
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """One record of three patches, the last padding; D = 1; lead c says c at first and then 3c."""
     lead_C = torch.arange(12.0)
     h_BTCD = torch.stack([lead_C, 3 * lead_C, 99 + 0 * lead_C])[None, ..., None]
@@ -40,7 +39,7 @@ def test_by_hand() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), real=st.integers(0, 5))
-def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> None:
+def test_it_is_what_a_loop_makes_of_the_real_patches(seed, real):
     generator = torch.Generator().manual_seed(seed)
     h_BTCD = torch.randn(2, 5, 12, 3, generator=generator)
     real_BT = torch.stack([torch.arange(5) < real, torch.ones(5, dtype=torch.bool)])
@@ -61,7 +60,7 @@ def test_it_is_what_a_loop_makes_of_the_real_patches(seed: int, real: int) -> No
                 assert seen["leads"][record, 3 * lead + d].item() == pytest.approx(over, abs=1e-5)
 
 
-def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro: Config) -> None:
+def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro):
     with_it = micro.model.model_copy(update={"modulation": True})
     plain, model = MarEcg(micro.model).eval(), MarEcg(with_it).eval()
     model.load_state_dict(plain.state_dict())
@@ -79,7 +78,7 @@ def test_the_modulation_spectrum_stands_last_where_the_model_has_one(micro: Conf
     torch.testing.assert_close(found[:, readout_width(micro.model) :], expected_BM)
 
 
-def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro: Config) -> None:
+def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro):
     model = MarEcg(micro.model).eval()
     generator = torch.Generator().manual_seed(0)
     x_BCL, n_valid_B = torch.randn(1, 12, 3500, generator=generator), torch.tensor([3500])
@@ -90,7 +89,7 @@ def test_a_record_twice_as_high_is_told_by_its_log_scale_alone(micro: Config) ->
     torch.testing.assert_close(step[:-12], torch.zeros(len(step) - 12), atol=1e-2, rtol=0)
 
 
-def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro: Config) -> None:
+def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro):
     model = MarEcg(micro.model).eval()
     generator = torch.Generator().manual_seed(0)
     x_BCL, n_valid_B = torch.randn(2, 12, 3500, generator=generator), torch.tensor([2000, 3500])
@@ -104,7 +103,7 @@ def test_padding_and_what_lies_in_an_absent_lead_change_nothing(micro: Config) -
     torch.testing.assert_close(one, other)
 
 
-def test_a_still_record_has_a_slope_everywhere() -> None:
+def test_a_still_record_has_a_slope_everywhere():
     h_BTCD = torch.ones(1, 1, 12, 2, requires_grad=True)
     real_BT = torch.ones(1, 1, dtype=torch.bool)
     wide_readout(torch.zeros(1, 2), h_BTCD, torch.zeros(1, 12), real_BT).sum().backward()  # type: ignore[no-untyped-call]
@@ -112,7 +111,7 @@ def test_a_still_record_has_a_slope_everywhere() -> None:
     assert torch.isfinite(h_BTCD.grad).all()
 
 
-def test_it_is_traced_for_any_number_of_records(micro: Config) -> None:
+def test_it_is_traced_for_any_number_of_records(micro):
     model = MarEcg(micro.model).eval()
     records = torch.export.Dim("records", min=1)
 

@@ -20,7 +20,7 @@ def attend_slowly(attention: Attention, tokens_SD: Tensor) -> Tensor:
     return attention.out(mixed)
 
 
-def test_spatial_attention_is_attention_over_the_leads_of_each_timestep() -> None:
+def test_spatial_attention_is_attention_over_the_leads_of_each_timestep():
     attention = Attention(width=12, heads=3, axis=Axis.LEADS)
     h_BTCD = torch.randn(2, 5, 4, 12)
     out = attention(h_BTCD)
@@ -29,7 +29,7 @@ def test_spatial_attention_is_attention_over_the_leads_of_each_timestep() -> Non
             torch.testing.assert_close(out[batch, time], attend_slowly(attention, h_BTCD[batch, time]))
 
 
-def test_temporal_attention_is_attention_over_the_timesteps_of_each_lead() -> None:
+def test_temporal_attention_is_attention_over_the_timesteps_of_each_lead():
     for causal in (False, True):
         attention = Attention(width=12, heads=3, axis=Axis.TIME, causal=causal)
         h_BTCD = torch.randn(2, 5, 4, 12)

@@ -23,7 +23,7 @@ def decoder() -> Decoder:
     )
 
 
-def test_a_trailing_patch_is_predicted_from_samples_before_it_and_from_all_of_them() -> None:
+def test_a_trailing_patch_is_predicted_from_samples_before_it_and_from_all_of_them():
     x_BCL = torch.randn(1, 2, STRIDE * 8 + PATCH, requires_grad=True)
     h_BTCD = torch.zeros(1, CONTEXT, 2, 8)
     predicted_BSCP = decoder()(h_BTCD, patchify(x_BCL, PATCH, STRIDE))
@@ -34,7 +34,7 @@ def test_a_trailing_patch_is_predicted_from_samples_before_it_and_from_all_of_th
         assert seen.min() == (CONTEXT - 2) * STRIDE
 
 
-def test_a_context_patch_is_predicted_from_the_encoder_alone_up_to_that_patch() -> None:
+def test_a_context_patch_is_predicted_from_the_encoder_alone_up_to_that_patch():
     x_BCL = torch.randn(1, 2, STRIDE * 8 + PATCH, requires_grad=True)
     h_BTCD = torch.randn(1, CONTEXT, 2, 8, requires_grad=True)
     predicted_BSCP = decoder()(h_BTCD, patchify(x_BCL, PATCH, STRIDE))
@@ -43,7 +43,7 @@ def test_a_context_patch_is_predicted_from_the_encoder_alone_up_to_that_patch() 
     assert (of_context[0, :, 0].abs().sum(-1) > 0).tolist() == [True, True, True, False, False]
 
 
-def test_every_trailing_patch_is_conditioned_on_the_encoders_whole_context() -> None:
+def test_every_trailing_patch_is_conditioned_on_the_encoders_whole_context():
     h_BTCD = torch.randn(1, CONTEXT, 2, 8, requires_grad=True)
     predicted_BSCP = decoder()(h_BTCD, torch.randn(1, 9, 2, PATCH))
     (gradient,) = torch.autograd.grad(predicted_BSCP[0, CONTEXT, 1].sum(), h_BTCD)

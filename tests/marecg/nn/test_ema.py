@@ -7,7 +7,7 @@ from torch import nn
 from marecg.nn.ema import Ema, momentum_at
 
 
-def test_the_copy_moves_by_one_minus_the_momentum() -> None:
+def test_the_copy_moves_by_one_minus_the_momentum():
     online = nn.Linear(2, 2)
     ema = Ema(online)
     before = ema.module.weight.clone()
@@ -17,7 +17,7 @@ def test_the_copy_moves_by_one_minus_the_momentum() -> None:
     torch.testing.assert_close(ema.module.weight, before + 0.1)
 
 
-def test_the_copy_is_apart_from_the_original_and_takes_no_gradient() -> None:
+def test_the_copy_is_apart_from_the_original_and_takes_no_gradient():
     online = nn.Linear(2, 2)
     ema = Ema(online)
     assert not any(parameter.requires_grad for parameter in ema.parameters())
@@ -25,14 +25,14 @@ def test_the_copy_is_apart_from_the_original_and_takes_no_gradient() -> None:
     assert ema.module.weight.data_ptr() != online.weight.data_ptr()
 
 
-def test_the_momentum_rises_from_its_start_to_one() -> None:
+def test_the_momentum_rises_from_its_start_to_one():
     values = [momentum_at(step, 100, 0.996) for step in range(101)]
     assert values[0] == 0.996
     assert values[-1] == 1.0
     assert values == sorted(values)
 
 
-def test_the_momentum_rises_along_half_a_cosine() -> None:
+def test_the_momentum_rises_along_half_a_cosine():
     """A quarter of the way (1 + cos 45°)/2 = 0.8536 of the distance to 1 is left, half way one half."""
     assert momentum_at(25, 100, 0.9) == pytest.approx(1 - 0.1 * 0.8535534)
     assert momentum_at(50, 100, 0.9) == pytest.approx(0.95)

@@ -7,7 +7,7 @@ from marecg.base.config import ModelConfig
 from marecg.nn.encoder import Block, Encoder
 
 
-def test_the_reference_encoder_has_113_million_parameters() -> None:
+def test_the_reference_encoder_has_113_million_parameters():
     config = ModelConfig()
     with torch.device("meta"):
         encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
@@ -15,7 +15,7 @@ def test_the_reference_encoder_has_113_million_parameters() -> None:
     assert abs(count / 113e6 - 1) < 0.01
 
 
-def test_a_block_attends_first_across_leads_then_along_time() -> None:
+def test_a_block_attends_first_across_leads_then_along_time():
     block = Block(width=8, heads=2, mlp_ratio=2)
     h = torch.randn(1, 3, 4, 8)
     after_spatial = h + block.spatial(block.norm_spatial(h))
@@ -24,7 +24,7 @@ def test_a_block_attends_first_across_leads_then_along_time() -> None:
     torch.testing.assert_close(block(h), expected)
 
 
-def test_one_block_carries_every_token_to_every_other() -> None:
+def test_one_block_carries_every_token_to_every_other():
     block = Block(width=8, heads=2, mlp_ratio=2)
     h = torch.randn(1, 3, 4, 8, requires_grad=True)
     block(h)[0, 0, 0].sum().backward()
@@ -32,16 +32,14 @@ def test_one_block_carries_every_token_to_every_other() -> None:
     assert (h.grad.abs().sum(-1) > 0).all()
 
 
-def test_records_of_a_batch_do_not_see_each_other() -> None:
+def test_records_of_a_batch_do_not_see_each_other():
     encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
     z = torch.randn(3, 5, 4, 8)
     torch.testing.assert_close(encoder(z)[1:2], encoder(z[1:2]))
 
 
 @pytest.mark.parametrize("at_hand", [1, 2, 3])
-def test_without_gradients_a_few_records_at_a_time_say_the_same(
-    at_hand: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_gradients_a_few_records_at_a_time_say_the_same(at_hand, monkeypatch):
     encoder, sizes = Encoder(width=8, depth=2, heads=2, mlp_ratio=2), list[int]()
     encoder.norm.register_forward_hook(lambda module, inputs, output: sizes.append(len(output)))
     z = torch.randn(3, 5, 4, 8)
@@ -53,7 +51,7 @@ def test_without_gradients_a_few_records_at_a_time_say_the_same(
 
 
 @pytest.mark.parametrize("gradients", [True, False])
-def test_of_no_records_it_says_nothing(gradients: bool) -> None:
+def test_of_no_records_it_says_nothing(gradients):
     encoder = Encoder(width=8, depth=2, heads=2, mlp_ratio=2)
     with torch.set_grad_enabled(gradients):
         assert encoder(torch.zeros(0, 5, 4, 8)).shape == (0, 5, 4, 8)

@@ -27,7 +27,7 @@ def spectrum(x_BCL: torch.Tensor, fs: int = 500) -> NDArray[np.floating]:
 
 
 @pytest.mark.parametrize("rate", [0.8, 1.25, 2.5])
-def test_even_beats_stand_out_at_their_rate_and_its_multiples(rate: float) -> None:
+def test_even_beats_stand_out_at_their_rate_and_its_multiples(rate):
     found = spectrum(beats(np.arange(0.2, 7, 1 / rate)))
     at, between = (np.abs(CENTRES - hz).argmin() for hz in (rate, 1.5 * rate))
     twice = np.abs(CENTRES - 2 * rate).argmin()
@@ -36,7 +36,7 @@ def test_even_beats_stand_out_at_their_rate_and_its_multiples(rate: float) -> No
     assert abs(CENTRES[: twice - 3][found[: twice - 3].argmax()] - rate) < 0.15
 
 
-def test_uneven_beats_of_the_same_number_make_it_flat() -> None:
+def test_uneven_beats_of_the_same_number_make_it_flat():
     even = np.arange(0.3, 6.9, 0.6)
     uneven = np.sort(even + np.random.default_rng(0).uniform(-0.25, 0.25, len(even)))
     regular, irregular = (spectrum(beats(times)) for times in (even, uneven))
@@ -47,7 +47,7 @@ def test_uneven_beats_of_the_same_number_make_it_flat() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), n_valid=st.integers(2, 400), fs=st.sampled_from([100, 240, 500]))
-def test_it_is_what_plain_sums_make_of_the_envelope(seed: int, n_valid: int, fs: int) -> None:
+def test_it_is_what_plain_sums_make_of_the_envelope(seed, n_valid, fs):
     x_BCL = torch.randn(2, 12, 400, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     found_M = modulation_spectrum(x_BCL, torch.tensor([n_valid, 400]), fs)[0].numpy()
     x = x_BCL[0].numpy()
@@ -80,7 +80,7 @@ def test_it_is_what_plain_sums_make_of_the_envelope(seed: int, n_valid: int, fs:
         assert found_M[band] == pytest.approx(math.log(power + FLOOR), abs=2e-3)
 
 
-def test_height_offset_and_what_lies_in_padding_change_nothing() -> None:
+def test_height_offset_and_what_lies_in_padding_change_nothing():
     x_BCL = beats(np.arange(0.2, 7, 0.8))
     padded = torch.cat([x_BCL, torch.full((1, 12, 500), 3.0)], -1)
     expected = spectrum(x_BCL)
@@ -89,11 +89,11 @@ def test_height_offset_and_what_lies_in_padding_change_nothing() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def test_a_still_record_is_all_floor() -> None:
+def test_a_still_record_is_all_floor():
     np.testing.assert_allclose(spectrum(torch.ones(1, 12, 3500)), math.log(FLOOR), atol=1e-5)
 
 
-def test_the_sampling_rate_hardly_matters() -> None:
+def test_the_sampling_rate_hardly_matters():
     times = np.arange(0.2, 7, 0.7)
     low = CENTRES < 6
     np.testing.assert_allclose(

@@ -14,12 +14,12 @@ def pool() -> RhythmPool:
     return rhythm_pool
 
 
-def test_the_lead_mean_keeps_time_and_averages_leads() -> None:
+def test_the_lead_mean_keeps_time_and_averages_leads():
     h_BTCD = torch.arange(12.0).view(1, 2, 3, 2)
     assert lead_mean(h_BTCD).tolist() == [[[2, 3], [8, 9]]]
 
 
-def test_the_rhythm_pool_is_what_its_equation_says() -> None:
+def test_the_rhythm_pool_is_what_its_equation_says():
     rhythm_pool = pool()
     h_BTCD = torch.randn(2, 5, 4, 6)
     pooled = rhythm_pool(h_BTCD, torch.ones(2, 5, dtype=torch.bool))
@@ -36,7 +36,7 @@ def test_the_rhythm_pool_is_what_its_equation_says() -> None:
         torch.testing.assert_close(pooled[batch], expected)
 
 
-def test_patches_of_padding_count_for_nothing() -> None:
+def test_patches_of_padding_count_for_nothing():
     h_BTCD = torch.randn(1, 5, 4, 6)
     real_BT = torch.tensor([[True, True, True, False, False]])
     torch.testing.assert_close(
@@ -44,11 +44,11 @@ def test_patches_of_padding_count_for_nothing() -> None:
     )
 
 
-def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers() -> None:
+def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers():
     assert pool()(torch.randn(1, 5, 4, 6), torch.zeros(1, 5, dtype=torch.bool)).isfinite().all()
 
 
-def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_tokens() -> None:
+def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_tokens():
     rhythm_pool, h_BTCD = pool(), torch.randn(2, 5, 4, 6)
     real_BT = torch.tensor([[True] * 5, [True, True, True, False, False]])
     weight_BTCQ = rhythm_pool.weights(h_BTCD, real_BT)
@@ -61,7 +61,7 @@ def test_the_weights_of_each_query_are_those_with_which_the_pool_reads_the_token
     torch.testing.assert_close(rhythm_pool(h_BTCD, real_BT), expected)
 
 
-def test_a_pool_is_trained_once_a_loss_has_moved_it() -> None:
+def test_a_pool_is_trained_once_a_loss_has_moved_it():
     torch.manual_seed(0)
     rhythm_pool = RhythmPool(width=6, queries=3, eta=0.1)
     assert not rhythm_pool.trained

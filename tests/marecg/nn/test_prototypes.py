@@ -13,12 +13,12 @@ def ring(n: int) -> Tensor:
     return adjacency / 3
 
 
-def test_at_the_papers_widths_the_concept_side_has_55040_parameters() -> None:
+def test_at_the_papers_widths_the_concept_side_has_55040_parameters():
     head = PrototypeHead(ring(40), node_width=128, concept_width=256, dropout=0.1)
     assert sum(parameter.numel() for parameter in head.parameters()) == 55_040
 
 
-def test_node_embeddings_begin_as_normal_draws_of_deviation_0_02_and_no_map_has_a_bias() -> None:
+def test_node_embeddings_begin_as_normal_draws_of_deviation_0_02_and_no_map_has_a_bias():
     torch.manual_seed(0)
     head = PrototypeHead(ring(40), node_width=128, concept_width=256, dropout=0.1)
     assert head.embedding.shape == (40, 128)
@@ -31,7 +31,7 @@ def test_node_embeddings_begin_as_normal_draws_of_deviation_0_02_and_no_map_has_
     }
 
 
-def test_the_graph_convolution_is_the_dense_product_of_the_equation() -> None:
+def test_the_graph_convolution_is_the_dense_product_of_the_equation():
     a_hat_NN = ring(7)
     head = PrototypeHead(a_hat_NN, node_width=5, concept_width=4, dropout=0.1)
     with torch.no_grad():
@@ -47,13 +47,13 @@ def test_the_graph_convolution_is_the_dense_product_of_the_equation() -> None:
     torch.testing.assert_close(head(), h2_NK / h2_NK.norm(dim=1, keepdim=True))
 
 
-def test_every_prototype_lies_on_the_unit_sphere_with_and_without_dropout() -> None:
+def test_every_prototype_lies_on_the_unit_sphere_with_and_without_dropout():
     head = PrototypeHead(ring(40), node_width=16, concept_width=8, dropout=0.5)
     for generator in (None, torch.Generator().manual_seed(0)):
         torch.testing.assert_close(head(generator).norm(dim=1), torch.ones(40))
 
 
-def test_dropout_follows_its_generator() -> None:
+def test_dropout_follows_its_generator():
     head = PrototypeHead(ring(10), node_width=16, concept_width=8, dropout=0.5)
     first, same, other = (head(torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, same)

@@ -13,7 +13,7 @@ def numbered(patches: int) -> torch.Tensor:
     return torch.arange(float(patches))[None, :, None]
 
 
-def test_a_beat_is_the_mean_of_the_patches_whose_centres_are_within_reach_of_its_peak() -> None:
+def test_a_beat_is_the_mean_of_the_patches_whose_centres_are_within_reach_of_its_peak():
     everything = torch.ones(1, 8, dtype=torch.bool)
     beats_BKD, there_BK = pool_beats(
         numbered(8), everything, torch.tensor([[0, 210, 330, 700, -1]]), PATCH, STRIDE, REACH
@@ -23,7 +23,7 @@ def test_a_beat_is_the_mean_of_the_patches_whose_centres_are_within_reach_of_its
     assert there_BK.tolist() == [[True, True, True, False, False]]
 
 
-def test_patches_of_padding_belong_to_no_beat() -> None:
+def test_patches_of_padding_belong_to_no_beat():
     real_BT = torch.arange(8)[None] < 4
     beats_BKD, there_BK = pool_beats(numbered(8), real_BT, torch.tensor([[210, 330]]), PATCH, STRIDE, REACH)
     assert beats_BKD[0, 0].item() == 2.5  # of patches 2, 3 and 4 the last holds padding

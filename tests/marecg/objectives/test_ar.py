@@ -5,7 +5,7 @@ import torch
 from marecg.objectives.ar import ar_losses
 
 
-def test_the_two_errors_by_hand() -> None:
+def test_the_two_errors_by_hand():
     target = torch.zeros(1, 3, 1, 2)
     predicted = torch.tensor([[[[1.0, 1.0]], [[2.0, 0.0]], [[3.0, 3.0]]]])
     masked = torch.tensor([[[False], [True]]])
@@ -14,7 +14,7 @@ def test_the_two_errors_by_hand() -> None:
     assert losses["recon"] == 9.0  # the one trailing patch
 
 
-def test_the_errors_are_means_over_what_is_masked_or_trailing_and_real() -> None:
+def test_the_errors_are_means_over_what_is_masked_or_trailing_and_real():
     generator = torch.Generator().manual_seed(0)
     predicted, target = torch.randn(2, 2, 7, 3, 4, generator=generator)
     masked = torch.rand(2, 5, 3, generator=generator) < 0.5
@@ -33,7 +33,7 @@ def test_the_errors_are_means_over_what_is_masked_or_trailing_and_real() -> None
     torch.testing.assert_close(losses["mask"], torch.tensor(sum(mask) / len(mask)))
 
 
-def test_with_nothing_to_predict_the_errors_are_zero() -> None:
+def test_with_nothing_to_predict_the_errors_are_zero():
     losses = ar_losses(
         torch.ones(1, 3, 1, 2),
         torch.zeros(1, 3, 1, 2),

@@ -22,7 +22,6 @@ from marecg.objectives.comparators.simclr import SimclrConfig
 from marecg.objectives.comparators.tstcc import temporal_loss
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.gscl import GsclConfig
-from marecg.objectives.objective import ObjectiveConfig
 
 
 @pytest.fixture
@@ -53,32 +52,32 @@ def loop_info_nce(query: Tensor, key: Tensor, tau: float) -> float:
         (GsclConfig(), {"weight": 0.5, "node_width": 128, "dropout": 0.1}),
     ],
 )
-def test_a_method_has_the_values_of_its_paper(config: ObjectiveConfig, values: dict[str, float]) -> None:
+def test_a_method_has_the_values_of_its_paper(config, values):
     assert config.model_dump(include={*values}) == values
 
 
-def test_moco_is_info_nce_over_the_keys_times_two_tau(pair: tuple[Tensor, Tensor]) -> None:
+def test_moco_is_info_nce_over_the_keys_times_two_tau(pair):
     assert float(moco_loss(*pair, 0.2)) == pytest.approx(0.4 * loop_info_nce(*pair, 0.2))
 
 
-def test_clocs_goes_from_either_half_to_the_other(pair: tuple[Tensor, Tensor]) -> None:
+def test_clocs_goes_from_either_half_to_the_other(pair):
     there, back = loop_info_nce(*pair, 0.1), loop_info_nce(pair[1], pair[0], 0.1)
     assert there != pytest.approx(back)
     assert float(clocs_loss(*pair, 0.1)) == pytest.approx((there + back) / 2)
 
 
-def test_byol_is_the_squared_distance_of_directions(pair: tuple[Tensor, Tensor]) -> None:
+def test_byol_is_the_squared_distance_of_directions(pair):
     first, second = (normalize(one, dim=-1) for one in pair)
     expected = sum(float((first[i] - second[i]).square().sum()) for i in range(5)) / 5
     assert float(byol_loss(*pair)) == pytest.approx(expected)
 
 
-def test_simsiam_is_minus_the_mean_cosine(pair: tuple[Tensor, Tensor]) -> None:
+def test_simsiam_is_minus_the_mean_cosine(pair):
     expected = -sum(cosine(one, other) for one, other in zip(*pair, strict=True)) / 5
     assert float(minus_cosine(*pair)) == pytest.approx(expected)
 
 
-def test_barlow_sums_over_every_entry_of_the_correlation() -> None:
+def test_barlow_sums_over_every_entry_of_the_correlation():
     first, second = torch.randn(2, 40, 3, generator=torch.Generator().manual_seed(1))
     expected = 0.0
     for i in range(3):
@@ -90,12 +89,12 @@ def test_barlow_sums_over_every_entry_of_the_correlation() -> None:
     assert float(barlow_loss(first, second, 0.01)) == pytest.approx(expected, rel=1e-3)
 
 
-def test_barlow_is_least_where_views_agree_and_outputs_do_not() -> None:
+def test_barlow_is_least_where_views_agree_and_outputs_do_not():
     alike = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     assert float(barlow_loss(alike, 3 * alike + 2, 1.0)) == pytest.approx(0, abs=1e-6)
 
 
-def test_dino_is_the_cross_entropy_of_sharpened_answers(pair: tuple[Tensor, Tensor]) -> None:
+def test_dino_is_the_cross_entropy_of_sharpened_answers(pair):
     student, teacher = pair
     expected = 0.0
     for row in range(5):
@@ -106,7 +105,7 @@ def test_dino_is_the_cross_entropy_of_sharpened_answers(pair: tuple[Tensor, Tens
     assert float(dino_loss(student, teacher, 0.1, 0.04)) == pytest.approx(expected)
 
 
-def test_the_temporal_contrast_asks_each_horizon_of_each_record() -> None:
+def test_the_temporal_contrast_asks_each_horizon_of_each_record():
     predicted, future = torch.randn(2, 3, 2, 4, generator=torch.Generator().manual_seed(0))
     expected = 0.0
     for horizon in range(2):
@@ -116,7 +115,7 @@ def test_the_temporal_contrast_asks_each_horizon_of_each_record() -> None:
     assert float(temporal_loss(predicted, future)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real() -> None:
+def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real():
     generator = torch.Generator().manual_seed(2)
     predicted, x = torch.randn(2, 2, 3, 4, 6, generator=generator)
     masked = torch.rand(2, 3, 4, generator=generator) < 0.5
@@ -133,7 +132,7 @@ def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real(
     assert float(masked_patch_loss(predicted, x, torch.zeros_like(masked), real)) == 0
 
 
-def test_the_adversary_is_asked_which_view_it_sees() -> None:
+def test_the_adversary_is_asked_which_view_it_sees():
     noisy, clear = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 0.0])
     expected = 0.0
     for logit in noisy.tolist():
@@ -143,22 +142,20 @@ def test_the_adversary_is_asked_which_view_it_sees() -> None:
     assert float(adversarial_loss(noisy, clear)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_future_of_each_lead_is_predicted_on_its_own() -> None:
+def test_the_future_of_each_lead_is_predicted_on_its_own():
     predicted, future = torch.randn(2, 3, 12, 4, generator=torch.Generator().manual_seed(4))
     each = [cosine(predicted[b, c], future[b, c]) for b in range(3) for c in range(12)]
     assert float(minus_cosine(predicted, future)) == pytest.approx(-sum(each) / 36, rel=1e-5)
 
 
-def test_discrimination_is_the_log_mean_exp_of_all_cosines_between_records(
-    pair: tuple[Tensor, Tensor],
-) -> None:
+def test_discrimination_is_the_log_mean_exp_of_all_cosines_between_records(pair):
     z = pair[0]
     each = [math.exp(cosine(z[i], z[j])) for i in range(5) for j in range(5) if i != j]
     assert float(discrimination_loss(z)) == pytest.approx(math.log(sum(each) / 20), rel=1e-5)
     assert float(discrimination_loss(z[:1])) == 0
 
 
-def test_magnitude_and_phase_are_those_of_a_slow_fourier_sum() -> None:
+def test_magnitude_and_phase_are_those_of_a_slow_fourier_sum():
     wave = torch.randn(1, 1, 8, generator=torch.Generator().manual_seed(5))
     magnitude, phase = spectrum(wave)
     for bin_ in range(1, 4):
@@ -170,7 +167,7 @@ def test_magnitude_and_phase_are_those_of_a_slow_fourier_sum() -> None:
         assert float(phase[0, 0, bin_]) == pytest.approx(math.atan2(imaginary, real) / math.pi, abs=1e-4)
 
 
-def test_patches_join_to_the_signal_and_bins_are_cut_with_zeros_behind() -> None:
+def test_patches_join_to_the_signal_and_bins_are_cut_with_zeros_behind():
     x = torch.arange(2 * 12 * 20.0).view(2, 12, 20)
     assert torch.equal(joined(patchify(x, 6, 4), 4), x[..., :16])
     patches = cut(x, 8)
@@ -179,7 +176,7 @@ def test_patches_join_to_the_signal_and_bins_are_cut_with_zeros_behind() -> None
     assert not patches[:, 2, :, 4:].any()
 
 
-def test_labels_are_independent_and_records_without_any_count_for_nothing() -> None:
+def test_labels_are_independent_and_records_without_any_count_for_nothing():
     logits = torch.tensor([[0.0, 2.0], [5.0, 5.0]])
     y = torch.tensor([[True, False], [False, False]])
     expected = -math.log(0.5) - math.log(1 - 1 / (1 + math.exp(-2)))
@@ -187,14 +184,14 @@ def test_labels_are_independent_and_records_without_any_count_for_nothing() -> N
 
 
 @pytest.mark.parametrize("loss", [byol_loss, minus_cosine, lambda q, k: moco_loss(q, k, 0.2)])
-def test_no_gradient_goes_into_a_target(loss, pair: tuple[Tensor, Tensor]) -> None:  # type: ignore[no-untyped-def]
+def test_no_gradient_goes_into_a_target(loss, pair):  # type: ignore[no-untyped-def]
     first, second = (one.requires_grad_() for one in pair)
     loss(first, second).backward()
     assert first.grad is not None
     assert second.grad is None
 
 
-def test_a_projector_uses_the_batch_and_remembers_none() -> None:
+def test_a_projector_uses_the_batch_and_remembers_none():
     head = BatchNormMLP(4, 8, 3, closing=True)
     x = torch.randn(16, 4)
     torch.testing.assert_close(head(x).mean(0), torch.zeros(3), atol=1e-5, rtol=0)

@@ -9,27 +9,27 @@ from marecg.objectives.gscl import family_loss, gscl_loss
 from marecg.recipes import by_name
 
 
-def test_the_loss_by_hand() -> None:
+def test_the_loss_by_hand():
     logits = torch.tensor([[0.0, math.log(3.0)]])  # q = (1/4, 3/4)
     target = torch.tensor([[0.5, 0.5]])
     expected = -(0.5 * math.log(0.25) + 0.5 * math.log(0.75))
     torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(expected))
 
 
-def test_q_is_the_softmax_of_cosines_over_tau() -> None:
+def test_q_is_the_softmax_of_cosines_over_tau():
     h = torch.tensor([[3.0, 4.0]])
     prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     torch.testing.assert_close(concept_logits(h, prototypes, tau=0.5), torch.tensor([[1.2, 1.6]]))
 
 
-def test_records_with_roots_only_leave_the_loss() -> None:
+def test_records_with_roots_only_leave_the_loss():
     logits = torch.randn(3, 5)
     target = torch.rand(3, 5).softmax(-1)
     target[1] = 0
     torch.testing.assert_close(gscl_loss(logits, target), gscl_loss(logits[[0, 2]], target[[0, 2]]))
 
 
-def test_a_batch_of_such_records_costs_nothing_and_pulls_nowhere() -> None:
+def test_a_batch_of_such_records_costs_nothing_and_pulls_nowhere():
     logits = torch.randn(3, 5, requires_grad=True)
     loss = gscl_loss(logits, torch.zeros(3, 5))
     loss.backward()
@@ -38,7 +38,7 @@ def test_a_batch_of_such_records_costs_nothing_and_pulls_nowhere() -> None:
     assert not logits.grad.any()
 
 
-def test_the_loss_is_the_mean_cross_entropy_of_the_equation() -> None:
+def test_the_loss_is_the_mean_cross_entropy_of_the_equation():
     logits, target = torch.randn(4, 6), torch.randn(4, 6).softmax(-1)
     total = 0.0
     for record in range(4):
@@ -49,13 +49,13 @@ def test_the_loss_is_the_mean_cross_entropy_of_the_equation() -> None:
     torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(total / 4))
 
 
-def test_the_loss_is_least_where_q_is_the_target() -> None:
+def test_the_loss_is_least_where_q_is_the_target():
     target = torch.randn(4, 6).softmax(-1)
     at_target = gscl_loss(target.log(), target)
     assert all(gscl_loss(target.log() + torch.randn(4, 6), target) > at_target for _ in range(10))
 
 
-def test_logits_are_those_of_float32_under_autocast_too() -> None:
+def test_logits_are_those_of_float32_under_autocast_too():
     generator = torch.Generator().manual_seed(0)
     h, prototypes = (torch.randn(size, 32, generator=generator) for size in (4, 40))
     prototypes = torch.nn.functional.normalize(prototypes, dim=-1)
@@ -65,7 +65,7 @@ def test_logits_are_those_of_float32_under_autocast_too() -> None:
     torch.testing.assert_close(found, concept_logits(h, prototypes, tau=0.07))
 
 
-def test_a_familys_mass_is_that_of_its_concepts_and_a_record_teaches_its_own_families() -> None:
+def test_a_familys_mass_is_that_of_its_concepts_and_a_record_teaches_its_own_families():
     q_BN = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]])
     y_BN = torch.tensor([[0, 0, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0]], dtype=torch.bool)
     loss = family_loss(q_BN.log(), y_BN, torch.tensor([0, 1, 0, 1]))  # two roots with a leaf each
@@ -73,7 +73,7 @@ def test_a_familys_mass_is_that_of_its_concepts_and_a_record_teaches_its_own_fam
     torch.testing.assert_close(loss, torch.tensor(expected))
 
 
-def test_small_graph_takes_leaves_and_families_in_place_of_hops() -> None:
+def test_small_graph_takes_leaves_and_families_in_place_of_hops():
     gscl = by_name("small-graph").gscl
     assert gscl is not None
     assert (gscl.sigma, gscl.a_hat, gscl.families) == (0.01, "identity", 0.5)

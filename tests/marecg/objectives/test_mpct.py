@@ -11,7 +11,7 @@ TEXT_VD = torch.eye(4) * 3
 ACTIVE_BV = torch.tensor([[True, True, False, False], [False, False, True, True]])
 
 
-def test_a_record_that_is_like_its_own_text_costs_less_than_one_like_anothers() -> None:
+def test_a_record_that_is_like_its_own_text_costs_less_than_one_like_anothers():
     own = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1]])
     right = instance_concept_loss(own, TEXT_VD, ACTIVE_BV, tau=0.1)
     wrong = instance_concept_loss(own.flip(0), TEXT_VD, ACTIVE_BV, tau=0.1)
@@ -19,7 +19,7 @@ def test_a_record_that_is_like_its_own_text_costs_less_than_one_like_anothers() 
     assert wrong > 5
 
 
-def test_instance_alignment_is_what_loops_over_records_give() -> None:
+def test_instance_alignment_is_what_loops_over_records_give():
     h, text = torch.randn(3, 4), torch.randn(6, 4)
     active = torch.zeros(3, 6, dtype=torch.bool)
     active[0, :3], active[1, 2:5], active[2, 5] = True, True, True
@@ -32,13 +32,13 @@ def test_instance_alignment_is_what_loops_over_records_give() -> None:
     torch.testing.assert_close(instance_concept_loss(h, text, active, 0.2), torch.tensor(expected))
 
 
-def test_records_with_the_same_leaves_are_not_each_others_negatives() -> None:
+def test_records_with_the_same_leaves_are_not_each_others_negatives():
     h = torch.randn(2, 4)
     same = ACTIVE_BV[[0, 0]]
     torch.testing.assert_close(instance_concept_loss(h, TEXT_VD, same, 0.1), torch.tensor(0.0))
 
 
-def test_records_without_leaves_leave_all_three_terms() -> None:
+def test_records_without_leaves_leave_all_three_terms():
     h, beats = torch.randn(3, 4), torch.randn(3, 5, 4)
     real = torch.ones(3, 5, dtype=torch.bool)
     active = torch.cat([ACTIVE_BV, torch.zeros(1, 4, dtype=torch.bool)])
@@ -57,7 +57,7 @@ def test_records_without_leaves_leave_all_three_terms() -> None:
     )
 
 
-def test_a_batch_without_leaves_costs_nothing() -> None:
+def test_a_batch_without_leaves_costs_nothing():
     none = torch.zeros(2, 4, dtype=torch.bool)
     assert instance_concept_loss(torch.randn(2, 4), TEXT_VD, none, 0.1) == 0
     real = torch.ones(2, 3, dtype=torch.bool)
@@ -65,7 +65,7 @@ def test_a_batch_without_leaves_costs_nothing() -> None:
     assert ontology_prototype_loss(torch.randn(2, 4), TEXT_VD, none.float(), 0.1) == 0
 
 
-def test_beats_that_are_not_there_say_nothing() -> None:
+def test_beats_that_are_not_there_say_nothing():
     beats = torch.randn(2, 5, 4)
     real = torch.tensor([[True] * 3 + [False] * 2, [True] * 5])
     changed = beats.clone()
@@ -76,7 +76,7 @@ def test_beats_that_are_not_there_say_nothing() -> None:
     )
 
 
-def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give() -> None:
+def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give():
     beats, text = torch.randn(2, 3, 4), torch.randn(4, 4)
     real = torch.tensor([[True, True, False], [True, True, True]])
     like = torch.zeros(2, 2)
@@ -96,7 +96,7 @@ def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give() -> 
     torch.testing.assert_close(beat_concept_loss(beats, real, text, ACTIVE_BV, 0.1), expected)
 
 
-def test_the_prototype_term_is_the_divergence_from_uniform_over_the_active_leaves() -> None:
+def test_the_prototype_term_is_the_divergence_from_uniform_over_the_active_leaves():
     h, prototypes = torch.randn(1, 4), torch.randn(5, 4)
     y = torch.tensor([[0.0, 1, 0, 1, 0]])
     q = (normalize(h, dim=-1) @ normalize(prototypes, dim=-1).T / 0.5).softmax(-1)[0]

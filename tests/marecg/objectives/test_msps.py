@@ -1,7 +1,6 @@
 """eq. patch-rhythm-loss, loss by loss."""
 
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -33,13 +32,13 @@ def rhythm(known: list[bool], rr: list[float], rate: list[int] | None = None) ->
     )
 
 
-def test_an_undecided_head_pays_log_2_for_alternation_and_log_4_for_the_rate() -> None:
+def test_an_undecided_head_pays_log_2_for_alternation_and_log_4_for_the_rate():
     losses = patch_rhythm_losses(torch.zeros(2, 3, 7), rhythm([True, True], [0.6, 1.0]), all_real(2, 3))
     assert math.isclose(losses["alt"].item(), math.log(2), rel_tol=1e-6)
     assert math.isclose(losses["rate"].item(), math.log(4), rel_tol=1e-6)
 
 
-def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch() -> None:
+def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch():
     out_BTR = torch.zeros(2, 3, 7)
     out_BTR[0, :, 5], out_BTR[1, :, 5] = -1, 1  # 0.6 and 1.0 s are one deviation either side of 0.8 s
     target = rhythm([True, True], [0.6, 1.0])
@@ -54,7 +53,7 @@ def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch() -> None:
     )
 
 
-def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_share() -> None:
+def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_share():
     target = RhythmTarget(
         alternates_B=torch.tensor([0.0, 1.0]),
         rate_B=torch.tensor([0, 2]),
@@ -80,7 +79,7 @@ def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_s
         assert {other: loss.item() for other, loss in found.items()} == pytest.approx(wanted, abs=1e-4)
 
 
-def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:
+def test_records_without_a_readable_rhythm_leave_every_rhythm_loss():
     out_BTR = torch.randn(3, 4, 7)
     some = patch_rhythm_losses(
         out_BTR, rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2]), all_real(*out_BTR.shape[:2])
@@ -92,7 +91,7 @@ def test_records_without_a_readable_rhythm_leave_every_rhythm_loss() -> None:
         torch.testing.assert_close(value, without[name])
 
 
-def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere() -> None:
+def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere():
     out_BTR = torch.randn(2, 4, 7, requires_grad=True)
     sum(
         patch_rhythm_losses(
@@ -104,7 +103,7 @@ def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere() -> None:
     assert not out_BTR.grad.any()
 
 
-def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t() -> None:
+def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t():
     for patches in (8, 139, 187):
         right_BTK = torch.full((1, patches, 12), -50.0)
         for i in range(1, patches + 1):
@@ -113,7 +112,7 @@ def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t() -
         assert losses["seq"] < 1e-6
 
 
-def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss() -> None:
+def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss():
     out_BTK = torch.randn(1, 4, 12)
     phase_BT = torch.tensor([[0, -1, 3, -1]])
     expected = (
@@ -127,7 +126,7 @@ def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss() -> None:
     assert patch_position_losses(out_BTK, torch.full((1, 4), -1), all_real(1, 4))["phase"] == 0
 
 
-def test_a_short_record_gives_the_losses_of_what_there_is_of_it() -> None:
+def test_a_short_record_gives_the_losses_of_what_there_is_of_it():
     generator = torch.Generator().manual_seed(3)
     out_BTR, out_BTK = (torch.randn(3, 8, size, generator=generator) for size in (7, 12))
     phase_BT = torch.randint(-1, 4, (3, 8), generator=generator)
@@ -146,7 +145,7 @@ def test_a_short_record_gives_the_losses_of_what_there_is_of_it() -> None:
         torch.testing.assert_close(losses(out_BTR, out_BTK)[name], loss)
 
 
-def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder: Path) -> None:
+def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder):
     """With heads that say nothing the loss of mean RR is the mean square of the records' z-scores."""
     config = override(by_name("tiny-c3"), ["model.width=16", "model.heads=2", "msps.z_score=corpus"])
     corpus, graph = Corpus.open(corpus_folder), ecg_ontology.load()

@@ -46,7 +46,7 @@ def drawn(shapes: list[tuple[int, ...]], dtype: torch.dtype) -> list[Tensor]:
 
 @pytest.mark.parametrize("name", CONTRASTS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_contrast_under_autocast_is_that_of_float32_to_the_bit(name: str, dtype: torch.dtype) -> None:
+def test_a_contrast_under_autocast_is_that_of_float32_to_the_bit(name, dtype):
     contrast, shapes = CONTRASTS[name]
     inputs = drawn(shapes, dtype)
     expected = contrast(*(each.float() for each in inputs))
@@ -57,7 +57,7 @@ def test_a_contrast_under_autocast_is_that_of_float32_to_the_bit(name: str, dtyp
 
 
 @pytest.mark.parametrize("name", CONTRASTS)
-def test_its_gradient_reaches_what_came_in_half_precision(name: str) -> None:
+def test_its_gradient_reaches_what_came_in_half_precision(name):
     contrast, shapes = CONTRASTS[name]
     first, *others = drawn(shapes, torch.bfloat16)
     first.requires_grad_()
@@ -68,7 +68,7 @@ def test_its_gradient_reaches_what_came_in_half_precision(name: str) -> None:
     assert first.grad.isfinite().all()
 
 
-def test_dino_s_logits_are_the_cosines_of_float32() -> None:
+def test_dino_s_logits_are_the_cosines_of_float32():
     torch.manual_seed(0)
     head = _Head(ModelConfig().width, DinoConfig())
     h_BD = torch.randn(4, ModelConfig().width)
@@ -79,6 +79,6 @@ def test_dino_s_logits_are_the_cosines_of_float32() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_what_is_no_tensor_goes_through_as_it_is() -> None:
+def test_what_is_no_tensor_goes_through_as_it_is():
     one, two = drawn([(6, 32), (6, 32)], torch.float32)
     assert torch.equal(nt_xent(one, two, tau=TAU), nt_xent(first_BK=one, second_BK=two, tau=TAU))

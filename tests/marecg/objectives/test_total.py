@@ -54,36 +54,34 @@ def total_loss(config: Config, epoch: float) -> float:
     ],
     ids=lambda value: value.name if isinstance(value, Config) else "",
 )
-def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(
-    config: Config, expected: float
-) -> None:
+def test_each_configuration_adds_exactly_its_terms_with_the_papers_coefficients(config, expected):
     assert math.isclose(total_loss(config, epoch=50), expected, rel_tol=1e-6)
 
 
-def test_msps_rises_linearly_over_five_epochs() -> None:
+def test_msps_rises_linearly_over_five_epochs():
     for epoch, share in ((0, 0), (1, 0.2), (2.5, 0.5), (5, 1), (99, 1)):
         without = total_loss(recipes.c2(), epoch)
         with_msps = total_loss(recipes.c3(), epoch)
         assert math.isclose(with_msps - without, share * MSPS, rel_tol=1e-5, abs_tol=1e-6)
 
 
-def test_any_objective_can_be_weighted_and_ramped() -> None:
+def test_any_objective_can_be_weighted_and_ramped():
     config = Config(gscl=GsclConfig(weight=2.0, ramp_epochs=10))
     assert math.isclose(total_loss(config, epoch=5), AR + 0.5 * 2 * 11, rel_tol=1e-6)
 
 
-def test_without_a_ramp_the_weight_is_full_from_the_first_step() -> None:
+def test_without_a_ramp_the_weight_is_full_from_the_first_step():
     assert ramp(0.0, 0.0) == 1.0
 
 
-def test_a_loss_that_nobody_weighs_is_an_error() -> None:
+def test_a_loss_that_nobody_weighs_is_an_error():
     ar = build(ArConfig())
     ar.total = lambda named: named["recon"]  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match=r"objective ar: never weighs its loss mask"):
         weighed("ar", ar, {"recon": NAMED["recon"], "mask": NAMED["mask"]}, epoch=0)
 
 
-def test_a_loss_that_was_not_announced_is_an_error() -> None:
+def test_a_loss_that_was_not_announced_is_an_error():
     ar = build(ArConfig())
     with pytest.raises(ConfigError, match=r"objective ar: names the losses recon, mask, bonus"):
         weighed(
@@ -91,6 +89,6 @@ def test_a_loss_that_was_not_announced_is_an_error() -> None:
         )
 
 
-def test_the_sum_over_all_losses_weighs_each() -> None:
+def test_the_sum_over_all_losses_weighs_each():
     ar = build(ArConfig())
     assert weighed("ar", ar, {name: NAMED[name] for name in ("recon", "mask")}, epoch=0).item() == AR

@@ -1,6 +1,5 @@
 """TS-TCC over whole looks; its losses alone are in test_comparators.py."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,13 +15,10 @@ from marecg.objectives.comparators import tstcc
 from marecg.objectives.comparators.tstcc import TstccConfig
 from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
-from marecg.recipes import Config
 from marecg.train.data import supervise
 
 
-def test_the_temporal_losses_of_both_directions_add_up(
-    corpus_folder: Path, micro: Config, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_temporal_losses_of_both_directions_add_up(corpus_folder, micro, monkeypatch):
     corpus, ontology = Corpus.open(corpus_folder), ecg_ontology.load()
     batch = BatchStream(corpus, supervise(micro, corpus, ontology), 4, 1, seed=0).batch(0)
     model = MarEcg(micro.model)
@@ -39,9 +35,7 @@ def test_the_temporal_losses_of_both_directions_add_up(
 
 
 @pytest.mark.parametrize(("room", "moments"), [(4, {1, 2, 3}), (1, {1})])
-def test_the_moment_is_any_that_has_a_past_and_leaves_the_whole_future(
-    micro: Config, room: int, moments: set[int]
-) -> None:
+def test_the_moment_is_any_that_has_a_past_and_leaves_the_whole_future(micro, room, moments):
     """`room`: patches beside those of the future."""
     model = MarEcg(micro.model)
     objective = TstccConfig().build(Parts(model.config, model, ecg_ontology.load(), None))

@@ -62,13 +62,13 @@ def starts(config: Config, batch: Batch, seen: Views) -> list[int]:
     return found
 
 
-def test_each_record_begins_at_a_patch_of_its_own(config: Config, batch: Batch) -> None:
+def test_each_record_begins_at_a_patch_of_its_own(config, batch):
     found = starts(config, batch, views(config, batch, config.clean))
     assert len(found) == len(batch.rows_B)
     assert len(set(found)) > 3
 
 
-def test_what_supervises_a_crop_moves_with_it(config: Config, batch: Batch) -> None:
+def test_what_supervises_a_crop_moves_with_it(config, batch):
     seen = views(config, batch, config.clean)
     known = seen.clean().supervision
     for row, start in enumerate(starts(config, batch, seen)):
@@ -79,7 +79,7 @@ def test_what_supervises_a_crop_moves_with_it(config: Config, batch: Batch) -> N
         assert [peak for peak in known.rpeaks_BK[row].tolist() if peak >= 0] == peaks
 
 
-def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config: Config, batch: Batch) -> None:
+def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config, batch):
     short = batch._replace(n_valid_B=torch.full_like(batch.n_valid_B, config.model.context + 10))
     real_BT = views(config, short, config.clean).clean().real_BT
     assert real_BT.all()
@@ -89,7 +89,7 @@ def test_a_crop_of_a_short_record_has_no_more_padding_than_it_must(config: Confi
     ] * len(batch.rows_B)
 
 
-def test_supervision_reads_the_masked_pass_unless_it_is_told_otherwise(config: Config, batch: Batch) -> None:
+def test_supervision_reads_the_masked_pass_unless_it_is_told_otherwise(config, batch):
     plain = views(config, batch, CleanConfig())
     assert plain.supervised is plain.masked
     told = views(config, batch, CleanConfig(supervised=True, augmentation="rhythm-safe"))
@@ -97,7 +97,7 @@ def test_supervision_reads_the_masked_pass_unless_it_is_told_otherwise(config: C
     assert not told.supervised.masked_BTC.any()
 
 
-def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config: Config, batch: Batch) -> None:
+def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config, batch):
     hiding = RegulariserConfig(p_lead=0.5, p_drop=0.0)
     without = views(config, batch, CleanConfig(), hiding).masked.masked_BTC
     asked = views(config, batch, CleanConfig(), hiding, hidden_leads=True).masked.masked_BTC
@@ -109,9 +109,7 @@ def test_hidden_leads_are_asked_for_only_where_that_is_wanted(config: Config, ba
     )
 
 
-def test_latent_dropout_zeroes_its_share_of_h_in_both_views_and_none_of_the_target(
-    config: Config, batch: Batch
-) -> None:
+def test_latent_dropout_zeroes_its_share_of_h_in_both_views_and_none_of_the_target(config, batch):
     without, dropped = (
         views(config, batch, CleanConfig(), RegulariserConfig(p_lead=0.0, p_drop=rate)) for rate in (0, 0.1)
     )
@@ -124,7 +122,7 @@ def test_latent_dropout_zeroes_its_share_of_h_in_both_views_and_none_of_the_targ
     torch.testing.assert_close(dropped.slow(model.tokens, model.encoder), without.clean().h_BTCD)
 
 
-def test_a_part_is_encoded_as_if_there_were_nothing_else_of_its_record(config: Config, batch: Batch) -> None:
+def test_a_part_is_encoded_as_if_there_were_nothing_else_of_its_record(config, batch):
     config = override(config, ["model.amplitude=true"])
     d_BCL = batch.d_BCL.clone()
     d_BCL[..., 10 * config.model.stride :] *= 3

@@ -16,7 +16,7 @@ TWO = Layout(250, ("II", "V1"))
 Write = Callable[..., Path]
 
 
-def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path: Path) -> None:
+def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path):
     x = np.random.default_rng(0).normal(size=(3, 2, 1000)).astype(np.float32)
     np.save(tmp_path / "many.npy", x)
     np.save(tmp_path / "one.npy", x[0].T)
@@ -28,7 +28,7 @@ def test_arrays_of_a_folder_are_read_row_by_row_with_the_leads_named(tmp_path: P
         assert (record.fs, record.leads) == (250, ("II", "V1"))
 
 
-def test_twelve_leads_come_in_the_order_of_every_tensor(tmp_path: Path) -> None:
+def test_twelve_leads_come_in_the_order_of_every_tensor(tmp_path):
     x = np.arange(12, dtype=np.float32)[:, None] * np.ones((12, 500), np.float32)
     np.save(tmp_path / "mixed.npy", x[::-1])
     [(name, candidate)] = find_inputs([tmp_path / "mixed.npy"], Layout(500, LEADS[::-1])).items()
@@ -37,7 +37,7 @@ def test_twelve_leads_come_in_the_order_of_every_tensor(tmp_path: Path) -> None:
     np.testing.assert_array_equal(record.x_KL, x)
 
 
-def test_a_file_that_can_not_be_used_fails_alone(tmp_path: Path) -> None:
+def test_a_file_that_can_not_be_used_fails_alone(tmp_path):
     np.save(tmp_path / "good.npy", np.zeros((1, 2, 1000), np.float32))
     np.save(tmp_path / "three.npy", np.zeros((1, 3, 1000), np.float32))
     (tmp_path / "text.npy").write_text("no array")
@@ -48,7 +48,7 @@ def test_a_file_that_can_not_be_used_fails_alone(tmp_path: Path) -> None:
             read[name]()
 
 
-def test_a_record_is_there_once_however_often_it_is_named(tmp_path: Path) -> None:
+def test_a_record_is_there_once_however_often_it_is_named(tmp_path):
     write_corpus(tmp_path / "wfdb", 2, 0)
     header = sorted((tmp_path / "wfdb").rglob("*.hea"))[0]
     found = find_inputs([tmp_path / "wfdb", header, header.with_suffix(""), header.with_suffix(".mat")])
@@ -56,9 +56,7 @@ def test_a_record_is_there_once_however_often_it_is_named(tmp_path: Path) -> Non
     assert all(each.read().leads == LEADS for each in found.values())
 
 
-def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twelve(tmp_path, write_record):
     x_KL = np.random.default_rng(0).normal(size=(3, 1000))
     header = write_record(tmp_path, x_CL=x_KL, leads=["V1", "vx", "I"])
     record = read_one(header)
@@ -69,16 +67,14 @@ def test_a_record_with_some_of_the_leads_is_read_with_those_and_has_not_all_twel
 
 
 @pytest.mark.parametrize("named", ["a.b", "a.b.hea", "a.b.mat"])
-def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(
-    tmp_path: Path, write_record: Write, named: str
-) -> None:
+def test_a_name_with_a_dot_in_it_means_the_record_of_that_name(tmp_path, write_record, named):
     write_record(tmp_path, "a.b", comments=["Dx: 164889003"])
     write_record(tmp_path, "a", comments=["Dx: 426783006"])
     [(name, candidate)] = find_inputs([tmp_path / named]).items()
     assert (name, candidate.read().codes) == ("a.b", ("164889003",))
 
 
-def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path: Path, write_record: Write) -> None:
+def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path, write_record):
     folders = [tmp_path / "siteA" / "p0", tmp_path / "siteA" / "p1", tmp_path / "siteB" / "p0"]
     headers = [write_record(folder, "ecg") for folder in folders]
     assert list(find_inputs([tmp_path / "siteA"])) == ["siteA/p0/ecg", "siteA/p1/ecg"]
@@ -86,7 +82,7 @@ def test_records_of_one_name_in_several_folders_are_told_apart(tmp_path: Path, w
     assert list(find_inputs([folders[0], folders[2]])) == ["siteA/p0/ecg", "siteB/p0/ecg"]
 
 
-def test_a_folder_of_several_records_is_not_one_record(tmp_path: Path, write_record: Write) -> None:
+def test_a_folder_of_several_records_is_not_one_record(tmp_path, write_record):
     write_record(tmp_path, "a")
     assert read_one(tmp_path).id == "a"
     write_record(tmp_path, "b")
@@ -94,6 +90,6 @@ def test_a_folder_of_several_records_is_not_one_record(tmp_path: Path, write_rec
         read_one(tmp_path)
 
 
-def test_a_layout_with_unknown_leads_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_layout_with_unknown_leads_is_refused_before_anything_is_read(tmp_path):
     with pytest.raises(UsageError, match="unknown"):
         find_inputs([tmp_path], Layout(500, ("II", "X")))

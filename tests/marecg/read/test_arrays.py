@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -35,29 +34,27 @@ X_BCL = np.random.default_rng(0).normal(0, 0.5, (40, 12, 300)).astype(np.float32
         (Layout(500, units="mv"), 1),
     ],
 )
-def test_the_units_decide_the_amplitude(tmp_path: Path, layout: Layout, per_mv: float) -> None:
+def test_the_units_decide_the_amplitude(tmp_path, layout, per_mv):
     np.save(tmp_path / "a.npy", X_BCL.astype(np.float64) * per_mv)
     np.testing.assert_allclose(ArrayFile(tmp_path / "a.npy", layout).signal(7)[0], X_BCL[7], rtol=1e-6)
 
 
 @given(st.integers(1, 15), st.integers(16, 40), st.integers(1, 4), st.booleans())
-def test_the_axis_of_the_leads_is_known_by_their_number(
-    leads: int, samples: int, records: int, swapped: bool
-) -> None:
+def test_the_axis_of_the_leads_is_known_by_their_number(leads, samples, records, swapped):
     shape = (records, samples, leads) if swapped else (records, leads, samples)
     assert arrays.lead_axis(shape[1:], leads) == int(swapped)
     assert arrays.lead_axis((leads, leads), leads) is None
     assert arrays.lead_axis((samples, samples), leads) is None
 
 
-def test_an_array_that_does_not_fit_its_leads_is_refused_with_its_shape(tmp_path: Path) -> None:
+def test_an_array_that_does_not_fit_its_leads_is_refused_with_its_shape(tmp_path):
     for shape in [(5, 8, 100), (3, 12, 12), (100,), (12, 12)]:
         np.save(tmp_path / "a.npy", np.zeros(shape))
         with pytest.raises(UsageError, match=r"a\.npy: holds array \(" + " × ".join(map(str, shape))):
             ArrayFile(tmp_path / "a.npy", Layout(500))
 
 
-def test_several_arrays_that_could_be_signals_are_listed_and_one_is_chosen_by_key(tmp_path: Path) -> None:
+def test_several_arrays_that_could_be_signals_are_listed_and_one_is_chosen_by_key(tmp_path):
     np.savez(tmp_path / "a.npz", train=X_BCL, test=X_BCL[:3], age=np.zeros(40))
     with pytest.raises(UsageError, match=r"train \(40 × 12 × 300\); test \(3 × 12 × 300\).*--set array.key"):
         ArrayFile(tmp_path / "a.npz", Layout(500))
@@ -73,7 +70,7 @@ def test_several_arrays_that_could_be_signals_are_listed_and_one_is_chosen_by_ke
         {"units": "adc", "gain": 0.0}, {"leads": ("I", "i")}, {"leads": ()},
     ],
 )  # fmt: skip
-def test_an_impossible_layout_is_wrong_usage(values: dict[str, Any]) -> None:
+def test_an_impossible_layout_is_wrong_usage(values):
     with pytest.raises(UsageError, match="--"):
         Layout(**{"fs": 500} | values)
 
@@ -82,7 +79,7 @@ def beats(ecg: Ecg, count: int = 20) -> np.ndarray:
     return np.stack([ecg(seed=seed) for seed in range(count)]).astype(np.float32)
 
 
-def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path: Path, ecg: Ecg) -> None:
+def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path, ecg):
     x_BCL = beats(ecg)
     x_BCL[3, 5] = 0
     np.save(tmp_path / "clinic.npy", x_BCL)
@@ -96,14 +93,14 @@ def test_a_corpus_of_arrays_has_no_codes_and_every_row_is_accounted_for(tmp_path
     assert gallery(tmp_path / "out", [tmp_path / "clinic.npy"], tmp_path / "page.html") == 1
 
 
-def test_another_layout_is_another_corpus(tmp_path: Path, ecg: Ecg) -> None:
+def test_another_layout_is_another_corpus(tmp_path, ecg):
     np.save(tmp_path / "a.npy", beats(ecg, 2))
     prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(500))
     with pytest.raises(CorpusError, match="other array layout"):
         prepare([tmp_path / "a.npy"], tmp_path / "out", jobs=1, layout=Layout(250))
 
 
-def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path: Path, ecg: Ecg) -> None:
+def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path, ecg):
     np.save(tmp_path / "a.npy", beats(ecg, 2)[:, :2])
     with pytest.raises(UsageError, match="sampling rate"):
         find([tmp_path / "a.npy"])
@@ -115,8 +112,8 @@ def test_an_array_without_a_rate_or_with_fewer_leads_is_wrong_usage(tmp_path: Pa
 
 
 def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarantined(
-    tmp_path: Path, ecg: Ecg, write_record: Callable[..., Path]
-) -> None:
+    tmp_path, ecg, write_record
+):
     folder = tmp_path / "ours"
     write_record(folder, "A0001")  # with an A0001.mat that isn't an array
     np.save(folder / "a.npy", beats(ecg, 2))
@@ -130,7 +127,7 @@ def test_in_a_folder_arrays_are_found_beside_headers_and_what_is_none_is_quarant
     assert len(find([folder])) == 1, "without a layout arrays in folders are passed over"
 
 
-def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path: Path, ecg: Ecg) -> None:
+def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path, ecg):
     np.save(tmp_path / "a.npy", beats(ecg, 1))
     [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
     first = candidate.read().x_CL
@@ -138,7 +135,7 @@ def test_a_file_that_changes_between_two_reads_is_read_anew(tmp_path: Path, ecg:
     np.testing.assert_array_equal(candidate.read().x_CL, -first)
 
 
-def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path: Path, ecg: Ecg) -> None:
+def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path, ecg):
     x_BCL = np.repeat(beats(ecg, 1).astype(np.float64), 3, axis=0)
     x_BCL[0, 3, 7], x_BCL[1, 3, 7], x_BCL[2, 3, 7] = np.nan, np.inf, 1e300
     np.save(tmp_path / "a.npy", x_BCL)
@@ -146,7 +143,7 @@ def test_values_that_are_no_numbers_are_quarantined_as_such(tmp_path: Path, ecg:
     assert report.quarantined == {"nan": 3}
 
 
-def test_an_array_without_samples_is_refused(tmp_path: Path) -> None:
+def test_an_array_without_samples_is_refused(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((1, 12, 0)))
     [candidate] = find([tmp_path / "a.npy"], layout=Layout(500))
     with pytest.raises(RecordError, match="no samples"):
@@ -156,8 +153,8 @@ def test_an_array_without_samples_is_refused(tmp_path: Path) -> None:
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", WRITERS)
 def test_real_records_as_arrays_prepare_to_the_windows_that_they_have_as_wfdb(
-    realdata: Path, real_records: tuple[np.ndarray, list[str]], tmp_path: Path, name: str
-) -> None:
+    realdata, real_records, tmp_path, name
+):
     x_BCL, hashes = real_records
     WRITERS[name](tmp_path / name, x_BCL)
     prepare([tmp_path / name], tmp_path / "out", jobs=1, layout=Layout(500))
@@ -179,7 +176,7 @@ def real_records(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 
 @pytest.mark.parametrize("long", [False, True])
-def test_a_column_of_records_makes_a_file_of_many(tmp_path: Path, long: bool) -> None:
+def test_a_column_of_records_makes_a_file_of_many(tmp_path, long):
     """Their rows may be mixed and out of order: the time says it; and they may differ in length."""
     x = {"p9": X_BCL[0, :2, :6], "p1": X_BCL[1, :2, :9]}
     rows = [
@@ -208,7 +205,7 @@ def test_a_column_of_records_makes_a_file_of_many(tmp_path: Path, long: bool) ->
         find_inputs([tmp_path / "all.csv"], Layout(500))
 
 
-def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_table(tmp_path: Path) -> None:
+def test_text_is_taken_where_it_holds_signals_and_passed_over_where_it_is_a_table(tmp_path):
     (tmp_path / "labels.csv").write_text("id,age\na,61\nb,62\n")
     (tmp_path / "notes.txt").write_text("measured in the morning\nby hand\n")
     (tmp_path / "two.csv").write_text("time,V1,ecg_II\n" + "".join(f"{row},0.{row},-1\n" for row in range(9)))

@@ -50,9 +50,7 @@ def said(name: str) -> MachineReport:
     return MachineReport(**values, statements=files.STATED)
 
 
-def test_one_recording_gives_the_same_millivolts_in_every_format(
-    archive: Path, x_CL: NDArray[np.float64]
-) -> None:
+def test_one_recording_gives_the_same_millivolts_in_every_format(archive, x_CL):
     for name in (*files.FILES, "1.2.840.10008"):
         record = read_one(archive / "2024" / name)
         assert np.abs(record.x_CL - x_CL).max() <= STEP, name
@@ -66,9 +64,7 @@ def test_one_recording_gives_the_same_millivolts_in_every_format(
     assert read_one(archive / "2024" / "d.dcm", seconds=2).x_CL.shape == (12, 1000)
 
 
-def test_a_folder_mixes_formats_and_no_name_is_kept(
-    archive: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_mixes_formats_and_no_name_is_kept(archive, tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     (tmp_path / "codes.csv").write_text("id,code\n2024/d.dcm,164889003\n2024/e,164889003\n")
     codes = read_code_table(tmp_path / "codes.csv")
@@ -90,7 +86,7 @@ def test_a_folder_mixes_formats_and_no_name_is_kept(
         assert secret not in words
 
 
-def test_a_mapping_gives_codes_to_what_machines_state(archive: Path, tmp_path: Path) -> None:
+def test_a_mapping_gives_codes_to_what_machines_state(archive, tmp_path):
     (tmp_path / "mapping.csv").write_text("code,snomed\nsinus rhythm,426783006\nPaced,10370003\n")
     report = prepare([archive], tmp_path / "out", jobs=1, codes=CodeMapping.read(tmp_path / "mapping.csv"))
     corpus = Corpus.open(tmp_path / "out")
@@ -106,7 +102,7 @@ def test_a_mapping_gives_codes_to_what_machines_state(archive: Path, tmp_path: P
         prepare([archive], tmp_path / "out", jobs=1)
 
 
-def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
+def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it():
     path = Path(pydicom.__file__).parent / "data" / "test_files" / "waveform_ecg.dcm"
     record = read_one(path)
     bare = pydicom.dcmread(path)
@@ -124,9 +120,7 @@ def test_the_ecg_that_pydicom_ships_reads_as_pydicom_reads_it() -> None:
     assert np.abs(limb[0] + limb[2] - limb[1]).max() < 0.01, "I + III = II"
 
 
-def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(
-    tmp_path: Path, x_CL: NDArray[np.float64]
-) -> None:
+def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(tmp_path, x_CL):
     """Every step is 5 µV, corrected by 2, and the channel begins at 300 µV."""
 
     def channel(data: object) -> None:
@@ -139,7 +133,7 @@ def test_a_dicom_channel_is_sensitivity_times_correction_plus_its_baseline(
     np.testing.assert_allclose(found[1:], files.steps(x_CL)[1:] * 0.005, atol=1e-6)
 
 
-def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_what_fills_gaps_of_a_dicom_file_is_no_signal(tmp_path, x_CL):
     def gap(data: object) -> None:
         group = data.WaveformSequence[0]  # type: ignore[attr-defined]
         group.WaveformPaddingValue = (-32768).to_bytes(2, "little", signed=True)
@@ -161,13 +155,13 @@ def altered(path: Path, *changes: tuple[str, str], encoding: str = "latin-1") ->
     return read_one(path)
 
 
-def test_an_aecg_s_digits_count_from_its_origin(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_an_aecg_s_digits_count_from_its_origin(tmp_path, x_CL):
     files.aecg(tmp_path / "a.xml", x_CL)
     found = altered(tmp_path / "a.xml", ('<origin value="0" unit="uV"/>', '<origin value="0.25" unit="mV"/>'))
     np.testing.assert_allclose(found.x_CL, files.steps(x_CL) * STEP + 0.25, atol=1e-6)
 
 
-def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path, x_CL):
     files.muse(tmp_path / "m.xml", x_CL)
     exponent = ("<SampleExponent>0<", "<SampleExponent>1<"), ("<SampleBase>500<", "<SampleBase>50<")
     assert altered(tmp_path / "m.xml", *exponent).fs == 500
@@ -175,32 +169,28 @@ def test_muse_s_rate_has_an_exponent_and_its_age_a_unit(tmp_path: Path, x_CL: ND
 
 
 @pytest.mark.parametrize(("unit", "age"), [(1, 42.0), (2, None), (3, None), (5, None)])
-def test_scp_s_age_has_a_unit(unit: int, age: float | None) -> None:
+def test_scp_s_age_has_a_unit(unit, age):
     """42 of 1 years, 2 months, 3 weeks, 4 days, 5 hours."""
     assert scp._about(struct.pack("<BHHB", 4, 3, 42, unit))["age"] == age
 
 
 @pytest.mark.parametrize("tables", [None, 19999])
 @pytest.mark.parametrize("differences", [0, 1, 2])
-def test_scp_is_read_plain_and_by_huffman_whole_and_as_differences(
-    tmp_path: Path, x_CL: NDArray[np.float64], tables: int | None, differences: int
-) -> None:
+def test_scp_is_read_plain_and_by_huffman_whole_and_as_differences(tmp_path, x_CL, tables, differences):
     x_CL = x_CL * np.linspace(0.2, 5, 12)[:, None]
     files.scp(tmp_path / "s", x_CL, tables=tables, differences=differences)  # known without an ending, too
     expected = files.steps(x_CL) * STEP
     assert np.abs(read_one(tmp_path / "s").x_CL - expected).max() < 1e-5
 
 
-def test_a_philips_file_without_a_mark_is_read_whole(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_a_philips_file_without_a_mark_is_read_whole(tmp_path, x_CL):
     files.philips(tmp_path / "p.xml", x_CL[:, :3000], mark=False)
     record = read_one(tmp_path / "p.xml")
     assert (record.length, record.notes) == (3000, ("filtered from 0.05 to 150 Hz", "no diagnosis"))
     assert np.abs(record.x_CL - x_CL[:, :3000]).max() <= STEP
 
 
-def test_without_the_extra_the_error_says_what_to_install(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_error_says_what_to_install(archive, tmp_path, monkeypatch):
     def none_of_pydicom(name: str) -> object:
         return None if name == "pydicom" else find_spec(name)
 

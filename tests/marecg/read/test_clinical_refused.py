@@ -1,10 +1,6 @@
 """What hospitals store and can't be meant is refused with a reason, and quarantined."""
 
-from pathlib import Path
-
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.marecg import clinical_files as files
 from tests.marecg.clinical_files.dicom_file import element, picture
 
@@ -52,9 +48,7 @@ SPOILT = [
 
 
 @pytest.mark.parametrize(("name", "how", "reason", "words"), SPOILT)
-def test_what_cannot_be_meant_is_refused_with_a_reason(
-    tmp_path: Path, x_CL: NDArray[np.float64], name: str, how: dict[str, object], reason: str, words: str
-) -> None:
+def test_what_cannot_be_meant_is_refused_with_a_reason(tmp_path, x_CL, name, how, reason, words):
     files.FILES[name](tmp_path / name, x_CL, **how)
     with pytest.raises(RecordError, match=words) as refused:
         read_one(tmp_path / name)
@@ -62,9 +56,7 @@ def test_what_cannot_be_meant_is_refused_with_a_reason(
 
 
 @pytest.mark.parametrize("name", files.FILES)
-def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
-    tmp_path: Path, x_CL: NDArray[np.float64], name: str
-) -> None:
+def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(tmp_path, x_CL, name):
     leads = [lead for lead in LEADS if lead != "V3"]
     kept = x_CL if name == "m.xml" else x_CL[[LEADS.index(lead) for lead in leads]]
     folder = tmp_path / "in"
@@ -82,9 +74,7 @@ def test_a_missing_lead_a_photograph_and_half_a_file_are_quarantined(
     assert found["half"] in {"truncated", "unreadable"}
 
 
-def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(
-    tmp_path: Path, x_CL: NDArray[np.float64]
-) -> None:
+def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(tmp_path, x_CL):
     files.edf(tmp_path / "e.edf", x_CL)
     content = (tmp_path / "e.edf").read_bytes().replace(b"EDF+C", b"EDF+D")
     (tmp_path / "e.edf").write_bytes(content)
@@ -95,7 +85,7 @@ def test_an_edf_with_a_gap_is_refused_and_one_that_only_could_have_one_is_read(
     assert refused.value.reason == "multi-segment"
 
 
-def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path, x_CL):
     second = '<component><sequence><code code="TIME_RELATIVE"/><value><increment value="0.004" unit="s"/>'
     files.aecg(tmp_path / "a.xml", x_CL, more=f"{second}</value></sequence></component>")
     with pytest.raises(RecordError, match="250 and 500 Hz"):
@@ -111,7 +101,7 @@ def test_leads_at_two_rates_of_an_aecg_are_refused(tmp_path: Path, x_CL: NDArray
         ('<!DOCTYPE a [<!ENTITY b SYSTEM "/etc/hostname">]><RestingECG>&b;</RestingECG>', "Forbidden"),
     ],
 )
-def test_other_xml_and_entities_are_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_other_xml_and_entities_are_refused(tmp_path, text, words):
     (tmp_path / "a.xml").write_text(text)
     with pytest.raises(RecordError, match=words):
         read_one(tmp_path / "a.xml")

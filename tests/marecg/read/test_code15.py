@@ -50,7 +50,7 @@ def root(tmp_path: Path, ecg: Callable[..., np.ndarray]) -> Path:
     return folder
 
 
-def test_an_exam_knows_its_patient_age_sex_and_diagnoses(root: Path) -> None:
+def test_an_exam_knows_its_patient_age_sex_and_diagnoses(root):
     records = [candidate.read() for candidate in find([root]) if candidate.row != 2]
     assert [(each.id, each.patient, each.age, each.sex) for each in records] == [
         ("1169160", "523632", 38, "M"),
@@ -60,7 +60,7 @@ def test_an_exam_knows_its_patient_age_sex_and_diagnoses(root: Path) -> None:
     assert [each.codes for each in records] == [("426783006",), ("59118001", "427084000"), ("164889003",)]
 
 
-def test_the_padding_is_no_signal(root: Path, ecg: Callable[..., np.ndarray]) -> None:
+def test_the_padding_is_no_signal(root, ecg):
     ten, seven, nothing, _ = find([root])
     assert [each.read().length for each in (ten, seven)] == [4000, 2800]
     np.testing.assert_allclose(seven.read().x_CL, ecg(7, 400), atol=1e-6)
@@ -69,13 +69,13 @@ def test_the_padding_is_no_signal(root: Path, ecg: Callable[..., np.ndarray]) ->
         nothing.read()
 
 
-def test_zeros_inside_the_signal_stay() -> None:
+def test_zeros_inside_the_signal_stay():
     x_CL = np.zeros((12, 100), np.float32)
     x_CL[3, 20], x_CL[5, 60] = 1, 1
     np.testing.assert_array_equal(code15.unpadded(x_CL), x_CL[:, 20:61])
 
 
-def test_a_corpus_of_it_counts_every_row_and_keeps_the_patients(root: Path, tmp_path: Path) -> None:
+def test_a_corpus_of_it_counts_every_row_and_keeps_the_patients(root, tmp_path):
     report = prepare([root], tmp_path / "out", jobs=1)
     assert report.sources == {"code-15": Account(found=4, kept=3, quarantined={"truncated": 1})}
     rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
@@ -87,25 +87,25 @@ def test_a_corpus_of_it_counts_every_row_and_keeps_the_patients(root: Path, tmp_
     assert [row["n_valid"] for row in rows] == [4700, 3500, 4700]
 
 
-def test_an_exam_that_the_table_does_not_know_has_no_patient_and_says_so(root: Path) -> None:
+def test_an_exam_that_the_table_does_not_know_has_no_patient_and_says_so(root):
     (root / "exams.csv").write_text(HEAD)
     record = next(iter(find([root]))).read()
     assert (record.patient, record.notes) == (None, ("exam 1169160 is not in exams.csv", "no diagnosis"))
 
 
-def test_a_table_that_makes_no_sense_is_one_clear_error(root: Path) -> None:
+def test_a_table_that_makes_no_sense_is_one_clear_error(root):
     (root / "exams.csv").write_text("exam_id,trace_file\n1,exams_part0.hdf5\n")
     with pytest.raises(CorpusError, match=r"exams\.csv"):
         find([root])
 
 
-def test_a_damaged_row_costs_its_exam_the_labels_and_no_other(root: Path) -> None:
+def test_a_damaged_row_costs_its_exam_the_labels_and_no_other(root):
     good, before = (root / "exams.csv").read_text(), [each.about for each in find([root])]
     (root / "exams.csv").write_text(f"{good}x,1,True{',' * 12}\n")
     assert [each.about for each in find([root])] == before
 
 
-def test_a_damaged_part_is_one_quarantined_record(root: Path) -> None:
+def test_a_damaged_part_is_one_quarantined_record(root):
     (root / "exams_part7.hdf5").write_bytes((root / "exams_part0.hdf5").read_bytes()[:900])
     os.mkfifo(root / "exams_part8.hdf5")
     found = find([root])
@@ -116,6 +116,6 @@ def test_a_damaged_part_is_one_quarantined_record(root: Path) -> None:
 
 
 @pytest.mark.realdata
-def test_its_codes_are_in_the_official_map(realdata: Path) -> None:
+def test_its_codes_are_in_the_official_map(realdata):
     known = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}
     assert set(code15.CODES.values()) <= known

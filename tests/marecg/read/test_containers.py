@@ -1,7 +1,6 @@
 """Every kind of file gives the rows that went into it, and a damaged one is one clear error."""
 
 import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -28,7 +27,7 @@ def everything(file: ArrayFile) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_records_come_out_as_they_went_in_whichever_axis_the_leads_are_on(tmp_path: Path, name: str) -> None:
+def test_records_come_out_as_they_went_in_whichever_axis_the_leads_are_on(tmp_path, name):
     for x in (X_BCL, X_BCL.transpose(0, 2, 1)):
         WRITERS[name](tmp_path / name, x)
         file = ArrayFile(tmp_path / name, Layout(500))
@@ -36,7 +35,7 @@ def test_records_come_out_as_they_went_in_whichever_axis_the_leads_are_on(tmp_pa
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "f.parquet"])
-def test_two_axes_are_one_record(tmp_path: Path, name: str) -> None:
+def test_two_axes_are_one_record(tmp_path, name):
     for x in (X_BCL[0], X_BCL[0].T):
         WRITERS[name](tmp_path / name, x)
         file = ArrayFile(tmp_path / name, Layout(500))
@@ -47,9 +46,7 @@ def test_two_axes_are_one_record(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_rows_may_be_asked_for_in_any_order(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_may_be_asked_for_in_any_order(tmp_path, name, monkeypatch):
     monkeypatch.setattr(arrays, "SLAB", 3 * X_BCL[0].size * 8)
     WRITERS[name](tmp_path / name, X_BCL)
     file = ArrayFile(tmp_path / name, Layout(500))
@@ -57,7 +54,7 @@ def test_rows_may_be_asked_for_in_any_order(
         np.testing.assert_array_equal(file.signal(row)[0], X_BCL[row])
 
 
-def test_columns_named_by_lead_name_the_leads_themselves(tmp_path: Path) -> None:
+def test_columns_named_by_lead_name_the_leads_themselves(tmp_path):
     order = ["V6", *LEADS[:11]]
     cells = {f"lead_{lead.lower()}": pa.array(list(X_BCL[:, LEADS.index(lead)])) for lead in order}
     pq.write_table(pa.table(cells), tmp_path / "lists.parquet", row_group_size=11)
@@ -68,7 +65,7 @@ def test_columns_named_by_lead_name_the_leads_themselves(tmp_path: Path) -> None
     np.testing.assert_array_equal(everything(ArrayFile(tmp_path / "one.parquet", Layout(500)))[0], X_BCL[3])
 
 
-def test_records_of_a_parquet_file_may_differ_in_length(tmp_path: Path) -> None:
+def test_records_of_a_parquet_file_may_differ_in_length(tmp_path):
     records = [x_CL[:, : 200 + row] for row, x_CL in enumerate(X_BCL)]
     kind = pa.list_(pa.list_(pa.float32()))
     pq.write_table(pa.table({"ecg": pa.array([x.tolist() for x in records], kind)}), tmp_path / "a.parquet")
@@ -77,7 +74,7 @@ def test_records_of_a_parquet_file_may_differ_in_length(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_damaged_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
+def test_a_damaged_file_is_one_clear_error(tmp_path, name):
     WRITERS[name](tmp_path / name, X_BCL)
     whole = (tmp_path / name).read_bytes()
     for content in (b"", b"no array", whole[:100], whole[: len(whole) // 2]):
@@ -86,9 +83,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, name: str) -> None:
             everything(ArrayFile(tmp_path / name, Layout(500)))
 
 
-def test_a_row_that_cannot_be_read_is_never_answered_with_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_cannot_be_read_is_never_answered_with_another(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "SLAB", 8 * X_BCL[0].size * 8)
     compressed(tmp_path / "a.npz", X_BCL)
     file = ArrayFile(tmp_path / "a.npz", Layout(500))
@@ -101,7 +96,7 @@ def test_a_row_that_cannot_be_read_is_never_answered_with_another(
             file.signal(row)
 
 
-def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+def test_pickled_objects_are_never_loaded(tmp_path):
     objects = np.array([{"a": 1}], dtype=object)
     np.save(tmp_path / "a.npy", objects, allow_pickle=True)
     np.savez(tmp_path / "b.npz", a=objects)
@@ -110,7 +105,7 @@ def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
             ArrayFile(tmp_path / name, Layout(500))
 
 
-def test_links_inside_hdf5_lead_nowhere(tmp_path: Path) -> None:
+def test_links_inside_hdf5_lead_nowhere(tmp_path):
     hdf5(tmp_path / "secret.h5", X_BCL)
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["external"] = h5py.ExternalLink("secret.h5", "/ecg/tracings")
@@ -121,7 +116,7 @@ def test_links_inside_hdf5_lead_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["big.npy", "big.h5"])
-def test_thirty_gigabytes_are_never_loaded(tmp_path: Path, name: str) -> None:
+def test_thirty_gigabytes_are_never_loaded(tmp_path, name):
     shape = (150_000, 4096, 12)
     if name == "big.npy":  # neither file takes room on disk before it is written
         np.lib.format.open_memmap(tmp_path / name, "w+", np.float32, shape)
@@ -145,7 +140,7 @@ def allocated(path: Path, shape: tuple[int, ...]) -> None:
         h5py.h5d.create(file.id, b"tracings", h5py.h5t.IEEE_F32LE, space, when)
 
 
-def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("ecg", (1 << 40, 12, 5000), np.float32)
     with pytest.raises(InputError, match=r"announces 1099511627776 × 12 × 5000 numbers"):
@@ -154,9 +149,7 @@ def test_a_file_that_announces_more_than_it_can_hold_is_refused(tmp_path: Path) 
 
 @pytest.mark.parametrize("order", ["leads first", "samples first"])
 @pytest.mark.parametrize("name", ["a.npz", "b.h5", "c.mat", "d.parquet"])
-def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(
-    tmp_path: Path, name: str, order: str
-) -> None:
+def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(tmp_path, name, order):
     if (name, order) == ("d.parquet", "leads first"):
         pytest.skip("columns are leads")
     x_CL = np.zeros((12, 2_000_000), np.float32)  # 96 MB, packed into a few kB
@@ -173,7 +166,7 @@ def test_ten_seconds_of_a_packed_hour_take_the_memory_of_ten_seconds(
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.mat"])
-def test_a_few_of_many_packed_records_take_the_memory_of_a_few(tmp_path: Path, name: str) -> None:
+def test_a_few_of_many_packed_records_take_the_memory_of_a_few(tmp_path, name):
     """MATLAB's order lays the first samples of all records side by side."""
     x_BCL = np.zeros((800, 12, 2000), np.float32)  # 77 MB
     x_BCL[2:4] = X_BCL[:2, :, :1].repeat(2000, axis=2)
@@ -208,9 +201,7 @@ def write_packed(path: Path, x: np.ndarray) -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
-def test_any_block_of_an_npz_is_what_numpy_would_cut(
-    tmp_path: Path, write: Callable[..., None], order: str
-) -> None:
+def test_any_block_of_an_npz_is_what_numpy_would_cut(tmp_path, write, order):
     x = np.asarray(X_BCL[:7, :, :20], order=order)  # type: ignore[call-overload]
     write(tmp_path / "a.npz", x=x)
     lazy = arrays_in(tmp_path / "a.npz")["x"]
@@ -219,7 +210,7 @@ def test_any_block_of_an_npz_is_what_numpy_would_cut(
         np.testing.assert_array_equal(lazy[key], x[key])
 
 
-def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path: Path) -> None:
+def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path):
     with h5py.File(tmp_path / "deep.h5", "w") as file:
         file["/".join("g" * 200) + "/ecg"] = X_BCL[0]
     with h5py.File(tmp_path / "circle.h5", "w") as file:
@@ -230,7 +221,7 @@ def test_groups_in_groups_beyond_all_reason_are_refused_at_once(tmp_path: Path) 
     assert ArrayFile(tmp_path / "circle.h5", Layout(500)).one
 
 
-def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_too_long_to_be_decoded_is_refused(tmp_path, monkeypatch):
     parquet(tmp_path / "a.parquet", X_BCL)
     monkeypatch.setattr("marecg.read.parquet.MOST_NUMBERS", 3599)
     with pytest.raises(InputError, match="too long to be read"):

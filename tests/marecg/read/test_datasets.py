@@ -32,7 +32,7 @@ def only_record(root: Path) -> Record:
     return candidate.read()
 
 
-def test_a_collection_is_known_by_its_folder_at_any_depth() -> None:
+def test_a_collection_is_known_by_its_folder_at_any_depth():
     root = Path("/data/training")
     assert cinc2021.collection(root / "georgia" / "g1" / "E00001.hea", root) == "georgia"
     assert cinc2021.collection(root / "georgia" / "g1" / "E00001.hea", root / "georgia") == "georgia"
@@ -40,7 +40,7 @@ def test_a_collection_is_known_by_its_folder_at_any_depth() -> None:
     assert cinc2021.collection(root / "x.hea", root) == "training"
 
 
-def test_chapman_and_ningbo_are_told_apart_in_their_common_tree() -> None:
+def test_chapman_and_ningbo_are_told_apart_in_their_common_tree():
     root = Path("/data/ecg-arrhythmia")
     assert (
         cinc2021.collection(root / "WFDBRecords" / "01" / "010" / "JS00001.hea", root) == "chapman_shaoxing"
@@ -50,9 +50,7 @@ def test_chapman_and_ningbo_are_told_apart_in_their_common_tree() -> None:
     assert cinc2021.collection(root / "JS10647.hea", root) == "ningbo"
 
 
-def test_every_collection_of_the_challenges_is_named_in_the_account(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_every_collection_of_the_challenges_is_named_in_the_account(tmp_path, write_record):
     names = (*cinc2021.COLLECTIONS, "undisclosed")
     for number, name in enumerate(names):
         write_record(tmp_path / "training" / name / "g1", f"X{number:04d}")
@@ -61,9 +59,7 @@ def test_every_collection_of_the_challenges_is_named_in_the_account(
     assert all(account.kept == 1 for account in report.sources.values())
 
 
-def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+def test_half_an_hour_at_257_hz_is_read_only_as_far_as_the_window_goes(tmp_path, write_record, ecg):
     """St Petersburg INCART as the Challenges have it: 462,600 samples per lead."""
     x_CL = np.concatenate([ecg(20, 257), np.full((12, 1780 * 257), 9.0)], axis=1)
     folder = tmp_path / "st_petersburg_incart" / "g1"
@@ -89,14 +85,14 @@ def cpsc(tmp_path: Path, ecg: Ecg) -> Path:
     return tmp_path
 
 
-def test_cpsc2018_is_read_as_its_organisers_published_it(cpsc: Path, ecg: Ecg) -> None:
+def test_cpsc2018_is_read_as_its_organisers_published_it(cpsc, ecg):
     record = only_record(cpsc)
     assert (record.id, record.source, record.codes) == ("A0001", "cpsc2018", ("59118001", "164889003"))
     assert (record.age, record.sex, record.length) == (74, "M", 5000)
     np.testing.assert_allclose(record.x_CL, ecg(), atol=1e-6)
 
 
-def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc: Path, ecg: Ecg) -> None:
+def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc, ecg):
     (cpsc / "TrainingSet3").mkdir()
     (cpsc / "TrainingSet1").mkdir()
     (cpsc / "REFERENCE.csv").rename(cpsc / "TrainingSet3" / "REFERENCE.csv")
@@ -105,7 +101,7 @@ def test_cpsc2018_is_found_in_the_folders_of_its_three_archives(cpsc: Path, ecg:
     assert (record.id, record.codes) == ("A0001", ("59118001", "164889003"))
 
 
-def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc: Path, tmp_path: Path) -> None:
+def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc, tmp_path):
     table = cpsc / "REFERENCE.csv"
     table.write_text(table.read_text() + "A0002,1,,\nA0003,1,,\nA0004,1,,\nA0005,1,,\n../A0001,1,,\n")
     (cpsc / "A0003.mat").write_bytes((cpsc / "A0001.mat").read_bytes()[:300])
@@ -116,13 +112,13 @@ def test_a_cpsc2018_recording_that_is_missing_or_damaged_is_quarantined(cpsc: Pa
     assert report.quarantined == {"missing-lead": 1, "no-signal-file": 1, "path": 1, "unreadable": 2}
 
 
-def test_a_table_of_labels_without_its_columns_is_one_clear_error(cpsc: Path) -> None:
+def test_a_table_of_labels_without_its_columns_is_one_clear_error(cpsc):
     (cpsc / "REFERENCE.csv").write_text("Recording,First_label\nA0001,1\n")
     with pytest.raises(CorpusError, match=r"REFERENCE\.csv"):
         find([cpsc])
 
 
-def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc: Path, tmp_path: Path) -> None:
+def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc, tmp_path):
     table = "Recording,First_label,Second_label,Third_label\nA0001,5,2,\nA0002,99,,\nM\xfcller,1,,\n"
     (cpsc / "REFERENCE.csv").write_bytes(table.encode("latin-1"))
     (cpsc / "A0002.mat").write_bytes((cpsc / "A0001.mat").read_bytes())
@@ -130,7 +126,7 @@ def test_labels_that_make_no_sense_cost_one_recording_and_no_other(cpsc: Path, t
     assert (report.kept, report.quarantined) == (1, {"labels": 1, "no-signal-file": 1})
 
 
-def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path: Path, ecg: Ecg) -> None:
+def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_path, ecg):
     folder = tmp_path / "patient001"
     folder.mkdir()
     order = [*(lead.lower() for lead in LEADS), "vx", "vy", "vz"]
@@ -146,7 +142,7 @@ def test_the_ptb_database_gives_codes_for_words_and_patients_for_folders(tmp_pat
     np.testing.assert_allclose(record.x_CL, ecg(12, 1000), atol=1e-3)
 
 
-def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_path: Path, ecg: Ecg) -> None:
+def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_path, ecg):
     """As published: `s0010_re.dat` with twelve signals, `s0010_re.xyz` with three."""
     folder = tmp_path / "patient001"
     folder.mkdir()
@@ -164,9 +160,7 @@ def test_a_ptb_record_whose_frank_leads_are_in_a_file_of_their_own_is_read(tmp_p
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "\0"])
-def test_a_table_may_name_what_no_file_can_be_called(
-    cpsc: Path, tmp_path: Path, write_record: Write, name: str
-) -> None:
+def test_a_table_may_name_what_no_file_can_be_called(cpsc, tmp_path, write_record, name):
     table = cpsc / "REFERENCE.csv"
     table.write_text(f"{table.read_text()}{name},1,,\n")
     assert prepare([cpsc], tmp_path / "out", jobs=1).kept == 1
@@ -181,14 +175,14 @@ def test_a_table_may_name_what_no_file_can_be_called(
 
 
 @pytest.mark.realdata
-def test_codes_of_the_ptb_database_are_those_under_which_the_challenge_counts_it(realdata: Path) -> None:
+def test_codes_of_the_ptb_database_are_those_under_which_the_challenge_counts_it(realdata):
     in_ptb = {line.split(",")[0] for line in (realdata / "meta" / "dx_map.csv").read_text().splitlines()}
     assert set(ptbdb.CODES.values()) <= in_ptb
 
 
 def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_put_right(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+    tmp_path, write_record, ecg
+):
     leads = list(LEADS)
     leads[4], leads[5] = "aVF", "aVL"
     x_CL = ecg()[[LEADS.index(lead) for lead in leads]]
@@ -204,9 +198,7 @@ def test_mimic_records_have_patients_but_no_codes_and_their_swapped_leads_are_pu
     np.testing.assert_allclose(record.x_CL, ecg(), atol=6e-4)
 
 
-def test_a_list_that_points_outside_is_quarantined_or_passed_over(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_a_list_that_points_outside_is_quarantined_or_passed_over(tmp_path, write_record):
     write_record(tmp_path / "outside")
     root = tmp_path / "mimic"
     write_record(root, "inside")

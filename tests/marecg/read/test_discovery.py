@@ -24,7 +24,7 @@ def sources(root: Path) -> dict[str, str]:
     return {each.path: each.source for each in find([root])}
 
 
-def test_odd_files_are_one_quarantined_record_each(tmp_path: Path, write_record: Write) -> None:
+def test_odd_files_are_one_quarantined_record_each(tmp_path, write_record):
     """A name that is not UTF-8, a link to itself, a pipe, a number of 5,000 digits: beside a good record."""
     root = tmp_path / "in"
     header = write_record(root, "good")
@@ -39,16 +39,14 @@ def test_odd_files_are_one_quarantined_record_each(tmp_path: Path, write_record:
     assert "M\\xfcller.hea" in {each.path for each in report.records}
 
 
-def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path: Path, write_record: Write) -> None:
+def test_pipes_in_the_place_of_tables_are_not_waited_for(tmp_path, write_record):
     write_record(tmp_path, "good")
     for name in ("exams.csv", "REFERENCE.csv", "record_list.csv", "ptbxl_database.csv", "scp_statements.csv"):
         os.mkfifo(tmp_path / name)
     assert list(sources(tmp_path)) == ["good.hea"]
 
 
-def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(tmp_path, write_record):
     for folder in ("patient001", "patient002", "patient1000", "patient003/visit1", "controls"):
         write_record(tmp_path / folder, "a", comments=["Dx: 164889003"])
     found = find([tmp_path])
@@ -56,9 +54,7 @@ def test_a_folder_that_looks_like_the_ptb_database_keeps_its_records_and_codes(
     assert {each.read().codes for each in found} == {("164889003",)}
 
 
-def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neither(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neither(tmp_path, write_record):
     comments = ["Reason for admission: Myocardial infarction", "Dx: 164889003"]
     write_record(tmp_path / "patient001", "s0010_re", comments=comments)
     write_record(tmp_path / "controls", "b", comments=["Dx: 426783006"])
@@ -67,7 +63,7 @@ def test_the_ptb_database_with_codes_of_its_own_and_records_beside_it_loses_neit
     assert read["controls"].codes == ("426783006",)
 
 
-def test_a_dataset_does_not_hide_the_records_below_it(tmp_path: Path, write_record: Write) -> None:
+def test_a_dataset_does_not_hide_the_records_below_it(tmp_path, write_record):
     write_record(tmp_path / "records500", "00001_hr")
     write_record(tmp_path / "records100", "00001_lr", fs=100)
     write_record(tmp_path / "records500", "00002_hr")
@@ -93,31 +89,27 @@ def test_a_dataset_does_not_hide_the_records_below_it(tmp_path: Path, write_reco
         ("exams.csv", "student,mark\n"),
     ],
 )
-def test_a_table_that_only_has_a_datasets_name_refuses_nothing(
-    tmp_path: Path, write_record: Write, table: str, content: str
-) -> None:
+def test_a_table_that_only_has_a_datasets_name_refuses_nothing(tmp_path, write_record, table, content):
     (tmp_path / table).write_text(content)
     write_record(tmp_path / "georgia", "E00001")
     assert sources(tmp_path) == {"georgia/E00001.hea": "georgia"}
 
 
-def test_a_header_in_capitals_is_found(tmp_path: Path, write_record: Write) -> None:
+def test_a_header_in_capitals_is_found(tmp_path, write_record):
     header = write_record(tmp_path, "A0001")
     header.rename(header.with_suffix(".HEA"))
     [candidate] = find([tmp_path], layout=Layout(500))
     assert candidate.read().id == "A0001"
 
 
-def test_two_folders_of_one_name_are_two_sources(tmp_path: Path, write_record: Write) -> None:
+def test_two_folders_of_one_name_are_two_sources(tmp_path, write_record):
     for site in "AB":
         write_record(tmp_path / site / "data", "ecg")
     report = prepare([tmp_path / "A" / "data", tmp_path / "B" / "data"], tmp_path / "out", jobs=1)
     assert report.duplicates == (("A/data/ecg.hea", "B/data/ecg.hea"),)
 
 
-def test_other_codes_or_gains_are_other_records_and_another_place_is_not(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_other_codes_or_gains_are_other_records_and_another_place_is_not(tmp_path, write_record):
     def known(folder: str, **change: object) -> str:
         write_record(tmp_path / folder / "in", "a", **change)
         return sources_sha256(find([tmp_path / folder / "in"]))
@@ -160,8 +152,8 @@ class Sketch:
 
 
 def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
-    tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, write_record, ecg, monkeypatch
+):
     write_record(tmp_path / "in", "wfdb")
     np.savetxt(tmp_path / "in" / "mine.sketch", ecg().T)
     monkeypatch.setattr(registry, "_installed", lambda: (Sketch(),))
@@ -169,7 +161,7 @@ def test_a_reader_from_outside_the_package_takes_part_by_its_entry_point(
     assert {name: each.kept for name, each in report.sources.items()} == {"in": 1, "sketch": 1}
 
 
-def test_what_the_hash_of_records_covers(tmp_path: Path, write_record: Write) -> None:
+def test_what_the_hash_of_records_covers(tmp_path, write_record):
     """Names, headers, and what tables say of records: PTB-XL's own, and one of the user's."""
     write_record(tmp_path / "here", "A0001")
     (record,) = find([tmp_path / "here"])
@@ -188,7 +180,7 @@ def test_what_the_hash_of_records_covers(tmp_path: Path, write_record: Write) ->
     assert sources_sha256([record]) != same
 
 
-def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch):
     class Broken:
         name, group, value = "broken", "marecg.readers", "nowhere:Reader"
 
@@ -202,9 +194,7 @@ def test_a_reader_that_can_not_be_loaded_is_named(monkeypatch: pytest.MonkeyPatc
     registry._installed.cache_clear()
 
 
-def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(
-    tmp_path: Path, write_record: Write, ecg: Callable[..., np.ndarray], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, write_record, ecg, caplog):
     write_record(tmp_path, "a", ecg())
     (tmp_path / "a.mat").write_bytes(b"the signals of that header")
     for name in ("one.npz", "two.NPY"):

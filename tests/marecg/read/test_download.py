@@ -1,18 +1,14 @@
 """Downloads against a server on this machine: whole, resumed, verified, and never outside the folder."""
 
-from pathlib import Path
-
 import pytest
-from tests.marecg.read.publishing import EXPECTED, GEORGIA, Publisher, content
+from tests.marecg.read.publishing import EXPECTED, GEORGIA, content
 from tests.marecg.told import Told
 
 from marecg.base.errors import InputError, OutputError
 from marecg.read.download import get
 
 
-def test_a_dataset_is_fetched_into_a_folder_of_its_name(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_a_dataset_is_fetched_into_a_folder_of_its_name(tmp_path, base, publisher):
     publisher.files["training/ptb/g1/S0001.hea"] = b"another collection"
     publisher.publish()
     told = Told()
@@ -22,7 +18,7 @@ def test_a_dataset_is_fetched_into_a_folder_of_its_name(
     assert told.counts == [(done, 8) for done in range(1, 9)]
 
 
-def test_complete_files_are_not_fetched_again(tmp_path: Path, base: str, publisher: Publisher) -> None:
+def test_complete_files_are_not_fetched_again(tmp_path, base, publisher):
     folder = get(GEORGIA, tmp_path, base=base)
     (folder / "g1" / "E00001.hea").unlink()
     publisher.asked.clear()
@@ -32,9 +28,7 @@ def test_complete_files_are_not_fetched_again(tmp_path: Path, base: str, publish
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_file_that_broke_off_goes_on_where_it_was(
-    tmp_path: Path, base: str, publisher: Publisher, ranges: bool
-) -> None:
+def test_a_file_that_broke_off_goes_on_where_it_was(tmp_path, base, publisher, ranges):
     broken = "training/georgia/g1/E00002.mat"
     publisher.ranges = ranges
     publisher.breaks = {broken: [1000, 2000]}
@@ -43,9 +37,7 @@ def test_a_file_that_broke_off_goes_on_where_it_was(
     assert asked == [None, "bytes=1000-", "bytes=2000-"]
 
 
-def test_an_interrupted_download_is_resumed_by_the_same_call(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_an_interrupted_download_is_resumed_by_the_same_call(tmp_path, base, publisher):
     broken = "training/georgia/g1/E00002.mat"
     publisher.breaks = {broken: [1000, 1000, 1000]}
     with pytest.raises(InputError, match=r"E00002\.mat: broke off again and again"):
@@ -56,22 +48,20 @@ def test_an_interrupted_download_is_resumed_by_the_same_call(
     assert (broken, "bytes=1000-") in publisher.asked
 
 
-def test_a_partial_file_that_is_complete_but_not_yet_named_is_only_named(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_a_partial_file_that_is_complete_but_not_yet_named_is_only_named(tmp_path, base, publisher):
     folder = get(GEORGIA, tmp_path, base=base)
     (folder / "g1" / "E00001.hea").rename(folder / "g1" / "E00001.hea.part")
     assert content(get(GEORGIA, tmp_path, base=base)) == EXPECTED
 
 
-def test_a_partial_file_of_something_else_is_fetched_anew(tmp_path: Path, base: str) -> None:
+def test_a_partial_file_of_something_else_is_fetched_anew(tmp_path, base):
     part = tmp_path / "georgia" / "g1" / "E00003.mat.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"something else")
     assert content(get(GEORGIA, tmp_path, base=base)) == EXPECTED
 
 
-def test_a_file_with_another_checksum_is_refused(tmp_path: Path, base: str, publisher: Publisher) -> None:
+def test_a_file_with_another_checksum_is_refused(tmp_path, base, publisher):
     publisher.files["training/georgia/g1/E00003.hea"] = b"corrupted on the way"
     with pytest.raises(InputError, match=r"E00003\.hea: has another sha256 than its publisher states"):
         get(GEORGIA, tmp_path, base=base)
@@ -79,7 +69,7 @@ def test_a_file_with_another_checksum_is_refused(tmp_path: Path, base: str, publ
     assert not (tmp_path / "georgia" / "g1" / "E00003.hea.part").exists()
 
 
-def test_on_request_what_is_there_is_verified_and_mended(tmp_path: Path, base: str) -> None:
+def test_on_request_what_is_there_is_verified_and_mended(tmp_path, base):
     folder = get(GEORGIA, tmp_path, base=base)
     (folder / "g1" / "E00000.mat").write_bytes(b"damaged later")
     get(GEORGIA, tmp_path, base=base)
@@ -93,8 +83,8 @@ def test_on_request_what_is_there_is_verified_and_mended(tmp_path: Path, base: s
     ["training/georgia/../../../escape", "training/georgia//etc/hostname", "training/georgia/a\\..\\b"],
 )
 def test_a_list_that_leads_out_of_the_folder_is_refused_before_anything_is_fetched(
-    tmp_path: Path, base: str, publisher: Publisher, path: str
-) -> None:
+    tmp_path, base, publisher, path
+):
     publisher.publish(**{path: "0" * 64})
     with pytest.raises(InputError, match="lies outside the folder"):
         get(GEORGIA, tmp_path / "out", base=base)
@@ -102,7 +92,7 @@ def test_a_list_that_leads_out_of_the_folder_is_refused_before_anything_is_fetch
     assert not (tmp_path / "out").exists()
 
 
-def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, base: str) -> None:
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path, base):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "out" / "georgia").mkdir(parents=True)
     (tmp_path / "out" / "georgia" / "g1").symlink_to(tmp_path / "elsewhere")
@@ -111,7 +101,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, base: str) -> 
     assert not content(tmp_path / "elsewhere")
 
 
-def test_a_folder_that_can_t_be_written_is_one_clear_error(tmp_path: Path, base: str) -> None:
+def test_a_folder_that_can_t_be_written_is_one_clear_error(tmp_path, base):
     (tmp_path / "georgia").write_text("a file")
     with pytest.raises(OutputError, match="cannot be written"):
         get(GEORGIA, tmp_path, base=base)

@@ -5,7 +5,6 @@ import json
 import zipfile
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 
 import pytest
 from tests.marecg.read.publishing import Publisher, content
@@ -39,17 +38,13 @@ def zenodo(publisher: Publisher, base: str) -> Callable[..., Dataset]:
     return describe
 
 
-def test_an_archive_of_zenodo_is_verified_and_unpacked(
-    tmp_path: Path, base: str, zenodo: Callable[..., Dataset]
-) -> None:
+def test_an_archive_of_zenodo_is_verified_and_unpacked(tmp_path, base, zenodo):
     folder = get(zenodo("exams_part0.hdf5"), tmp_path, base=f"{base}record")
     assert sorted(content(folder)) == ["exams.csv", "exams_part0.hdf5", "part0.zip"]
     assert (folder / "exams_part0.hdf5").read_bytes() == b"tracings"
 
 
-def test_an_archive_that_leads_out_of_the_folder_is_refused(
-    tmp_path: Path, base: str, zenodo: Callable[..., Dataset]
-) -> None:
+def test_an_archive_that_leads_out_of_the_folder_is_refused(tmp_path, base, zenodo):
     with pytest.raises(InputError, match="lies outside the folder"):
         get(zenodo("../escape.hdf5"), tmp_path / "out", base=f"{base}record")
     assert not list(tmp_path.glob("**/escape*"))
@@ -58,9 +53,7 @@ def test_an_archive_that_leads_out_of_the_folder_is_refused(
 @pytest.mark.parametrize(
     "text", [b"", b"{}", b'{"files": [{"key": "a"}]}', b'{"files": [{"key": "a", "checksum": "x:1"}]}']
 )
-def test_a_record_that_describes_no_files_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher, text: bytes
-) -> None:
+def test_a_record_that_describes_no_files_is_one_clear_error(tmp_path, base, publisher, text):
     publisher.files["record"] = text
     with pytest.raises(InputError, match="describes no files"):
         get(dataset("code-15"), tmp_path, base=f"{base}record")
@@ -77,17 +70,13 @@ def test_a_record_that_describes_no_files_is_one_clear_error(
         [],
     ],
 )
-def test_a_description_that_makes_no_sense_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher, described: object
-) -> None:
+def test_a_description_that_makes_no_sense_is_one_clear_error(tmp_path, base, publisher, described):
     publisher.files["record"] = json.dumps(described).encode()
     with pytest.raises(InputError, match="describes no files"):
         get(dataset("code-15"), tmp_path, base=f"{base}record")
 
 
-def test_a_description_nested_beyond_reason_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_a_description_nested_beyond_reason_is_one_clear_error(tmp_path, base, publisher):
     publisher.files["record"] = b'{"files":' + b"[" * 100_000
     with pytest.raises(InputError, match="describes no files"):
         get(dataset("code-15"), tmp_path, base=f"{base}record")
@@ -116,9 +105,7 @@ def encrypted() -> bytes:
         (zipped("archive.zip"), "its own name"),
     ],
 )
-def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher, archive: bytes, problem: str
-) -> None:
+def test_an_archive_that_can_not_be_unpacked_is_one_clear_error(tmp_path, base, publisher, archive, problem):
     publisher.files["archive.zip"] = archive
     digest = hashlib.md5(archive, usedforsecurity=False).hexdigest()
     file = {"key": "archive.zip", "links": {"self": f"{base}archive.zip"}, "checksum": f"md5:{digest}"}

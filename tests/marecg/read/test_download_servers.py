@@ -1,10 +1,9 @@
 """A server that refuses, dawdles, never ends or is not there is one clear error."""
 
 import time
-from pathlib import Path
 
 import pytest
-from tests.marecg.read.publishing import GEORGIA, Publisher
+from tests.marecg.read.publishing import GEORGIA
 
 from marecg.base.errors import InputError
 from marecg.read import download
@@ -12,36 +11,30 @@ from marecg.read.catalogue import dataset
 from marecg.read.download import get
 
 
-def test_without_a_network_the_error_says_so(tmp_path: Path) -> None:
+def test_without_a_network_the_error_says_so(tmp_path):
     with pytest.raises(InputError, match=r"can't be reached .*Check the network"):
         get(GEORGIA, tmp_path, base="http://127.0.0.1:9/1.0/")
 
 
 @pytest.mark.parametrize("status", [403, 503])
-def test_a_server_that_refuses_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher, status: int
-) -> None:
+def test_a_server_that_refuses_is_one_clear_error(tmp_path, base, publisher, status):
     publisher.status = status
     with pytest.raises(InputError, match=rf"SHA256SUMS\.txt: (answers {status}|can't be reached)"):
         get(GEORGIA, tmp_path, base=base)
 
 
-def test_a_list_without_the_dataset_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_a_list_without_the_dataset_is_one_clear_error(tmp_path, base, publisher):
     publisher.files = {"SHA256SUMS.txt": b"<html>Please log in</html>\n"}
     with pytest.raises(InputError, match="lists no files"):
         get(GEORGIA, tmp_path, base=base)
 
 
-def test_what_no_program_may_fetch_is_said_with_its_address() -> None:
+def test_what_no_program_may_fetch_is_said_with_its_address():
     with pytest.raises(InputError, match=r"by hand from http://2018\.icbeb\.org"):
         get(dataset("cpsc2018"), "nowhere")
 
 
-def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(
-    tmp_path: Path, base: str, publisher: Publisher
-) -> None:
+def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(tmp_path, base, publisher):
     publisher.status, publisher.retry_after = 503, "100000"
     began = time.monotonic()
     with pytest.raises(InputError, match="503"):
@@ -49,9 +42,7 @@ def test_a_server_that_says_come_back_tomorrow_is_not_waited_for(
     assert time.monotonic() - began < 20
 
 
-def test_a_server_that_hardly_sends_is_given_up(
-    tmp_path: Path, base: str, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_hardly_sends_is_given_up(tmp_path, base, publisher, monkeypatch):
     monkeypatch.setattr(download, "PATIENCE", 0.2)
     monkeypatch.setattr(download, "SLOWEST", 1_000_000)
     publisher.trickles = 0.01
@@ -59,21 +50,19 @@ def test_a_server_that_hardly_sends_is_given_up(
         get(GEORGIA, tmp_path, base=base)
 
 
-def test_a_list_without_end_is_given_up(tmp_path: Path, base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_without_end_is_given_up(tmp_path, base, monkeypatch):
     monkeypatch.setattr(download, "LONGEST_LIST", 100)
     with pytest.raises(InputError, match="sends more than"):
         get(GEORGIA, tmp_path, base=base)
 
 
-def test_a_file_longer_than_its_dataset_is_given_up(tmp_path: Path, base: str) -> None:
+def test_a_file_longer_than_its_dataset_is_given_up(tmp_path, base):
     with pytest.raises(InputError, match="sends more than"):
         get(GEORGIA.model_copy(update={"size": 1e-6}), tmp_path, base=base)
 
 
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "y" * 250, "d/" * 1700 + "e", "\x1b[31mred"])
-def test_a_name_that_no_file_can_have_is_one_clear_error(
-    tmp_path: Path, base: str, publisher: Publisher, name: str
-) -> None:
+def test_a_name_that_no_file_can_have_is_one_clear_error(tmp_path, base, publisher, name):
     publisher.publish(**{f"training/georgia/{name}": "0" * 64})
     with pytest.raises(InputError, match="which no file can be called"):
         get(GEORGIA, tmp_path, base=base)

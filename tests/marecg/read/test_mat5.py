@@ -12,7 +12,6 @@ import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import DTypeLike
 from scipy.io import loadmat, savemat
 from scipy.io.matlab import matfile_version
 
@@ -31,9 +30,7 @@ def saved(path: Path, compressed: bool = False, **content: Any) -> dict[str, Var
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("shape", [(3, 12, 50), (1, 1), (0, 3)])
 @pytest.mark.parametrize("dtype", TYPES)
-def test_numbers_come_out_as_they_went_in(
-    tmp_path: Path, dtype: DTypeLike, shape: tuple[int, ...], compressed: bool
-) -> None:
+def test_numbers_come_out_as_they_went_in(tmp_path, dtype, shape, compressed):
     x = np.random.default_rng(0).uniform(0, 100, shape).astype(dtype)
     found = saved(tmp_path / "a.mat", compressed, x=x)["x"]
     assert found.real
@@ -44,7 +41,7 @@ def test_numbers_come_out_as_they_went_in(
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_a_struct_gives_its_numbers_and_texts_by_name(tmp_path: Path, compressed: bool) -> None:
+def test_a_struct_gives_its_numbers_and_texts_by_name(tmp_path, compressed):
     inside = {"sex": "Männlich", "age": 74, "data": np.eye(3), "nothing": [], "more": {"a": 1}}
     ecg = saved(tmp_path / "a.mat", compressed, ECG=inside)["ECG"]
     assert not ecg.real
@@ -55,14 +52,14 @@ def test_a_struct_gives_its_numbers_and_texts_by_name(tmp_path: Path, compressed
     assert ecg.value["more"] is None
 
 
-def test_cells_and_complex_numbers_are_no_real_numbers(tmp_path: Path) -> None:
+def test_cells_and_complex_numbers_are_no_real_numbers(tmp_path):
     found = saved(tmp_path / "a.mat", cell=np.array([1, "a"], object), z=np.array([1 + 2j]), text="abc")
     assert not any(variable.real for variable in found.values())
     assert [variable.value for variable in found.values()] == [None, None, "abc"]
 
 
 @pytest.mark.skipif(not MATLABS_OWN.is_dir(), reason="scipy was installed without its test files")
-def test_files_that_matlab_wrote_are_read_as_scipy_reads_them() -> None:
+def test_files_that_matlab_wrote_are_read_as_scipy_reads_them():
     read = 0
     for path in sorted(MATLABS_OWN.glob("test*_[67]*.mat")):
         if matfile_version(path)[0] != 1:
@@ -80,7 +77,7 @@ def test_files_that_matlab_wrote_are_read_as_scipy_reads_them() -> None:
     assert read > 20
 
 
-def test_a_file_that_ends_scipys_process_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_ends_scipys_process_is_an_error(tmp_path):
     """A field of its struct is said to have no axes."""
     saved(tmp_path / "a.mat", ECG={"sex": "Male", "age": 74.0, "data": np.zeros((12, 100))})
     content = bytearray((tmp_path / "a.mat").read_bytes())
@@ -103,9 +100,7 @@ WHOLE = {compressed: whole(compressed) for compressed in (False, True)}
 @given(
     st.booleans(), st.lists(st.tuples(st.integers(0, 2000), st.binary(min_size=1, max_size=4)), min_size=1)
 )
-def test_whatever_is_damaged_the_answer_is_values_or_an_error(
-    tmp_path_factory: pytest.TempPathFactory, compressed: bool, changes: list[tuple[int, bytes]]
-) -> None:
+def test_whatever_is_damaged_the_answer_is_values_or_an_error(tmp_path_factory, compressed, changes):
     path = tmp_path_factory.getbasetemp() / "damaged.mat"
     content = bytearray(WHOLE[compressed])
     for place, change in changes:
@@ -119,7 +114,7 @@ def test_whatever_is_damaged_the_answer_is_values_or_an_error(
         pass
 
 
-def test_what_is_compressed_is_inflated_no_further_than_it_announces(tmp_path: Path) -> None:
+def test_what_is_compressed_is_inflated_no_further_than_it_announces(tmp_path):
     """The variable says 16 bytes, and a hundred million follow."""
     inside = struct.pack("<IIIIII", 14, 16, 6, 8, 6, 0) + bytes(100_000_000)
     packed = zlib.compress(inside)

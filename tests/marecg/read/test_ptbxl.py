@@ -40,30 +40,30 @@ def root(tmp_path: Path, write_record: Callable[..., Path]) -> Path:
     return folder
 
 
-def test_entries_are_those_on_disk_in_the_order_of_their_ids(root: Path) -> None:
+def test_entries_are_those_on_disk_in_the_order_of_their_ids(root):
     assert [entry.ecg_id for entry in ptbxl.entries(root)] == [7, 34]
 
 
-def test_an_entry_carries_patient_age_sex_fold_and_likelihoods(root: Path) -> None:
+def test_an_entry_carries_patient_age_sex_fold_and_likelihoods(root):
     young, old = ptbxl.entries(root)[1], ptbxl.entries(root)[0]
     assert (young.patient, young.age, young.sex, young.fold) == ("13619", 56, "M", 9)
     assert young.scp == {"AFLT": 100}
     assert (old.age, old.sex) == (90, "F"), "ages above 89 are published as 300"
 
 
-def test_records_have_scp_curies_as_codes(root: Path) -> None:
+def test_records_have_scp_curies_as_codes(root):
     record = ptbxl.read(root, ptbxl.entries(root)[0])
     assert (record.id, record.source, record.codes) == ("00007", "ptbxl", ("scp:NORM", "scp:SR"))
     assert record.x_CL.shape == (12, 5000)
 
 
-def test_statements_know_their_class(root: Path) -> None:
+def test_statements_know_their_class(root):
     statements = ptbxl.statements(root)
     assert (statements["IMI"].superclass, statements["IMI"].diagnostic) == ("MI", True)
     assert (statements["SR"].superclass, statements["SR"].rhythm) == (None, True)
 
 
-def test_a_database_that_is_none_is_one_clear_error(root: Path) -> None:
+def test_a_database_that_is_none_is_one_clear_error(root):
     rows = (
         "x,1,1,1,,{},1,a,b",
         "1,1,1,1,,__import__('os'),1,a,b",
@@ -76,14 +76,14 @@ def test_a_database_that_is_none_is_one_clear_error(root: Path) -> None:
             ptbxl.entries(root)
 
 
-def test_a_database_that_points_outside_the_release_is_refused(root: Path) -> None:
+def test_a_database_that_points_outside_the_release_is_refused(root):
     for file in ("../elsewhere/00007_hr", "/etc/hostname"):
         (root / "ptbxl_database.csv").write_text(f"{HEAD}7,1.0,50.0,1,,{{}},3,,{file}\n")
         with pytest.raises(CorpusError, match="outside the release"):
             ptbxl.entries(root)
 
 
-def test_a_corpus_can_leave_out_the_folds_that_it_is_probed_on(root: Path) -> None:
+def test_a_corpus_can_leave_out_the_folds_that_it_is_probed_on(root):
     assert [candidate.fold for candidate in find([root])] == [10, 9]
     assert [candidate.fold for candidate in find([root], folds=range(1, 10))] == [9]
 
@@ -104,14 +104,14 @@ def slow(root: Path, write_record: Callable[..., Path], ecg: Callable[..., np.nd
     return root
 
 
-def test_the_100_hz_copy_is_read_where_the_other_is_absent_or_where_it_is_preferred(slow: Path) -> None:
+def test_the_100_hz_copy_is_read_where_the_other_is_absent_or_where_it_is_preferred(slow):
     assert [Path(each.path).name for each in find([slow])] == ["00099_lr.hea", "00007_hr.hea", "00034_hr.hea"]
     preferred = [Path(each.path).name for each in find([slow], ptbxl_rate=100)]
     assert preferred == ["00007_lr.hea", "00099_lr.hea", "00034_hr.hea"]
     assert [entry.ecg_id for entry in ptbxl.entries(slow)] == [7, 34, 99]
 
 
-def test_a_corpus_says_which_copy_it_was_made_of(slow: Path, tmp_path: Path) -> None:
+def test_a_corpus_says_which_copy_it_was_made_of(slow, tmp_path):
     prepare([slow], tmp_path / "out", CorpusConfig(ptbxl_rate=100), jobs=1)
     rows = pq.read_table(tmp_path / "out" / "index.parquet").to_pylist()
     assert [(row["id"], row["fs"], row["n_valid"]) for row in rows] == [
@@ -123,16 +123,14 @@ def test_a_corpus_says_which_copy_it_was_made_of(slow: Path, tmp_path: Path) -> 
     assert Corpus.open(tmp_path / "out").config.ptbxl_rate == 100
 
 
-def test_a_database_whose_100_hz_copy_lies_outside_is_refused(root: Path) -> None:
+def test_a_database_whose_100_hz_copy_lies_outside_is_refused(root):
     (root / "ptbxl_database.csv").write_text(f"{HEAD}7,1.0,50.0,1,,{{}},3,../elsewhere/x,records500/x\n")
     with pytest.raises(CorpusError, match="outside the release"):
         ptbxl.entries(root)
 
 
 @pytest.mark.realdata
-def test_real_records_at_100_hz_give_nearly_the_signal_that_they_have_at_500_hz(
-    realdata: Path, tmp_path: Path
-) -> None:
+def test_real_records_at_100_hz_give_nearly_the_signal_that_they_have_at_500_hz(realdata, tmp_path):
     """The publishers downsampled theirs; an anti-aliased 100 Hz copy of the real records stands in for it."""
     root = tmp_path / "ptbxl"
     chosen = ptbxl.entries(realdata / "ptbxl")[:20]

@@ -1,7 +1,5 @@
 """Every real record is read, or quarantined for a true reason."""
 
-from pathlib import Path
-
 import pytest
 
 from marecg.corpus.account import Account
@@ -13,9 +11,7 @@ from marecg.read.discovery import find
 pytestmark = pytest.mark.realdata
 
 
-def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(
-    realdata: Path, tmp_path: Path
-) -> None:
+def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(realdata, tmp_path):
     report = prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
     assert (report.found, report.kept) == (236, 228)
     assert report.quarantined == {"extreme-amplitude": 4, "flat-lead": 4}
@@ -23,14 +19,14 @@ def test_every_challenge_record_is_kept_but_those_with_flat_leads_or_artefacts(
     assert report.sources["ptb"].kept == 7
 
 
-def test_every_challenge_header_has_codes_of_the_official_kind(realdata: Path) -> None:
+def test_every_challenge_header_has_codes_of_the_official_kind(realdata):
     for candidate in find([realdata / "cinc2021"]):
         record = candidate.read(seconds=0.1)
         assert record.codes, candidate.path
         assert not any("malformed" in note for note in record.notes)
 
 
-def test_every_ptbxl_record_is_read(realdata: Path) -> None:
+def test_every_ptbxl_record_is_read(realdata):
     records = [ptbxl.read(realdata / "ptbxl", entry) for entry in ptbxl.entries(realdata / "ptbxl")]
     assert len(records) == 912
     assert all(record.x_CL.shape == (12, 5000) and not record.notes for record in records)
@@ -38,7 +34,7 @@ def test_every_ptbxl_record_is_read(realdata: Path) -> None:
     assert {code.removeprefix("scp:") for record in records for code in record.codes} <= statements.keys()
 
 
-def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata: Path, tmp_path: Path) -> None:
+def test_the_limb_leads_of_every_real_record_agree_with_one_another(realdata, tmp_path):
     prepare([realdata / "cinc2021"], tmp_path / "corpus", jobs=1)
     notes = statistics(tmp_path / "corpus").notes
     assert set(notes) == {"code … given twice", "label … read as …"}

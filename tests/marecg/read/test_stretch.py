@@ -67,9 +67,7 @@ WRITERS: dict[str, Callable[[Path, NDArray[np.float64]], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_stretches_side_by_side_are_the_recording(
-    tmp_path: Path, x_CL: NDArray[np.float64], name: str
-) -> None:
+def test_stretches_side_by_side_are_the_recording(tmp_path, x_CL, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     WRITERS[name](path, x_CL)
@@ -98,9 +96,7 @@ def sparse(path: Path, size: int, begin: bytes = b"") -> Path:
         ("a.scp", bytes(16) + b"SCPECG"),
     ],
 )
-def test_a_file_of_gigabytes_that_would_be_read_whole_is_refused_at_once(
-    tmp_path: Path, name: str, begin: bytes
-) -> None:
+def test_a_file_of_gigabytes_that_would_be_read_whole_is_refused_at_once(tmp_path, name, begin):
     path = sparse(tmp_path / name, 4 << 30, begin)
     began = time.monotonic()
     with pytest.raises(RecordError, match=r"has 4,096 MB, and such a file may have 64 MB") as caught:
@@ -108,7 +104,7 @@ def test_a_file_of_gigabytes_that_would_be_read_whole_is_refused_at_once(
     assert (caught.value.reason, time.monotonic() - began < 5) == ("too-long", True)
 
 
-def test_a_recording_of_weeks_and_hours_at_once_are_refused(tmp_path: Path) -> None:
+def test_a_recording_of_weeks_and_hours_at_once_are_refused(tmp_path):
     samples = stretch.LONGEST + 1
     lines = [f"r.dat 16 1000/mV 16 0 0 0 0 {lead}" for lead in LEADS[:2]]
     header = tmp_path / "r.hea"
@@ -122,7 +118,7 @@ def test_a_recording_of_weeks_and_hours_at_once_are_refused(tmp_path: Path) -> N
     assert find_one(header).read(seconds=10, start=9000).x_KL.shape == (2, 5000)
 
 
-def test_a_header_of_a_hundred_thousand_codes_is_read_in_time(tmp_path: Path) -> None:
+def test_a_header_of_a_hundred_thousand_codes_is_read_in_time(tmp_path):
     codes = ",".join(str(10**8 + number) for number in range(100_000))
     header = tmp_path / "r.hea"
     header.write_text(f"r 1 500 5000\nr.dat 16 1000/mV 16 0 0 0 0 II\n#Dx: {codes}\n")
@@ -133,7 +129,7 @@ def test_a_header_of_a_hundred_thousand_codes_is_read_in_time(tmp_path: Path) ->
     assert time.process_time() - began < 2
 
 
-def test_digits_without_end_cost_no_more_than_the_file(tmp_path: Path, x_CL: NDArray[np.float64]) -> None:
+def test_digits_without_end_cost_no_more_than_the_file(tmp_path, x_CL):
     path = tmp_path / "a.xml"
     files.FILES["a.xml"](path, x_CL)
     text = path.read_text()
@@ -145,7 +141,7 @@ def test_digits_without_end_cost_no_more_than_the_file(tmp_path: Path, x_CL: NDA
     assert time.process_time() - began < 5
 
 
-def test_the_page_of_limits_says_them_as_they_are() -> None:
+def test_the_page_of_limits_says_them_as_they_are():
     page = (Path(__file__).parents[3] / "docs" / "corpus" / "limits.md").read_text(encoding="utf-8")
     for number in (stretch.LONGEST, stretch.AT_ONCE, stretch.MOST_CODES):
         assert f"{number:,}" in page

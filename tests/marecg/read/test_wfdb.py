@@ -25,9 +25,7 @@ def reason(header: Path, root: Path | None = None) -> str:
     return caught.value.reason
 
 
-def test_a_record_is_read_in_millivolts_with_its_codes_age_and_sex(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+def test_a_record_is_read_in_millivolts_with_its_codes_age_and_sex(tmp_path, write_record, ecg):
     record = read_record(write_record(tmp_path, x_CL=ecg()), tmp_path)
     assert record.x_CL.dtype == np.float32
     np.testing.assert_allclose(record.x_CL, ecg(), atol=6e-4)
@@ -38,31 +36,25 @@ def test_a_record_is_read_in_millivolts_with_its_codes_age_and_sex(
 @pytest.mark.parametrize(
     ("gain", "scale"), [(200, "200/mV"), (4880, "4880/mv"), (1000, "1/uV"), (1000, "1000(0)/mV")]
 )
-def test_the_gain_decides_the_amplitude(
-    tmp_path: Path, write_record: Write, ecg: Ecg, gain: float, scale: str
-) -> None:
+def test_the_gain_decides_the_amplitude(tmp_path, write_record, ecg, gain, scale):
     record = read_record(write_record(tmp_path, x_CL=ecg(), gain=gain, scale=scale), tmp_path)
     np.testing.assert_allclose(record.x_CL, ecg(), atol=0.6 / gain)
 
 
-def test_leads_are_taken_by_name_whatever_their_order_and_case(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+def test_leads_are_taken_by_name_whatever_their_order_and_case(tmp_path, write_record, ecg):
     order = np.random.default_rng(1).permutation(12)
     names = [LEADS[lead].upper() if lead % 2 else LEADS[lead].lower() for lead in order]
     header = write_record(tmp_path, x_CL=ecg()[order], leads=names)
     np.testing.assert_allclose(read_record(header, tmp_path).x_CL, ecg(), atol=6e-4)
 
 
-def test_a_fifteen_lead_record_gives_its_twelve_standard_leads(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+def test_a_fifteen_lead_record_gives_its_twelve_standard_leads(tmp_path, write_record, ecg):
     x_CL = np.concatenate([ecg()[::-1] * 0.5, ecg()])[9:]
     header = write_record(tmp_path, x_CL=x_CL, leads=["vx", "vy", "vz", *LEADS])
     np.testing.assert_allclose(read_record(header, tmp_path).x_CL, ecg(), atol=6e-4)
 
 
-def test_other_wfdb_formats_are_read_as_wfdb_reads_them(tmp_path: Path, ecg: Ecg) -> None:
+def test_other_wfdb_formats_are_read_as_wfdb_reads_them(tmp_path, ecg):
     order = list(reversed(range(12)))
     for fmt in ("212", "24", "32"):
         wfdb.wrsamp(
@@ -74,42 +66,40 @@ def test_other_wfdb_formats_are_read_as_wfdb_reads_them(tmp_path: Path, ecg: Ecg
         assert record.notes == ("no diagnosis",), "wfdb's own checksums hold"
 
 
-def test_only_the_seconds_asked_for_are_read(tmp_path: Path, write_record: Write) -> None:
+def test_only_the_seconds_asked_for_are_read(tmp_path, write_record):
     record = read_record(write_record(tmp_path), tmp_path, Stretch(seconds=2.5))
     assert record.x_CL.shape == (12, 1250)
     assert record.length == 5000
 
 
-def test_samples_that_the_format_marks_as_invalid_are_nan(
-    tmp_path: Path, write_record: Write, ecg: Ecg
-) -> None:
+def test_samples_that_the_format_marks_as_invalid_are_nan(tmp_path, write_record, ecg):
     x_CL = ecg()
     x_CL[3, 100:103] = np.nan
     found = read_record(write_record(tmp_path, x_CL=x_CL), tmp_path).x_CL
     np.testing.assert_array_equal(np.isnan(found), np.isnan(x_CL))
 
 
-def test_a_wrong_checksum_is_noted(tmp_path: Path, write_record: Write) -> None:
+def test_a_wrong_checksum_is_noted(tmp_path, write_record):
     header = write_record(tmp_path)
     header.write_text(header.read_text().replace(" 0 V6", "1 0 V6"))
     assert read_record(header, tmp_path).notes == ("checksum differs in V6",)
 
 
-def test_reading_never_changes_the_files(tmp_path: Path, write_record: Write) -> None:
+def test_reading_never_changes_the_files(tmp_path, write_record):
     header = write_record(tmp_path, record_line="A0001.mat 12 500 5000 05-May-2020 09:49:17")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     read_record(header, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_header_without_its_signal_file_is_refused(tmp_path: Path, write_record: Write) -> None:
+def test_a_header_without_its_signal_file_is_refused(tmp_path, write_record):
     header = write_record(tmp_path)
     header.with_suffix(".mat").unlink()
     assert reason(header) == "no-signal-file"
 
 
 @pytest.mark.parametrize("kept", [0, 10, 24, 1000, 24 + 5000 * 24 - 1])
-def test_a_truncated_signal_file_is_refused(tmp_path: Path, write_record: Write, kept: int) -> None:
+def test_a_truncated_signal_file_is_refused(tmp_path, write_record, kept):
     header = write_record(tmp_path)
     data = header.with_suffix(".mat")
     data.write_bytes(data.read_bytes()[:kept])
@@ -117,16 +107,14 @@ def test_a_truncated_signal_file_is_refused(tmp_path: Path, write_record: Write,
 
 
 @pytest.mark.parametrize("file", ["../outside.mat", "/etc/hostname", "below/x.mat", ".."])
-def test_a_signal_path_that_leaves_the_folder_is_refused(
-    tmp_path: Path, write_record: Write, file: str
-) -> None:
+def test_a_signal_path_that_leaves_the_folder_is_refused(tmp_path, write_record, file):
     write_record(tmp_path, "outside")
     header = write_record(tmp_path / "inside", file="x.mat")
     header.write_text(header.read_text().replace("x.mat", file))
     assert reason(header) in {"path", "no-signal-file"}
 
 
-def test_a_link_that_leaves_the_source_is_refused(tmp_path: Path, write_record: Write) -> None:
+def test_a_link_that_leaves_the_source_is_refused(tmp_path, write_record):
     write_record(tmp_path / "outside")
     header = write_record(tmp_path / "inside")
     header.with_suffix(".mat").unlink()
@@ -134,39 +122,37 @@ def test_a_link_that_leaves_the_source_is_refused(tmp_path: Path, write_record: 
     assert reason(header) == "path"
 
 
-def test_a_header_that_is_a_link_out_of_the_source_is_refused(tmp_path: Path, write_record: Write) -> None:
+def test_a_header_that_is_a_link_out_of_the_source_is_refused(tmp_path, write_record):
     header = write_record(tmp_path / "outside")
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "A0001.hea").symlink_to(header)
     assert reason(tmp_path / "inside" / "A0001.hea") == "path"
 
 
-def test_missing_and_duplicated_leads_are_refused(tmp_path: Path, write_record: Write, ecg: Ecg) -> None:
+def test_missing_and_duplicated_leads_are_refused(tmp_path, write_record, ecg):
     assert reason(write_record(tmp_path, "few", ecg()[:11], leads=LEADS[:11])) == "missing-lead"
     assert reason(write_record(tmp_path, "twice", ecg(), leads=[*LEADS[:11], "v5"])) == "duplicated-lead"
     assert reason(write_record(tmp_path, "other", ecg(), leads=[*LEADS[:11], "V7"])) == "missing-lead"
 
 
-def test_an_announced_length_that_no_disk_could_hold_is_refused_at_once(
-    tmp_path: Path, write_record: Write
-) -> None:
+def test_an_announced_length_that_no_disk_could_hold_is_refused_at_once(tmp_path, write_record):
     assert reason(write_record(tmp_path, record_line="A0001 12 500 99999999999999")) == "truncated"
 
 
-def test_a_compressed_format_is_refused_by_name(tmp_path: Path, write_record: Write) -> None:
+def test_a_compressed_format_is_refused_by_name(tmp_path, write_record):
     header = write_record(tmp_path)
     header.write_text(header.read_text().replace(" 16+24 ", " 516 "))
     assert reason(header) == "format"
 
 
-def test_a_folder_or_binary_file_that_ends_in_hea_is_refused(tmp_path: Path) -> None:
+def test_a_folder_or_binary_file_that_ends_in_hea_is_refused(tmp_path):
     (tmp_path / "folder.hea").mkdir()
     (tmp_path / "binary.hea").write_bytes(b"\0\1\2")
     assert reason(tmp_path / "folder.hea") == "unreadable"
     assert reason(tmp_path / "binary.hea") == "unreadable"
 
 
-def test_ages_and_sexes_are_read_in_every_spelling() -> None:
+def test_ages_and_sexes_are_read_in_every_spelling():
     assert [age_in_years(text) for text in ("63", "0.5", "NaN", "", None, "-1", "Unknown", "300")] == [
         63, 0.5, None, None, None, None, None, None,
     ]  # fmt: skip
@@ -177,9 +163,7 @@ def test_ages_and_sexes_are_read_in_every_spelling() -> None:
 
 @pytest.mark.parametrize("gain", [1000.0, 200.0, 204.8, 1e-3, 3276700.0, 1 / 3])
 @pytest.mark.parametrize("baseline", [0, -7, 1 << 22, (1 << 24) + 1])
-def test_every_number_of_a_converter_becomes_the_float32_nearest_to_its_millivolts(
-    gain: float, baseline: int
-) -> None:
+def test_every_number_of_a_converter_becomes_the_float32_nearest_to_its_millivolts(gain, baseline):
     d_1L = np.arange(-(1 << 15), 1 << 15, dtype=np.int16)[None]
     channel = Channel("I", "a.mat", 16, 24, gain, baseline, None)
     found = _millivolts(d_1L, [channel])
@@ -187,7 +171,7 @@ def test_every_number_of_a_converter_becomes_the_float32_nearest_to_its_millivol
     np.testing.assert_array_equal(found, ((d_1L - np.float64(baseline)) / gain).astype(np.float32))
 
 
-def test_a_file_is_inside_a_folder_wherever_links_lead(tmp_path: Path) -> None:
+def test_a_file_is_inside_a_folder_wherever_links_lead(tmp_path):
     root = tmp_path / "root"
     (root / "a").mkdir(parents=True)
     (root / "a" / "record.hea").touch()

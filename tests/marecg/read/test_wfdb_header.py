@@ -25,42 +25,42 @@ def refused(text: str) -> RecordError:
     return caught.value
 
 
-def test_a_date_before_the_time_and_a_record_name_with_an_ending_are_read_as_georgia_wrote_them() -> None:
+def test_a_date_before_the_time_and_a_record_name_with_an_ending_are_read_as_georgia_wrote_them():
     header = parse("E07500.mat 2 500 5000 05-May-2020 09:49:17")
     assert (header.fs, header.length) == (500, 5000)
 
 
-def test_a_counter_frequency_and_a_base_time_do_not_disturb_the_sampling_rate() -> None:
+def test_a_counter_frequency_and_a_base_time_do_not_disturb_the_sampling_rate():
     assert parse("x 2 500/1(0) 5000 10:20:30 01/02/2020").fs == 500
 
 
-def test_windows_line_ends_and_blank_lines_are_passed_over() -> None:
+def test_windows_line_ends_and_blank_lines_are_passed_over():
     text = f"x 2 500 5000\n\n{SIGNALS}#Age: 63\n".replace("\n", "\r\n")
     assert parse_header(text, HERE).comments == {"age": "63"}
 
 
-def test_comments_are_found_with_and_without_a_blank_and_a_blank_value_is_not_the_next_line() -> None:
+def test_comments_are_found_with_and_without_a_blank_and_a_blank_value_is_not_the_next_line():
     comments = parse(rest="#Age: NaN\n# Sex: Male\n#Dx: \n#Rx: Unknown\n").comments
     assert comments == {"age": "NaN", "sex": "Male", "dx": "", "rx": "Unknown"}
 
 
-def test_units_are_volts_in_any_spelling_and_gains_are_per_millivolt() -> None:
+def test_units_are_volts_in_any_spelling_and_gains_are_per_millivolt():
     for units, per_mv in [("mV", 200), ("mv", 200), ("uV", 200_000), ("µV", 200_000), ("V", 0.2)]:
         header = parse(signals=f"a.dat 16 200/{units} 16 0 0 0 0 I\n" * 2)
         assert header.channels[0].per_mv == pytest.approx(per_mv)
 
 
-def test_a_gain_without_units_is_per_millivolt_as_wfdb_defines_it() -> None:
+def test_a_gain_without_units_is_per_millivolt_as_wfdb_defines_it():
     assert parse(signals="a.dat 16 200 16 0 0 0 0 I\n" * 2).channels[0].per_mv == 200
 
 
-def test_a_baseline_in_brackets_goes_before_the_zero_of_the_converter() -> None:
+def test_a_baseline_in_brackets_goes_before_the_zero_of_the_converter():
     header = parse(signals="a.dat 16 200(12)/mV 16 7 0 0 0 I\na.dat 16 200/mV 16 7 0 0 0 II\n")
     assert [channel.baseline for channel in header.channels] == [12, 7]
 
 
 @pytest.mark.parametrize("gain", ["0/mV", "0", "0.0(0)/mV", "/mV", "nan/mV", "-"])
-def test_a_missing_or_zero_gain_is_refused_instead_of_becoming_200(gain: str) -> None:
+def test_a_missing_or_zero_gain_is_refused_instead_of_becoming_200(gain):
     assert refused(f"x 1 500 10\na.dat 16 {gain} 16 0 0 0 0 I\n").reason == "gain"
 
 
@@ -82,7 +82,7 @@ def test_a_missing_or_zero_gain_is_refused_instead_of_becoming_200(gain: str) ->
         ("x 1 500 10\na.dat 16x4 200/mV 16 0 0 0 0 I\n", "format"),
     ],
 )
-def test_a_broken_header_is_refused_with_its_reason(text: str, reason: str) -> None:
+def test_a_broken_header_is_refused_with_its_reason(text, reason):
     error = refused(text)
     assert error.reason == reason
     assert "E07500.hea" in str(error)
@@ -100,17 +100,17 @@ def test_a_broken_header_is_refused_with_its_reason(text: str, reason: str) -> N
         "x 1 500 10\na.dat 16 200(-{})/mV 16 0 0 0 0 I\n",
     ],
 )
-def test_a_number_of_more_digits_than_mean_something_is_refused(text: str, digits: int) -> None:
+def test_a_number_of_more_digits_than_mean_something_is_refused(text, digits):
     assert refused(text.format("9" * digits)).reason == "header"
 
 
-def test_a_gain_of_a_million_digits_is_refused_at_once() -> None:
+def test_a_gain_of_a_million_digits_is_refused_at_once():
     began = time.process_time()
     assert refused(f"x 1 500 10\na.dat 16 {'9' * 1_000_000}(/mV 16 0 0 0 0 I\n").reason == "gain"
     assert time.process_time() - began < 1
 
 
 @given(st.text())
-def test_any_text_is_a_header_or_a_record_error(text: str) -> None:
+def test_any_text_is_a_header_or_a_record_error(text):
     with contextlib.suppress(RecordError):
         parse_header(text, HERE)

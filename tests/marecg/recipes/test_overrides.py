@@ -7,11 +7,11 @@ from marecg.base.errors import ConfigError
 from marecg.recipes.overrides import with_settings
 
 
-def test_nothing_set_is_the_default() -> None:
+def test_nothing_set_is_the_default():
     assert with_settings(CorpusConfig, []) == CorpusConfig()
 
 
-def test_a_value_is_changed_by_its_name() -> None:
+def test_a_value_is_changed_by_its_name():
     config = with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit", "zero_limit=0.4"])
     assert (config.zero_limit, config.rpeaks) == (0.4, "neurokit")
 
@@ -26,6 +26,6 @@ def test_a_value_is_changed_by_its_name() -> None:
         ("rpeaks=mine", "pantompkins1985"),
     ],
 )
-def test_an_impossible_setting_is_one_clear_error(assignment: str, complaint: str) -> None:
+def test_an_impossible_setting_is_one_clear_error(assignment, complaint):
     with pytest.raises(ConfigError, match=complaint):
         with_settings(CorpusConfig, [assignment])

@@ -1,7 +1,5 @@
 """A recipe as a TOML file: every one survives it, and whatever is wrong in one is named with file and key."""
 
-from pathlib import Path
-
 import pytest
 
 from marecg.base.errors import ConfigError, InputError
@@ -11,14 +9,14 @@ from marecg.recipes.toml import written
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_survives_its_file(name: str, tmp_path: Path) -> None:
+def test_a_recipe_survives_its_file(name, tmp_path):
     config = RECIPES[name]()
     file = tmp_path / "mine.toml"
     file.write_text(written(config), encoding="utf-8")
     assert by_name(str(file)) == config
 
 
-def test_changed_values_and_objectives_from_outside_the_paper_survive_too(tmp_path: Path) -> None:
+def test_changed_values_and_objectives_from_outside_the_paper_survive_too(tmp_path):
     changes = [
         'sampling.shares={"synth": 0.25}',
         "train.max_steps=7",
@@ -31,7 +29,7 @@ def test_changed_values_and_objectives_from_outside_the_paper_survive_too(tmp_pa
     assert by_name(str(tmp_path / "mine.toml")) == config
 
 
-def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path: Path) -> None:
+def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('base = "c3"\njepa = false\n[gscl]\nsigma = 2\n[train]\nbetas = [0.9, 0.95]\n')
     config = by_name(str(file))
@@ -42,7 +40,7 @@ def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path: Path) -> None
     assert config == override(c3(), ["name=mine", "jepa=null", "gscl.sigma=2", "train.betas=[0.9,0.95]"])
 
 
-def test_a_value_that_was_changed_says_what_it_replaces() -> None:
+def test_a_value_that_was_changed_says_what_it_replaces():
     (width,) = [line for line in written(by_name("tiny")).splitlines() if line.startswith("width = 64")]
     assert width == "width = 64 # other than 768 (paper §sec:values: d)"
 
@@ -66,9 +64,7 @@ def test_a_value_that_was_changed_says_what_it_replaces() -> None:
         ("[model]\nwidth = 768\nwidth = 768", "", "isn't TOML"),
     ],
 )
-def test_a_mistake_is_named_with_its_file_and_its_key(
-    tmp_path: Path, text: str, key: str, complaint: str
-) -> None:
+def test_a_mistake_is_named_with_its_file_and_its_key(tmp_path, text, key, complaint):
     file = tmp_path / "mine.toml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=complaint) as caught:
@@ -76,7 +72,7 @@ def test_a_mistake_is_named_with_its_file_and_its_key(
     assert str(caught.value).startswith(f"{file}{key}: ")
 
 
-def test_a_file_that_is_not_there_or_no_text_is_one_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_or_no_text_is_one_error(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff")
     for name, complaint in (("none.toml", "No such file"), ("binary.toml", "UTF-8")):
         with pytest.raises(InputError, match=complaint):

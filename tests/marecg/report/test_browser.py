@@ -21,12 +21,12 @@ def pdf(browse: Browse, page: Path, tmp_path_factory: pytest.TempPathFactory) ->
     return (folder / "page.pdf").read_bytes()
 
 
-def test_a_record_takes_three_printed_pages(pdf: bytes, page: Path) -> None:
+def test_a_record_takes_three_printed_pages(pdf, page):
     others = page.read_text(encoding="utf-8").count("<section") - 3
     assert len(re.findall(rb"/Type /Page\b", pdf)) <= 3 * 3 + others
 
 
-def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf: bytes) -> None:
+def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf):
     [corners, *_] = re.findall(rb"/MediaBox \[([^]]*)\]", pdf)
     a4_crosswise = [0, 0, 297 / 25.4 * 72, 210 / 25.4 * 72]
     assert [float(value) for value in corners.split()] == pytest.approx(a4_crosswise, rel=1e-3)
@@ -38,9 +38,7 @@ def test_a_millimetre_of_the_ecg_is_a_millimetre_on_printed_paper(pdf: bytes) ->
     assert float(scale) * float(to_points) == pytest.approx(72 / 25.4, rel=1e-3)
 
 
-def test_the_page_is_drawn_from_top_to_bottom_of_the_window(
-    browse: Browse, page: Path, tmp_path: Path
-) -> None:
+def test_the_page_is_drawn_from_top_to_bottom_of_the_window(browse, page, tmp_path):
     browse(page, f"--screenshot={tmp_path / 'page.png'}", "--window-size=1280,2400")
     seen = imread(tmp_path / "page.png")[..., :3]
     assert seen.shape == (2400, 1280, 3)
@@ -49,9 +47,7 @@ def test_the_page_is_drawn_from_top_to_bottom_of_the_window(
 
 
 @pytest.mark.parametrize("width", [1280, 800])
-def test_every_section_arrives_and_none_is_wider_than_the_window(
-    browse: Browse, page: Path, tmp_path: Path, width: int
-) -> None:
+def test_every_section_arrives_and_none_is_wider_than_the_window(browse, page, tmp_path, width):
     text = page.read_text(encoding="utf-8")
     measure = "document.body.dataset.over = document.documentElement.scrollWidth - innerWidth"
     measured = text.replace(f'content="{POLICY}"', 'content=""').replace(

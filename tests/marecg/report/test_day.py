@@ -1,7 +1,6 @@
 """A recording of hours has its rate, its hours and its changes on the page."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,9 +21,7 @@ def model(micro: Config) -> MarEcg:
     return model
 
 
-def test_a_recording_of_an_hour_and_a_bit(
-    model: MarEcg, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recording_of_an_hour_and_a_bit(model, tmp_path, monkeypatch):
     monkeypatch.setattr("marecg.report.day.HOUR", 5)  # minutes
     x_CL = np.tile(make_ecg(60, fs=100), 12)
     make_record(tmp_path, "day", x_CL[:2], fs=100, leads=("I", "II"))
@@ -36,6 +33,6 @@ def test_a_recording_of_an_hour_and_a_bit(
     assert re.findall(r"\d:\d\d–\d:\d\d", str(changes.parts[1]))[0].startswith("0:00")
 
 
-def test_a_short_record_has_none_of_it(model: MarEcg, tmp_path: Path) -> None:
+def test_a_short_record_has_none_of_it(model, tmp_path):
     make_record(tmp_path, "short", make_ecg())
     assert not list(day_sections(model, tmp_path / "short", model.ontology, texts("en"), "en"))

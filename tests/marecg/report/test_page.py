@@ -14,7 +14,6 @@ from marecg.base.config import LEADS
 from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.report.attention import attention
 from marecg.report.tracing import WIDTH
 from marecg.report.writing import write_report
@@ -66,9 +65,7 @@ def checked(page: Path) -> Checked:
     return read(page)
 
 
-def test_the_page_is_small_sound_the_same_each_time_and_fetches_nothing(
-    checked: Checked, page: Path, run: Path, corpus_folder: Path
-) -> None:
+def test_the_page_is_small_sound_the_same_each_time_and_fetches_nothing(checked, page, run, corpus_folder):
     assert len(set(checked.ids)) == len(checked.ids) == len(checked.headings)
     assert checked.targets == [f"#{each}" for each in checked.ids]
     before = page.read_text(encoding="utf-8")
@@ -78,7 +75,7 @@ def test_the_page_is_small_sound_the_same_each_time_and_fetches_nothing(
     assert write_report(run, corpus_folder).read_text(encoding="utf-8") == before
 
 
-def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked: Checked) -> None:
+def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked):
     titles = [title.partition(":")[0] for title in checked.headings]
     assert titles[0] == "What was trained"
     assert titles[1:4] == ["Record 1", "Record 2", "Record 3"]
@@ -87,9 +84,7 @@ def test_the_sections_come_in_the_order_in_which_a_reader_asks(checked: Checked)
     ]  # fmt: skip
 
 
-def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(
-    checked: Checked, run: Path
-) -> None:
+def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(checked, run):
     assert "a run & <more>" in checked.text, "a name can't smuggle markup in"
     assert MarEcg.from_pretrained(run / "model").ontology.sha256 in checked.text
     assert re.search(r"\d+: \d+ of no published collection", checked.text)
@@ -99,7 +94,7 @@ def test_the_page_says_what_was_trained_on_what_and_what_each_curve_measures(
     assert "jepa: " not in checked.text
 
 
-def test_a_record_that_was_trained_on_is_named_as_such(checked: Checked, run: Path, tmp_path: Path) -> None:
+def test_a_record_that_was_trained_on_is_named_as_such(checked, run, tmp_path):
     assert checked.text.count("The encoder was trained on this record.") == 3
     write_corpus(tmp_path / "wfdb", 4, 99)
     prepare([tmp_path / "wfdb"], tmp_path / "others", jobs=1)
@@ -107,7 +102,7 @@ def test_a_record_that_was_trained_on_is_named_as_such(checked: Checked, run: Pa
     assert "was trained on this record" not in write_report(tmp_path / "run", tmp_path / "others").read_text()
 
 
-def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page: Path) -> None:
+def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page):
     sheets = {
         each.stem: ElementTree.parse(each).getroot() for each in (page.parent / "pictures").glob("*.svg")
     }
@@ -117,7 +112,7 @@ def test_every_picture_lies_beside_the_page_as_a_file_of_its_own(page: Path) -> 
     assert sheets["record-1-ecg"].attrib["width"] == f"{WIDTH:g}mm"
 
 
-def test_a_record_of_the_users_own_comes_first_with_its_codes(run: Path, tmp_path: Path) -> None:
+def test_a_record_of_the_users_own_comes_first_with_its_codes(run, tmp_path):
     write_corpus(tmp_path, 1, 3, diagnoses=("AF",))
     [header] = tmp_path.rglob("*.hea")
     for given in (header, header.with_suffix("")):
@@ -127,8 +122,8 @@ def test_a_record_of_the_users_own_comes_first_with_its_codes(run: Path, tmp_pat
 
 
 def test_the_command_prints_where_the_page_is_and_an_absent_record_leaves_the_old_one(
-    page: Path, run: Path, corpus_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    page, run, corpus_folder, capsys
+):
     for words, code in ((["--data", str(corpus_folder)], 0), (["--record", str(run / "nowhere")], 3)):
         before = page.read_bytes()
         with pytest.raises(SystemExit) as end:
@@ -143,9 +138,7 @@ def test_the_command_prints_where_the_page_is_and_an_absent_record_leaves_the_ol
 
 
 @pytest.mark.parametrize("name", ["{run}.html", "{run}", "thesis.html"])
-def test_a_page_never_replaces_a_folder_of_anything_but_pictures(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_a_page_never_replaces_a_folder_of_anything_but_pictures(run, tmp_path, capsys, name):
     mine = shutil.copytree(run, tmp_path / "run")
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").touch()
@@ -157,9 +150,7 @@ def test_a_page_never_replaces_a_folder_of_anything_but_pictures(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_run_without_gscl_says_so_instead_of_showing_concepts(
-    run: Path, corpus_folder: Path, tmp_path: Path, micro: Config
-) -> None:
+def test_a_run_without_gscl_says_so_instead_of_showing_concepts(run, corpus_folder, tmp_path, micro):
     plain = tmp_path / "plain"
     model = MarEcg(micro.model)
     model.save_pretrained(plain / "model")
@@ -172,7 +163,7 @@ def test_a_run_without_gscl_says_so_instead_of_showing_concepts(
     assert not [title for title in checked.headings if "Prototypes" in title or "collapse" in title]
 
 
-def test_a_probe_is_shown_with_intervals_classes_and_seeds(probed: Path) -> None:
+def test_a_probe_is_shown_with_intervals_classes_and_seeds(probed):
     checked = read(write_report(probed))
     assert "PTB-XL super, protocol strict" in checked.text
     text = " ".join(checked.text.split())
@@ -184,20 +175,20 @@ def test_a_probe_is_shown_with_intervals_classes_and_seeds(probed: Path) -> None
         assert chart in text, chart
 
 
-def test_a_run_stands_beside_those_of_its_folder_that_were_asked_the_same(probed: Path) -> None:
+def test_a_run_stands_beside_those_of_its_folder_that_were_asked_the_same(probed):
     assert "Beside other runs" not in write_report(probed).read_text(encoding="utf-8")
     shutil.copytree(probed, probed.with_name("other recipe"))
     checked = read(write_report(probed))
     assert "other recipe" in checked.text.partition("Beside other runs")[2]
 
 
-def test_a_probe_report_that_is_damaged_is_named(probed: Path) -> None:
+def test_a_probe_report_that_is_damaged_is_named(probed):
     (probed / "probe" / "task-strict.json").write_text("{}")
     with pytest.raises(InputError, match="a probe report"):
         write_report(probed)
 
 
-def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run: Path) -> None:
+def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run):
     model = MarEcg.from_pretrained(run / "model")
     x = np.random.default_rng(0).normal(size=(12, 5000)).astype(np.float32)
     share, first, last = (attention(model, part, 500, LEADS) for part in (x, x[:, :3500], x[:, 1500:]))
@@ -207,7 +198,7 @@ def test_attention_is_that_of_the_windows_averaged_where_they_overlap(run: Path)
     np.testing.assert_allclose(share, expected / expected.sum(), rtol=1e-4)
 
 
-def test_padding_gets_no_attention(run: Path) -> None:
+def test_padding_gets_no_attention(run):
     model = MarEcg.from_pretrained(run / "model")
     x = np.random.default_rng(0).normal(size=(2, 1000)).astype(np.float32)
     share = attention(model, x, 500, ["V1", "II"])

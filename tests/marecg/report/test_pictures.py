@@ -17,14 +17,14 @@ from marecg.report.svg import polyline, standalone
 ONTOLOGY = ecg_ontology.load()
 
 
-def test_rounding_in_a_polyline_does_not_add_up() -> None:
+def test_rounding_in_a_polyline_does_not_add_up():
     x = np.arange(10_000) * 0.0333
     path = polyline(x, np.zeros(10_000))
     values = np.array([int(value) for value in re.findall(r"-?\d+", path)]).reshape(-1, 2)
     assert np.abs(values.cumsum(0)[:, 0] / 100 - x).max() <= 0.005 + 1e-9
 
 
-def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_to() -> None:
+def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_to():
     share_TC = np.zeros((50, 12), np.float32)
     share_TC[10, LEADS.index("V2")] = 1
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, share_TC, 0.1, 0.2)
@@ -39,7 +39,7 @@ def test_attention_stands_in_the_band_under_the_stretch_and_the_lead_it_belongs_
     ElementTree.fromstring(standalone(svg))
 
 
-def test_an_even_pool_is_pale_everywhere() -> None:
+def test_an_even_pool_is_pale_everywhere():
     even_TC = np.full((50, 12), 1 / 600, np.float32)
     svg = attention_map(np.zeros((12, 5000), np.float32), 500, even_TC, 0, 0.2)
     shades = re.findall(r'h5v2.2h-5z" fill="#2f6fb3" fill-opacity="([^"]*)"', svg)
@@ -50,7 +50,7 @@ def words_of(svg: str) -> list[str]:
     return ["".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("text")]
 
 
-def test_a_chart_has_the_pages_colour_and_shares_no_id_with_another() -> None:
+def test_a_chart_has_the_pages_colour_and_shares_no_id_with_another():
     steps, values = np.arange(100_000), np.zeros(100_000)
     values[77_777] = 50
     one, same, other = (curve(steps, values, name) for name in ("lo<ss", "lo<ss", "recon"))
@@ -63,12 +63,12 @@ def test_a_chart_has_the_pages_colour_and_shares_no_id_with_another() -> None:
         assert "a & b" in words_of(curve(np.arange(len(gaps)), gaps, "a & b"))
 
 
-def test_a_matrix_says_what_pale_and_dark_mean() -> None:
+def test_a_matrix_says_what_pale_and_dark_mean():
     svg = matrix([[1, 0.5], [0.5, 0.75]], ["A", "B"], ["A", "B"], "cosine")
     assert {"A", "B", "cosine: from 0.50 (pale) to 1.00"} <= {*words_of(svg)}
 
 
-def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_counts_for_all_labels() -> None:
+def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_counts_for_all_labels():
     """Of three AF one is taken for SBrad, of the same family, and one for LBBB, which it has as well."""
     classes = ("LBBB", "AF", "SBrad", "never")
     y_MK = np.array([[0, 1, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], np.uint8)
@@ -81,7 +81,7 @@ def test_what_is_mistaken_is_counted_by_class_and_by_family_and_a_right_guess_co
     assert sorted(text for text in leaves if text.isdigit()) == ["100", "33", "50", "50", "67"]
 
 
-def test_the_curve_of_a_method_is_the_mean_over_classes_of_sensitivity_at_the_same_specificity() -> None:
+def test_the_curve_of_a_method_is_the_mean_over_classes_of_sensitivity_at_the_same_specificity():
     y_MK = np.array([[1, 1], [0, 0], [1, 0], [0, 1]], np.uint8)
     perfect = 2.0 * y_MK[None] - 1
     found = Predictions(tuple("abcd"), ("A", "B"), y_MK, {("encoder", 1.0): perfect * [1, -1]}, "encoder")

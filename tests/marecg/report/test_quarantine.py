@@ -1,7 +1,6 @@
 """Pictures of what was quarantined."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +9,7 @@ from marecg.corpus.prepare import prepare
 from marecg.report.quarantine import gallery
 
 
-def test_every_reason_is_shown_and_a_record_that_can_be_read_has_a_picture(
-    source: Path, tmp_path: Path
-) -> None:
+def test_every_reason_is_shown_and_a_record_that_can_be_read_has_a_picture(source, tmp_path):
     header = source / "georgia" / "E00004.hea"
     header.write_text(header.read_text().replace("E00004.mat", "<script>"))
     prepare([source], tmp_path / "corpus", jobs=1)
@@ -27,9 +24,7 @@ def test_every_reason_is_shown_and_a_record_that_can_be_read_has_a_picture(
     assert "<script>" not in page, "a message can't smuggle markup in"
 
 
-def test_a_folder_that_is_no_corpus_and_a_page_that_cannot_be_written_are_refused(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_no_corpus_and_a_page_that_cannot_be_written_are_refused(source, tmp_path):
     with pytest.raises(CorpusError, match="not a prepared corpus"):
         gallery(tmp_path, [source], tmp_path / "page.html")
     prepare([source], tmp_path / "corpus", jobs=1)

@@ -48,7 +48,7 @@ def german(run: Path, corpus_folder: Path, records: dict[str, Path]) -> Checked:
     return Checked(out.read_text(encoding="utf-8"))
 
 
-def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german: Checked, run: Path) -> None:
+def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german, run):
     assert german.targets == [f"#{each}" for each in german.ids]
     assert german.headings == [
         "Das EKG", "Die ähnlichsten EKGs mit Befund", "Technische Einzelheiten"
@@ -60,7 +60,7 @@ def test_the_page_is_sound_and_begins_with_the_record_and_the_ecg(german: Checke
     assert not list(run.parent.glob("*.tmp"))
 
 
-def test_codes_findings_and_families_have_their_german_names(german: Checked) -> None:
+def test_codes_findings_and_families_have_their_german_names(german):
     assert "Kodiert ist: Vorhofflimmern (AF)" in german.text
     assert "Vorhofflimmern (AF)\u00a0●" in german.text, "what is coded is marked among the findings"
     findings, families = german.text.split("Krankheit.Befund")[1].split("Familie", 1)
@@ -68,9 +68,7 @@ def test_codes_findings_and_families_have_their_german_names(german: Checked) ->
     assert "Erregungsleitung (Conduction)" not in findings, "a family is no finding"
 
 
-def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(
-    run: Path, corpus_folder: Path, records: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(run, corpus_folder, records, capsys):
     page = write_report(run, corpus_folder)
     before = {path: path.read_bytes() for path in [page, *(run / "pictures").iterdir()]}
     out = run.parent / "nsr.html"
@@ -86,7 +84,7 @@ def test_a_record_by_itself_leaves_the_runs_report_and_pictures_alone(
     assert "nearest neighbours" not in out.read_text(encoding="utf-8").lower(), "no corpus, no neighbours"
 
 
-def test_every_text_is_written_in_every_language_with_the_same_blanks() -> None:
+def test_every_text_is_written_in_every_language_with_the_same_blanks():
     path = Path(module.__file__).with_name("texts.toml")
     for key, by_language in tomllib.loads(path.read_text(encoding="utf-8")).items():
         assert list(by_language) == ["en", "de"], key
@@ -103,13 +101,13 @@ def measured(header: Path) -> Measurements:
     return measure(record.x_KL, record.fs, record.leads)
 
 
-def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records: dict[str, Path]) -> None:
+def test_what_is_measured_is_what_the_rhythm_and_the_block_say(records):
     assert (measured(records["STach"]).rate or 0) > 100
     assert (measured(records["SBrad"]).rate or 99) < 60
     assert (measured(records["LBBB"]).qrs or 0) > 20 + (measured(records["NSR"]).qrs or 999)
 
 
-def test_the_page_has_the_intervals_that_are_near_enough_to_peoples(german: Checked) -> None:
+def test_the_page_has_the_intervals_that_are_near_enough_to_peoples(german):
     assert re.search("Frequenz.*QRS.*QT.*QTc.*Achse", german.text, re.DOTALL)
     assert "PQ" not in german.text
 
@@ -133,15 +131,13 @@ def probe(report: Report, versus: tuple[float, float], leaks: int | None, share:
 
 
 @pytest.mark.parametrize(("versus", "leaks", "verdict"), VERDICTS)
-def test_whether_to_believe_follows_from_the_paired_interval(
-    report: Report, versus: tuple[float, float], leaks: int, verdict: Verdict
-) -> None:
+def test_whether_to_believe_follows_from_the_paired_interval(report, versus, leaks, verdict):
     judged = trust([probe(report, versus, leaks)])
     assert (judged.verdict, judged.records) == (verdict, 94)
     assert texts("en")(f"trust_{verdict}", **judged._asdict())
 
 
-def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report: Report) -> None:
+def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report):
     small, large = probe(report, (0.01, 0.05), None), probe(report, (-0.05, -0.01), None, 1.0)
     better = large.model_copy(update={"cells": (*small.cells, *large.cells)})
     worse = probe(report, (0.01, 0.05), None, 1.0)
@@ -165,9 +161,7 @@ def carded(method: str, auc: float, leaks: bool | None = False, fraction: float 
         (0.9, 0.7, True, Verdict.leaking),
     ],
 )
-def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
-    own: float, rival: float, leaks: bool | None, verdict: Verdict
-) -> None:
+def test_a_model_without_probes_is_believed_as_far_as_its_card_says(own, rival, leaks, verdict):
     mine = [carded("encoder, wide", own, leaks), carded("encoder", 0.5)]
     others = [carded("hand-crafted", rival), carded("hand-crafted", 0.99, fraction=0.1)]
     assert trust([], mine + others) == (verdict, "PTB-XL form", 39, leaks is None)
@@ -175,7 +169,7 @@ def test_a_model_without_probes_is_believed_as_far_as_its_card_says(
     assert trust([]).verdict is Verdict.untested
 
 
-def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
+def test_the_name_of_a_lead_gives_way_to_its_waves():
     """A wave that crosses all of its places is crossed, and the name of V5 stays above V5."""
     quiet = np.zeros((12, 5000), np.float32)
     loud, high = quiet.copy(), quiet.copy()
@@ -191,9 +185,7 @@ def test_the_name_of_a_lead_gives_way_to_its_waves() -> None:
         assert max(after, above) < baseline
 
 
-def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
-    records: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(records, tmp_path, capsys):
     pytest.importorskip("marecg_small")
     with pytest.raises(SystemExit) as ended:
         main(["report", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
@@ -202,9 +194,7 @@ def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(
     assert "Was der Encoder „marecg-small“ in diesem EKG sieht" in page.text
 
 
-def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(
-    run: Path, records: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(run, records, tmp_path):
     """Leaf 40 of the one graph is none of the other, and leaf 7 may be another finding."""
     other = cardiac_with_an_axis(tmp_path / "graph")
     prepare([records["LBBB"].parent], tmp_path / "other", jobs=1, ontology=other)
@@ -217,7 +207,7 @@ def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(
     assert not (tmp_path / "p.html").exists()
 
 
-def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run: Path, tmp_path: Path) -> None:
+def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run, tmp_path):
     root = Path(os.environ.get("MARECG_REALDATA", "")) / "ptbxl"
     if not root.is_dir():
         pytest.skip("PTB-XL is not at hand (MARECG_REALDATA)")
@@ -230,9 +220,7 @@ def test_a_record_of_ptbxl_shows_what_the_table_says_of_it(run: Path, tmp_path: 
     assert "statements" + "; ".join([" ".join(entry.report.split()), *entry.scp]) in page.text
 
 
-def test_with_a_classifier_the_page_has_what_reaches_its_threshold(
-    run: Path, records: dict[str, Path], tmp_path: Path
-) -> None:
+def test_with_a_classifier_the_page_has_what_reaches_its_threshold(run, records, tmp_path):
     record = read_one(records["AF"])
     signals = np.stack([record.x_CL, -record.x_CL, record.x_CL * 2, record.x_CL[::-1]])
     classifier = EcgClassifier(run, fs=500, steps=5).fit(signals, np.array([[1, 0]] * 2 + [[0, 1]] * 2))

@@ -1,10 +1,8 @@
 """What the sections of a report say is so."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pytest
 from markupsafe import escape
 from numpy.typing import NDArray
 
@@ -18,7 +16,7 @@ from marecg.report.page import Section, facts, folded, heading, page, paragraph,
 from marecg.report.records import from_corpus
 
 
-def test_a_record_is_no_neighbour_of_itself(run: Path, corpus_folder: Path) -> None:
+def test_a_record_is_no_neighbour_of_itself(run, corpus_folder):
     section = neighbours(MarEcg.from_pretrained(run), Corpus.open(corpus_folder))
     [figure] = section.figures
     names = [note.partition("<br>")[0].partition(" · ") for note in figure.notes]
@@ -30,7 +28,7 @@ def test_a_record_is_no_neighbour_of_itself(run: Path, corpus_folder: Path) -> N
         assert cosines == sorted(cosines, reverse=True)
 
 
-def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives() -> None:
+def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives():
     """Three of four records share a leaf: among three others each has two like it, so chance gives 67 %."""
     y_BN = np.array([[1, 0], [1, 0], [1, 1], [0, 0]], np.uint8)
     nearest_BK = np.array([[1], [3], [0], [0]])
@@ -39,7 +37,7 @@ def test_neighbours_that_share_a_leaf_are_set_beside_what_chance_gives() -> None
     assert _sharing(y_BN, np.array([[1], [0], [0], [0]])).startswith("100 % of a record's")
 
 
-def test_records_that_were_not_trained_on_are_shown_first(run: Path, corpus_folder: Path) -> None:
+def test_records_that_were_not_trained_on_are_shown_first(run, corpus_folder):
     corpus, known = Corpus.open(corpus_folder), trained_on.read(run)
     assert known is not None
     ontology = ecg_ontology.load()
@@ -55,9 +53,7 @@ def test_records_that_were_not_trained_on_are_shown_first(run: Path, corpus_fold
     assert found[0].name == shown[-1]
 
 
-def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(run, monkeypatch):
     drawn: list[NDArray[np.float64]] = []
     monkeypatch.setattr(training, "matrix", lambda values, rows, columns, title: drawn.append(values) or "")
     model = MarEcg.from_pretrained(run)
@@ -70,7 +66,7 @@ def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(
     np.testing.assert_allclose(closeness[0, 1], np.exp(-2 * distance))
 
 
-def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path: Path) -> None:
+def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path):
     (tmp_path / "metrics.csv").write_text("step,epoch,loss\n1,0,2.5\n2,0,2.0\n")
     (tmp_path / "monitors.csv").write_text("step,spread\n2,0.125\n")
     drawn, told = (section.parts[0] for section in training.training(tmp_path, {}, 40))
@@ -79,7 +75,7 @@ def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path: Path) -> None:
     assert "<dt>spread</dt><dd>0.125</dd>" in escape(told)
 
 
-def test_text_that_looks_like_html_stays_text() -> None:
+def test_text_that_looks_like_html_stays_text():
     script = "<script>x</script>"
     parts = [
         paragraph(script),

@@ -34,7 +34,7 @@ def size_in_mm(svg: str) -> tuple[float, float]:
     return float(width.removesuffix("mm")), float(height.removesuffix("mm"))
 
 
-def test_a_second_is_25_mm_and_a_millivolt_10_mm() -> None:
+def test_a_second_is_25_mm_and_a_millivolt_10_mm():
     x_CL = np.zeros((12, 5000), np.float32)
     x_CL[1, 500] = 1.5  # lead II, one second in
     [column, strip] = read_back(tracing(x_CL, 500))["II"]
@@ -44,14 +44,14 @@ def test_a_second_is_25_mm_and_a_millivolt_10_mm() -> None:
     assert strip[-1, 0] - strip[0, 0] == pytest.approx(25 * 4999 / 500, abs=0.01)
 
 
-def test_the_sheet_fits_on_a4_and_letter_laid_crosswise() -> None:
+def test_the_sheet_fits_on_a4_and_letter_laid_crosswise():
     for svg in (tracing(np.zeros((12, 5000), np.float32), 500), rows(np.zeros((12, 5000), np.float32), 500)):
         width, height = size_in_mm(svg)
         assert width <= 279.4 - 18
         assert height <= 210 - 18
 
 
-def test_columns_follow_each_other_in_time_and_lead_ii_runs_through_below() -> None:
+def test_columns_follow_each_other_in_time_and_lead_ii_runs_through_below():
     x_CL = np.random.default_rng(0).normal(0, 0.1, (12, 5000)).astype(np.float32)
     found = read_back(tracing(x_CL, 500))
     assert list(found) == list(LEADS)
@@ -64,20 +64,20 @@ def test_columns_follow_each_other_in_time_and_lead_ii_runs_through_below() -> N
     assert found["II"][1][:, 1].mean() > found["III"][0][:, 1].mean()
 
 
-def test_another_rate_changes_no_millimetre() -> None:
+def test_another_rate_changes_no_millimetre():
     seconds = np.arange(10_000) / 1000
     x_CL = np.tile(np.sin(2 * np.pi * seconds), (12, 1)).astype(np.float32)
     fast, slow = read_back(tracing(x_CL, 1000))["V1"][0], read_back(tracing(x_CL[:, ::4], 250))["V1"][0]
     np.testing.assert_allclose(fast[::2], slow, atol=0.011)  # above 500 Hz samples are left out
 
 
-def test_an_absent_lead_is_named_and_a_flat_line_is_not_drawn_for_it() -> None:
+def test_an_absent_lead_is_named_and_a_flat_line_is_not_drawn_for_it():
     svg = tracing(np.zeros((2, 5000), np.float32), 500, ["v5", "I"])
     assert set(read_back(svg)) == {"I", "V5"}
     assert "aVF: not recorded" in svg
 
 
-def test_samples_that_are_missing_leave_a_gap() -> None:
+def test_samples_that_are_missing_leave_a_gap():
     x_CL = np.zeros((12, 5000), np.float32)
     x_CL[0, 100:200] = np.nan
     x_CL[3] = np.nan
@@ -87,7 +87,7 @@ def test_samples_that_are_missing_leave_a_gap() -> None:
     assert 'data-lead="aVR"' not in svg
 
 
-def test_the_grid_has_a_line_per_millimetre_and_a_stronger_one_every_five() -> None:
+def test_the_grid_has_a_line_per_millimetre_and_a_stronger_one_every_five():
     svg = tracing(np.zeros((12, 5000), np.float32), 500)
     width, height = size_in_mm(svg)
     fine, coarse = (path for path in re.findall(r'<path d="([^"]*)"', svg)[:2])
@@ -95,12 +95,12 @@ def test_the_grid_has_a_line_per_millimetre_and_a_stronger_one_every_five() -> N
     assert coarse.count("M") == width / 5 + 1 + height / 5 + 1
 
 
-def test_the_calibration_pulse_is_one_millivolt_for_200_ms_in_every_row() -> None:
+def test_the_calibration_pulse_is_one_millivolt_for_200_ms_in_every_row():
     assert tracing(np.zeros((12, 5000), np.float32), 500).count("v-10h5v10") == 4
 
 
 @given(st.floats(0.01, 60))
-def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach: float) -> None:
+def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach):
     x_CL = np.zeros((1, 100), np.float32)
     x_CL[0, :30] = reach
     gain = fitting(x_CL, 15)
@@ -112,9 +112,7 @@ def test_the_gain_that_fits_is_the_largest_standard_one_that_does(reach: float) 
     ("lead", "seconds", "height", "gain"),
     [("V4", 9, 2.9, 5), ("V4", 9, 2.4, 10), ("V4", 1, 2.9, 10), ("II", 9, -2.9, 5), ("V4", 9, 80, 0.1)],
 )
-def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(
-    lead: str, seconds: int, height: float, gain: float
-) -> None:
+def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(lead, seconds, height, gain):
     x_CL = np.zeros((12, 5000), np.float32)
     x_CL[LEADS.index(lead), 500 * seconds : 500 * seconds + 20] = height
     svg = tracing(x_CL, 500)
@@ -126,7 +124,7 @@ def test_waves_that_would_leave_the_paper_where_they_are_drawn_lower_the_gain(
     assert (points <= (width, bottom)).all()
 
 
-def test_a_record_that_is_too_high_is_drawn_at_a_lower_gain_that_is_written_on_it() -> None:
+def test_a_record_that_is_too_high_is_drawn_at_a_lower_gain_that_is_written_on_it():
     x_CL = np.zeros((12, 5000), np.float32)
     x_CL[:, ::50] = 2.9
     svg = rows(x_CL, 500)

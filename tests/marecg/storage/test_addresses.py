@@ -1,8 +1,5 @@
 """An address is told from a path, and where a path is wanted it is refused."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from tests.cli.calls import run
 from tests.marecg.conftest import MICRO
@@ -15,13 +12,7 @@ from marecg.synth import write_corpus
 from marecg.train.run import train
 
 
-def test_where_a_path_is_wanted_an_address_is_refused(
-    memory: str,
-    corpus_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_where_a_path_is_wanted_an_address_is_refused(memory, corpus_folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run("train", "--data", corpus_folder, "--out", f"{memory}/run") == 2
     assert "is an address, and out takes a path" in capsys.readouterr().err
@@ -30,21 +21,15 @@ def test_where_a_path_is_wanted_an_address_is_refused(
 
 @pytest.mark.parametrize("address", ["s3://b/x.json", "S3://b/x.json", "simplecache::s3://b/x.json"])
 def test_it_is_refused_however_it_is_written_and_shown_as_it_was(
-    address: str,
-    corpus_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    address, corpus_folder, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     assert run("cohort", corpus_folder, "--where", "AF", "--out", address) == 2
     assert f"error: {address}: is an address, and out takes a path." in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_an_address_whose_protocol_is_in_capitals_is_none_that_fsspec_knows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_whose_protocol_is_in_capitals_is_none_that_fsspec_knows(tmp_path, monkeypatch, capsys):
     (tmp_path / "here").mkdir()
     write_corpus(tmp_path / "records", 1, 0)
     monkeypatch.chdir(tmp_path / "here")
@@ -62,21 +47,14 @@ def test_an_address_whose_protocol_is_in_capitals_is_none_that_fsspec_knows(
         lambda corpus, where: ecg_ontology.export(ecg_ontology.load(), f"{where}.ttl"),
     ],
 )
-def test_no_function_makes_folders_of_an_address(
-    write: Callable[[Path, str], object],
-    corpus_folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_function_makes_folders_of_an_address(write, corpus_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r"^s3://bucket/run.*: is an address, and a path is wanted"):
         write(corpus_folder, "s3://bucket/run")
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_of_this_machine_may_be_called_as_an_address_begins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_this_machine_may_be_called_as_an_address_begins(tmp_path, monkeypatch):
     (tmp_path / "s3:").mkdir()
     monkeypatch.chdir(tmp_path)
     with replacing("s3:/graph.txt") as temporary:
@@ -84,9 +62,7 @@ def test_a_folder_of_this_machine_may_be_called_as_an_address_begins(
     assert (tmp_path / "s3:" / "graph.txt").read_text() == "hello"
 
 
-def test_an_address_that_lacks_a_slash_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_address_that_lacks_a_slash_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for argv in (("embed", "marecg-small", "."), ("prepare", ".")):
         assert run(*argv, "--out", "s3:/bucket/parts/") == 2
@@ -94,11 +70,11 @@ def test_an_address_that_lacks_a_slash_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_at_an_address_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_at_an_address_is_refused(tmp_path, capsys):
     assert run("embed", "marecg-small", tmp_path, "--out", f"file://{tmp_path}/e.npz") == 2
     assert "to an address a folder of parts" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
-def test_an_address_of_this_machine_is_a_path(tmp_path: Path) -> None:
+def test_an_address_of_this_machine_is_a_path(tmp_path):
     assert ensure_local(f"file://{tmp_path}") == tmp_path

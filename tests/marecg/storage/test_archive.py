@@ -52,9 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_an_archive_of_many_formats_becomes_a_cohort(
-    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_of_many_formats_becomes_a_cohort(place, capsys, monkeypatch):
     table = ("--codes", place / "codes.csv", "--set", "codes.id_column=ecg", "--set", "codes.code_column=dx")
     prepared = ("prepare", place / "archive", "--fs", 500, *table, "--ontology", place / "graph", "--jobs", 1)
     assert run(*prepared, "--out", place / "corpus", "--format", "json") == 0

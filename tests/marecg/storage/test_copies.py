@@ -5,7 +5,6 @@ import threading
 from datetime import UTC, datetime
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import fsspec
@@ -15,7 +14,7 @@ from filelock import FileLock
 from marecg.storage.copies import ensure_local
 
 
-def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> None:
+def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory):
     store, root = fsspec.url_to_fs(f"{memory}/a.csv")
     for text, when in ((b"old", 1_000_000_000), (b"new", 1_000_000_001)):
         store.pipe_file(root, text)
@@ -23,7 +22,7 @@ def test_a_file_that_changed_and_kept_its_size_is_copied_again(memory: str) -> N
         assert ensure_local(f"{memory}/a.csv").read_bytes() == text
 
 
-def test_one_process_copies_and_another_waits(memory: str) -> None:
+def test_one_process_copies_and_another_waits(memory):
     store, root = fsspec.url_to_fs(f"{memory}/a.csv")
     store.pipe_file(root, b"1")
     copy = ensure_local(f"{memory}/a.csv")
@@ -38,9 +37,7 @@ def test_one_process_copies_and_another_waits(memory: str) -> None:
     assert copy.read_bytes() == b"22"
 
 
-def test_a_name_that_leads_out_of_the_cache_is_passed_over(
-    memory: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_name_that_leads_out_of_the_cache_is_passed_over(memory, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     store, root = fsspec.url_to_fs(f"{memory}/a")
     for name in ("../../../../evil.csv", "good.csv", 255 * "x", 128 * "é"):  # é: two bytes
@@ -52,9 +49,7 @@ def test_a_name_that_leads_out_of_the_cache_is_passed_over(
 
 
 @pytest.mark.parametrize("lists", [True, False])
-def test_a_web_server_gives_a_file_whether_it_lists_folders_or_not(
-    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, lists: bool
-) -> None:
+def test_a_web_server_gives_a_file_whether_it_lists_folders_or_not(memory, tmp_path, monkeypatch, *, lists):
     pytest.importorskip("aiohttp")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     if not lists:

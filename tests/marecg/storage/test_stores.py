@@ -24,7 +24,6 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.inputs import read_one
-from marecg.recipes import Config
 from marecg.storage.copies import cache, ensure_local
 from marecg.use.embed_records import embed_records
 
@@ -92,9 +91,7 @@ def layout() -> Any:
     return Layout(fs=500)
 
 
-def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
-    bucket: str, archive: Path, tmp_path: Path, micro: Config, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, tmp_path, micro, capsys):
     store = put(archive, f"{bucket}/archive")
     local = prepare([archive], tmp_path / "corpus", jobs=1, layout=layout())
     report = prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout())
@@ -129,7 +126,7 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(
     assert np.load(tmp_path / "e.npz")["id"].tolist() == ["E0"]
 
 
-def test_one_record_is_read_by_its_header_its_name_or_its_file(bucket: str, archive: Path) -> None:
+def test_one_record_is_read_by_its_header_its_name_or_its_file(bucket, archive):
     put(archive, f"{bucket}/archive")
     for name in ("georgia/E1.hea", "georgia/E1", "georgia/E1.mat", "d/d.dcm"):
         assert read_one(f"{bucket}/archive/{name}").length == 5000, name
@@ -137,7 +134,7 @@ def test_one_record_is_read_by_its_header_its_name_or_its_file(bucket: str, arch
         read_one(f"{bucket}/nothing")
 
 
-def test_what_changes_in_a_store_changes_here(bucket: str, tmp_path: Path) -> None:
+def test_what_changes_in_a_store_changes_here(bucket, tmp_path):
     (tmp_path / "a").mkdir()
     for name in ("kept.csv", "gone.csv", "new.csv"):
         (tmp_path / "a" / name).write_text("old")
@@ -166,8 +163,8 @@ def refusing(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception, *, 
 
 
 def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
-    memory: str, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    memory, corpus_folder, tmp_path, monkeypatch
+):
     source = corpus_folder.parent / "wfdb"
     with monkeypatch.context() as patch:
         refusing(patch, "put_file", ConnectionError("reset"), after=1)
@@ -190,7 +187,7 @@ def test_an_interrupted_upload_says_so_and_the_same_command_ends_it(
         )
 
 
-def test_other_things_at_the_address_are_not_touched(memory: str, corpus_folder: Path) -> None:
+def test_other_things_at_the_address_are_not_touched(memory, corpus_folder):
     store, root = fsspec.url_to_fs(f"{memory}/thesis")
     store.pipe_file(f"{root}/chapter.tex", b"1")
     with pytest.raises(UsageError, match=r"thesis: is not empty \(chapter.tex\) and has no corpus.json"):
@@ -208,8 +205,8 @@ def test_other_things_at_the_address_are_not_touched(memory: str, corpus_folder:
     ],
 )
 def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
-    memory: str, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
-) -> None:
+    memory, archive, tmp_path, monkeypatch, error, words
+):
     put(archive, f"{memory}/archive")
     here_already = len(list(archive.rglob("*.hea"))) + 1  # the array; signals come when they are read
     refusing(monkeypatch, "get_file", error, after=here_already)
@@ -221,7 +218,7 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
     assert prepare([f"{memory}/archive"], tmp_path / "out", jobs=1).kept == KEPT - ROWS
 
 
-def test_who_has_no_home_reads_what_is_here(monkeypatch: pytest.MonkeyPatch, archive: Path) -> None:
+def test_who_has_no_home_reads_what_is_here(monkeypatch, archive):
     """As a container's user may."""
 
     def nobody(self: Path) -> Path:

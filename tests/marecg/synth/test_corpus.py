@@ -1,7 +1,7 @@
 """Corpora on disk: readable by wfdb, reproducible, whole or absent, with the truth beside every record."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def truths(folder: Path) -> list[dict]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("S*.truth.json"))]
 
 
-def test_wfdb_reads_twelve_leads_in_millivolts_and_its_checksums_agree(corpus: Path) -> None:
+def test_wfdb_reads_twelve_leads_in_millivolts_and_its_checksums_agree(corpus):
     names = (corpus / "RECORDS").read_text().split()
     assert len(names) == N
     for name in names:
@@ -44,7 +44,7 @@ def test_wfdb_reads_twelve_leads_in_millivolts_and_its_checksums_agree(corpus: P
         assert 0.2 < np.abs(wfdb.rdrecord(str(corpus / name)).p_signal).max() < 8
 
 
-def test_headers_carry_age_sex_and_the_codes_of_the_truth(corpus: Path) -> None:
+def test_headers_carry_age_sex_and_the_codes_of_the_truth(corpus):
     for truth in truths(corpus):
         comments = dict(line.split(": ") for line in wfdb.rdheader(str(corpus / truth["name"])).comments)
         assert comments["Age"] == str(truth["age"])
@@ -52,7 +52,7 @@ def test_headers_carry_age_sex_and_the_codes_of_the_truth(corpus: Path) -> None:
         assert comments["Dx"].split(",") == truth["codes"] == truth["header_codes"]
 
 
-def test_the_truth_orders_the_waves_of_every_beat_and_its_intervals_fit_them(corpus: Path) -> None:
+def test_the_truth_orders_the_waves_of_every_beat_and_its_intervals_fit_them(corpus):
     for truth in truths(corpus):
         beats = {name: np.array(values, dtype=object) for name, values in truth["beats"].items()}
         sizes = {values.size for values in beats.values()}
@@ -66,7 +66,7 @@ def test_the_truth_orders_the_waves_of_every_beat_and_its_intervals_fit_them(cor
         assert 0 < truth["intervals"]["qrs"] < truth["intervals"]["qt"]
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(corpus: Path, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(corpus, tmp_path):
     write_corpus(tmp_path / "again", N, SEED)
     write_corpus(tmp_path / "other", N, SEED + 1)
 
@@ -74,14 +74,14 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(corpus: Pa
     assert contents(tmp_path / "other")["S00001.mat"] != contents(corpus)["S00001.mat"]
 
 
-def test_a_smaller_corpus_is_the_beginning_of_a_larger_one(corpus: Path, tmp_path: Path) -> None:
+def test_a_smaller_corpus_is_the_beginning_of_a_larger_one(corpus, tmp_path):
     write_corpus(tmp_path / "small", N // 2, SEED)
     small = {name: data for name, data in contents(tmp_path / "small").items() if name.startswith("S")}
     assert len(small) == 3 * (N // 2)
     assert small.items() <= contents(corpus).items()
 
 
-def test_label_noise_changes_headers_only_and_about_as_many_as_asked(tmp_path: Path) -> None:
+def test_label_noise_changes_headers_only_and_about_as_many_as_asked(tmp_path):
     write_corpus(tmp_path / "clean", 40, 1)
     write_corpus(tmp_path / "noisy", 40, 1, label_noise=0.5)
     clean, noisy = contents(tmp_path / "clean"), contents(tmp_path / "noisy")
@@ -93,7 +93,7 @@ def test_label_noise_changes_headers_only_and_about_as_many_as_asked(tmp_path: P
     assert all(truth["header_codes"] for truth in wrong)
 
 
-def test_another_seed_mislabels_other_records(tmp_path: Path) -> None:
+def test_another_seed_mislabels_other_records(tmp_path):
     wrong = []
     for seed in (1, 2):
         write_corpus(tmp_path / str(seed), 40, seed, diagnoses=("NSR",), label_noise=0.5)
@@ -101,7 +101,7 @@ def test_another_seed_mislabels_other_records(tmp_path: Path) -> None:
     assert wrong[0] != wrong[1]
 
 
-def test_noise_zero_is_clean_and_more_noise_is_noisier(tmp_path: Path) -> None:
+def test_noise_zero_is_clean_and_more_noise_is_noisier(tmp_path):
     def roughness(factor: float) -> float:
         write_corpus(tmp_path / str(factor), 3, 2, noise=factor)
         signals = [wfdb.rdrecord(str(tmp_path / str(factor) / f"S0000{i}")).p_signal for i in (1, 2, 3)]
@@ -110,20 +110,20 @@ def test_noise_zero_is_clean_and_more_noise_is_noisier(tmp_path: Path) -> None:
     assert 4 * roughness(0) < roughness(1) < roughness(3)
 
 
-def test_leading_findings_can_be_chosen(tmp_path: Path) -> None:
+def test_leading_findings_can_be_chosen(tmp_path):
     written = write_corpus(tmp_path / "c", 20, 0, diagnoses=("LBBB", "AF"))
     assert all({"LBBB", "AF"} & set(truth["diagnoses"]) for truth in truths(tmp_path / "c"))
     assert sum(written.diagnoses[name] for name in ("LBBB", "AF")) >= 20
 
 
-def test_an_older_synthetic_corpus_is_replaced_whole(corpus: Path, tmp_path: Path) -> None:
+def test_an_older_synthetic_corpus_is_replaced_whole(corpus, tmp_path):
     write_corpus(tmp_path / "c", 5, 0)
     write_corpus(tmp_path / "c", 2, 0)
     assert len((tmp_path / "c" / "RECORDS").read_text().split()) == 2
     assert len(list((tmp_path / "c").glob("*.hea"))) == 2
 
 
-def test_records_that_are_only_called_as_synthetic_ones_are_left_alone(tmp_path: Path) -> None:
+def test_records_that_are_only_called_as_synthetic_ones_are_left_alone(tmp_path):
     """Those of PTB in the Challenge are S0001, S0002, …"""
     for name in ("S0001.hea", "S0001.mat", "RECORDS"):
         (tmp_path / name).touch()
@@ -132,7 +132,7 @@ def test_records_that_are_only_called_as_synthetic_ones_are_left_alone(tmp_path:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(UsageError, match=r"holds thesis\.tex, which would be lost"):
         write_corpus(tmp_path, 1, 0)
@@ -152,22 +152,20 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         (lambda out: write_corpus(out, 1, 0, quirks=("rot13",)), "no such quirk: rot13"),
     ],
 )
-def test_an_impossible_request_is_refused_in_one_sentence_and_writes_nothing(
-    wrong: Callable[[Path], object], what: str, tmp_path: Path
-) -> None:
+def test_an_impossible_request_is_refused_in_one_sentence_and_writes_nothing(wrong, what, tmp_path):
     with pytest.raises(UsageError, match=what):
         wrong(tmp_path / "c")
     assert not list(tmp_path.iterdir())
 
 
-def test_an_unwritable_place_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+def test_an_unwritable_place_is_named_and_nothing_is_left(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="file/c"):
         write_corpus(tmp_path / "file" / "c", 1, 0)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_failure_half_way_leaves_no_folder(tmp_path: Path) -> None:
+def test_a_failure_half_way_leaves_no_folder(tmp_path):
     @contextmanager
     def stop(_what: str) -> Iterator[Tell]:
         def tell(done: int, total: int | None, note: str = "") -> None:

@@ -98,21 +98,21 @@ CRITERIA: dict[str, Callable[[Beat], bool]] = {
 
 
 @pytest.mark.parametrize("name", CRITERIA)
-def test_a_diagnosis_meets_its_criteria(name: str) -> None:
+def test_a_diagnosis_meets_its_criteria(name):
     for seed in SEEDS:
         made = record(name, rng=np.random.default_rng((3, seed)), noise=Noise().times(0))
         assert CRITERIA[name](Beat(made)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("name", sorted(set(CRITERIA) - {"NSR"}))
-def test_a_normal_record_does_not_meet_them(name: str) -> None:
+def test_a_normal_record_does_not_meet_them(name):
     for seed in SEEDS:
         made = record("NSR", rng=np.random.default_rng((4, seed)), noise=Noise().times(0))
         assert not CRITERIA[name](Beat(made)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("name", DIAGNOSES)
-def test_the_codes_of_a_diagnosis_route_to_its_leaf(name: str) -> None:
+def test_the_codes_of_a_diagnosis_route_to_its_leaf(name):
     onto = ecg_ontology.load()
     finding = DIAGNOSES[name]
     for code in finding.codes:
@@ -121,12 +121,12 @@ def test_the_codes_of_a_diagnosis_route_to_its_leaf(name: str) -> None:
         assert expected <= routed
 
 
-def test_at_least_thirty_leaves_of_the_graph_have_a_diagnosis() -> None:
+def test_at_least_thirty_leaves_of_the_graph_have_a_diagnosis():
     leaves = {node.abbr for node in ecg_ontology.load().nodes[5:]}
     assert len(leaves & set(DIAGNOSES)) >= 30
 
 
-def test_women_have_longer_qt_and_smaller_voltage_and_the_old_more_fibrillation() -> None:
+def test_women_have_longer_qt_and_smaller_voltage_and_the_old_more_fibrillation():
     normal = [record("NSR", rng=np.random.default_rng((6, i)), noise=Noise().times(0)) for i in range(120)]
     qtc = {sex: [] for sex in ("Male", "Female")}
     voltage = {sex: [] for sex in ("Male", "Female")}
@@ -141,7 +141,7 @@ def test_women_have_longer_qt_and_smaller_voltage_and_the_old_more_fibrillation(
     assert np.mean(fibrillating) > np.mean([made.patient.age for made in normal]) + 5
 
 
-def test_a_woman_s_qtc_is_longer_and_the_old_have_slower_hearts() -> None:
+def test_a_woman_s_qtc_is_longer_and_the_old_have_slower_hearts():
     """At 60 a woman's rate is 2 bpm above and a man's 2 below; 25 years change it by another 2."""
     woman, man = (Patient(60, sex, 0.25, 0.0) for sex in ("Female", "Male"))
     assert woman.qtc_shift - man.qtc_shift == pytest.approx(0.012)
@@ -151,7 +151,7 @@ def test_a_woman_s_qtc_is_longer_and_the_old_have_slower_hearts() -> None:
     assert woman.voltage < man.voltage < replace(man, age=30).voltage
 
 
-def test_findings_that_exclude_each_other_are_refused_by_name() -> None:
+def test_findings_that_exclude_each_other_are_refused_by_name():
     with pytest.raises(UsageError, match="LBBB and RBBB"):
         record("LBBB", "RBBB", rng=np.random.default_rng(0))
     with pytest.raises(UsageError, match="AF and 1AVB"):
@@ -160,17 +160,17 @@ def test_findings_that_exclude_each_other_are_refused_by_name() -> None:
         record("PAC", "AF", rng=np.random.default_rng(0))
 
 
-def test_a_record_without_length_is_refused() -> None:
+def test_a_record_without_length_is_refused():
     with pytest.raises(UsageError, match="0 s at 500 Hz isn't a record"):
         record("NSR", rng=np.random.default_rng(0), seconds=0)
 
 
-def test_an_unknown_finding_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_finding_is_refused_with_the_known_ones():
     with pytest.raises(UsageError, match=r"no such diagnosis: LBB\. .*LBBB"):
         record("LBB", rng=np.random.default_rng(0))
 
 
-def test_findings_combine_in_one_record_with_all_their_codes() -> None:
+def test_findings_combine_in_one_record_with_all_their_codes():
     made = record("LBBB", "1AVB", "SBrad", rng=np.random.default_rng(0))
     assert made.diagnoses == ("LBBB", "1AVB", "SBrad")
     assert {"270492004", "426177001"} < set(made.codes)

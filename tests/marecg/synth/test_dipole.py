@@ -22,11 +22,11 @@ def lead(name: str) -> int:
     return LEADS.index(name)
 
 
-def test_the_projection_has_the_published_inverse() -> None:
+def test_the_projection_has_the_published_inverse():
     assert np.allclose(np.linalg.pinv(DOWER), INVERSE_DOWER, atol=2e-3)
 
 
-def test_limb_leads_obey_einthoven_and_goldberger_in_noise_and_in_integers() -> None:
+def test_limb_leads_obey_einthoven_and_goldberger_in_noise_and_in_integers():
     made = record("PVC", rng=np.random.default_rng(1))
     x = made.leads_mv
 
@@ -37,7 +37,7 @@ def test_limb_leads_obey_einthoven_and_goldberger_in_noise_and_in_integers() -> 
     assert (steps[lead("I")] + steps[lead("III")] == steps[lead("II")]).all()
 
 
-def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of() -> None:
+def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of():
     """1 mV at the right arm, the left arm, the left leg, and C1, each alone; rows I, II, V1 … V6."""
     seen = np.round(_ELECTRODES_TO_LEADS, 4).T
     assert seen[0].tolist() == [-1, -1, *[-0.3333] * 6]
@@ -47,14 +47,14 @@ def test_noise_of_an_electrode_reaches_the_leads_that_it_is_part_of() -> None:
     assert not _ELECTRODES_TO_LEADS.sum(1)[2:].round(12).any(), "what all electrodes have isn't a voltage"
 
 
-def test_a_clean_record_is_the_projection_of_its_dipole() -> None:
+def test_a_clean_record_is_the_projection_of_its_dipole():
     made = record("RBBB", rng=np.random.default_rng(2), noise=Noise().times(0))
 
     assert np.allclose(made.leads_mv, twelve(project(made.vcg_mv)))
     assert np.linalg.matrix_rank(made.leads_mv, tol=1e-6) == 3
 
 
-def test_a_bump_peaks_where_and_as_high_as_it_says() -> None:
+def test_a_bump_peaks_where_and_as_high_as_it_says():
     bump = Bumps(np.array([0.5]), np.array([0.01]), np.array([0.03]), np.array([[1.0, -2.0, 0.5]]))
     vcg = vectorcardiogram(bump, 500, 500)
 
@@ -63,7 +63,7 @@ def test_a_bump_peaks_where_and_as_high_as_it_says() -> None:
     assert np.allclose(vcg[:, 265], np.exp(-0.5) * vcg[:, 250])
 
 
-def test_bumps_at_the_edges_and_outside_draw_only_what_reaches_in() -> None:
+def test_bumps_at_the_edges_and_outside_draw_only_what_reaches_in():
     def drawn(centre: float, start: int) -> np.ndarray:
         bump = Bumps(np.array([centre]), np.full(1, 0.05), np.full(1, 0.05), np.ones((1, 3)))
         return vectorcardiogram(bump, 500, 1000)[:, start : start + 100]
@@ -73,6 +73,6 @@ def test_bumps_at_the_edges_and_outside_draw_only_what_reaches_in() -> None:
     assert not drawn(9.0, 900).any()
 
 
-def test_leads_that_are_free_are_named_once() -> None:
+def test_leads_that_are_free_are_named_once():
     assert len(INDEPENDENT) == 8
     assert set(INDEPENDENT) < set(LEADS)

@@ -29,7 +29,7 @@ def features(made: SyntheticRecord) -> NDArray[np.float64]:
     )
 
 
-def test_a_linear_model_on_simple_features_tells_the_diagnoses_apart() -> None:
+def test_a_linear_model_on_simple_features_tells_the_diagnoses_apart():
     table = np.array(
         [
             [features(record(name, rng=np.random.default_rng((5, k, i)))) for i in range(TRAIN + TEST)]

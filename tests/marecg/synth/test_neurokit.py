@@ -27,7 +27,7 @@ def records(name: str) -> list[SyntheticRecord]:
 
 
 @pytest.mark.parametrize("name", ["NSR", "AF", "STach", "PAC", "1AVB", "RBBB", "LongQT", "LVH", "InfMI"])
-def test_neurokit_finds_the_r_peaks_within_10_ms(name: str) -> None:
+def test_neurokit_finds_the_r_peaks_within_10_ms(name):
     missed = extra = 0
     lags: list[int] = []
     for made in records(name):
@@ -52,7 +52,7 @@ def test_neurokit_finds_the_r_peaks_within_10_ms(name: str) -> None:
         ("AF", ("qrs", "qt")),
     ],
 )
-def test_neurokits_delineation_agrees_within_30_ms(name: str, intervals: tuple[str, ...]) -> None:
+def test_neurokits_delineation_agrees_within_30_ms(name, intervals):
     errors: dict[str, list[float]] = {interval: [] for interval in intervals}
     for made in records(name):
         lead = nk.ecg_clean(made.leads_mv[1], FS)

@@ -24,7 +24,7 @@ def header(folder: Path, quirk: str) -> Path:
 
 
 @pytest.mark.parametrize("quirk", [name for name, quirk in QUIRKS.items() if quirk.readable])
-def test_a_readable_quirk_still_gives_its_twelve_leads_in_millivolts(quirk: str, folder: Path) -> None:
+def test_a_readable_quirk_still_gives_its_twelve_leads_in_millivolts(quirk, folder):
     record = read_record(header(folder, quirk), folder)
     truth = json.loads((folder / f"Q_{quirk.replace('-', '_')}.truth.json").read_text())
 
@@ -36,13 +36,13 @@ def test_a_readable_quirk_still_gives_its_twelve_leads_in_millivolts(quirk: str,
 
 
 @pytest.mark.parametrize("quirk", [name for name, quirk in QUIRKS.items() if not quirk.readable])
-def test_an_unreadable_quirk_is_refused_with_a_reason(quirk: str, folder: Path) -> None:
+def test_an_unreadable_quirk_is_refused_with_a_reason(quirk, folder):
     with pytest.raises(RecordError) as refused:
         _ = read_record(header(folder, quirk), folder).x_CL
     assert refused.value.reason
 
 
-def test_wfdb_itself_refuses_georgias_record_line(folder: Path) -> None:
+def test_wfdb_itself_refuses_georgias_record_line(folder):
     with pytest.raises(Exception, match=r".+"):
         wfdb.rdrecord(str(folder / "Q_georgia_date"))
     line = header(folder, "georgia-date").read_text().splitlines()[0]
@@ -61,46 +61,46 @@ def test_wfdb_itself_refuses_georgias_record_line(folder: Path) -> None:
         ("letter-sex", "#Sex: F"),
     ],
 )
-def test_the_headers_comment_is_the_one_found_in_the_wild(quirk: str, line: str, folder: Path) -> None:
+def test_the_headers_comment_is_the_one_found_in_the_wild(quirk, line, folder):
     assert line in header(folder, quirk).read_text().split("\n")
 
 
-def test_lines_end_in_cr_lf_where_that_was_asked(folder: Path) -> None:
+def test_lines_end_in_cr_lf_where_that_was_asked(folder):
     text = header(folder, "crlf").read_bytes()
     assert text.count(b"\r\n") == text.count(b"\n") > 12
 
 
-def test_lead_names_change_their_case(folder: Path) -> None:
+def test_lead_names_change_their_case(folder):
     assert header(folder, "lower-leads").read_text().count(" avr\n") == 1
     assert header(folder, "upper-leads").read_text().count(" AVR\n") == 1
 
 
-def test_a_permuted_record_has_the_same_leads_in_another_order(folder: Path) -> None:
+def test_a_permuted_record_has_the_same_leads_in_another_order(folder):
     record = wfdb.rdrecord(str(folder / "Q_permuted_leads"))
     i, ii, iii = (record.p_signal[:, record.sig_name.index(lead)] for lead in ("I", "II", "III"))
     assert record.sig_name[0] == "V1"
     assert np.allclose(i + iii, ii, atol=1e-9)
 
 
-def test_a_ptb_record_has_fifteen_leads_at_1000_hz(folder: Path) -> None:
+def test_a_ptb_record_has_fifteen_leads_at_1000_hz(folder):
     record = wfdb.rdrecord(str(folder / "Q_ptb_15_leads"))
     assert (record.fs, record.n_sig, record.sig_len) == (1000, 15, 38400)
     assert record.sig_name[12:] == ["vx", "vy", "vz"]
 
 
-def test_a_clipped_record_rests_at_both_of_its_ends_and_swings_between(folder: Path) -> None:
+def test_a_clipped_record_rests_at_both_of_its_ends_and_swings_between(folder):
     x_CL = read_record(header(folder, "clipped"), folder).x_CL
     assert (x_CL.min(), x_CL.max()) == (pytest.approx(-0.3), pytest.approx(0.3))
     assert (np.abs(x_CL) < 0.2).mean() > 0.5
 
 
-def test_a_duplicate_is_bit_identical_under_its_second_name(folder: Path) -> None:
+def test_a_duplicate_is_bit_identical_under_its_second_name(folder):
     twin = folder / "Q_duplicate_twin.mat"
     assert twin.read_bytes() == (folder / "Q_duplicate.mat").read_bytes()
     assert (folder / "Q_duplicate_twin.hea").read_text().startswith("Q_duplicate_twin 12 500 5000\n")
 
 
-def test_the_truth_names_the_quirk_and_good_records_are_untouched(folder: Path, tmp_path: Path) -> None:
+def test_the_truth_names_the_quirk_and_good_records_are_untouched(folder, tmp_path):
     write_corpus(tmp_path / "plain", 1, 0)
     for name in ("S00001.hea", "S00001.mat", "S00001.truth.json"):
         assert (tmp_path / "plain" / name).read_bytes() == (folder / name).read_bytes()

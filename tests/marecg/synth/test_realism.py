@@ -1,7 +1,5 @@
 """A synthetic normal record is as tall, as deep and as restless as a real one."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,7 +19,7 @@ def profile(leads_mv: NDArray[np.floating]) -> NDArray[np.float64]:
 
 
 @pytest.mark.realdata
-def test_typical_heights_depths_and_wander_lie_among_those_of_real_sinus_rhythm(realdata: Path) -> None:
+def test_typical_heights_depths_and_wander_lie_among_those_of_real_sinus_rhythm(realdata):
     real = []
     for header in sorted((realdata / "cinc2021").glob("*/*.hea")):
         try:

@@ -31,7 +31,7 @@ def unbroken(archive: Path, micro: Config, given: Path, tmp_path_factory: pytest
     return folder
 
 
-def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken: Path, given: Path) -> None:
+def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken, given):
     noted = json.loads((unbroken / "config.json").read_text())["began_from"]
     assert (noted["name"], noted["sha256"]) == ("earlier", weights_sha256(MarEcg.from_pretrained(given)))
     for said in (unbroken / "config.json", unbroken / "model/config.json", unbroken / "model/README.md"):
@@ -39,7 +39,7 @@ def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken: Path, 
         assert noted["sha256"] in said.read_text()
 
 
-def test_model_and_card_count_the_records_of_both(unbroken: Path, given: Path) -> None:
+def test_model_and_card_count_the_records_of_both(unbroken, given):
     its, before = (MarEcg.from_pretrained(folder).provenance for folder in (unbroken, given))
     assert its is not None
     assert before is not None
@@ -57,7 +57,7 @@ def test_model_and_card_count_the_records_of_both(unbroken: Path, given: Path) -
     )
 
 
-def test_a_collection_is_without_codes_only_where_neither_read_them() -> None:
+def test_a_collection_is_without_codes_only_where_neither_read_them():
     def made(sources: dict[str, int], *without: str, **more: object) -> Provenance:
         records = sum(sources.values())
         return Provenance(
@@ -79,7 +79,7 @@ def test_a_collection_is_without_codes_only_where_neither_read_them() -> None:
     assert (unknown.records, unknown.support) == (7, None)
 
 
-def test_what_it_was_trained_on_is_what_both_were(unbroken: Path, given: Path, archive: Path) -> None:
+def test_what_it_was_trained_on_is_what_both_were(unbroken, given, archive):
     both, before = trained_on.read(unbroken), trained_on.read(given)
     assert both is not None
     assert before is not None
@@ -90,9 +90,7 @@ def test_what_it_was_trained_on_is_what_both_were(unbroken: Path, given: Path, a
     assert (unbroken / trained_on.FILE).stat().st_mode & 0o007 == 0
 
 
-def test_a_record_that_both_trainings_read_is_listed_once(
-    given: Path, corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_a_record_that_both_trainings_read_is_listed_once(given, corpus_folder, tmp_path):
     trained_on.write(Corpus.open(corpus_folder), tmp_path, given)
     both, before = (pq.read_table(run / trained_on.FILE) for run in (tmp_path, given))
     assert both.equals(before)
@@ -106,8 +104,8 @@ def test_a_record_that_both_trainings_read_is_listed_once(
 
 
 def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_one(
-    archive: Path, micro: Config, given: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    archive, micro, given, tmp_path, caplog
+):
     shutil.copytree(given / "model", tmp_path / "sent")
     train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "run", start=tmp_path / "sent")
     assert "sent does not list all records" in caplog.text
@@ -120,8 +118,8 @@ def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_o
 
 
 def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
-    archive: Path, micro: Config, given: Path, unbroken: Path, tmp_path: Path
-) -> None:
+    archive, micro, given, unbroken, tmp_path
+):
     written = "        while not glob.glob(sys.argv[3] + '/checkpoints/step-*.ckpt'): pass\n        os.kill("
     script = KILLED.replace("sys.argv[3])", "sys.argv[3], start=sys.argv[5])")
     script = script.replace("import os,", "import glob, os,").replace("        os.kill(", written)
@@ -141,18 +139,14 @@ def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     assert its.model_copy(update={"seconds": whole.seconds, "resumed": False}) == whole
 
 
-def test_a_run_without_a_checkpoint_asks_for_the_weights_again(
-    archive: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_a_run_without_a_checkpoint_asks_for_the_weights_again(archive, micro, unbroken, tmp_path):
     shutil.copytree(unbroken, tmp_path / "run")
     shutil.rmtree(tmp_path / "run" / "checkpoints")
     with pytest.raises(UsageError, match="was begun from earlier, and has no checkpoint yet"):
         train(micro, archive, tmp_path / "run")
 
 
-def test_a_run_of_random_weights_is_not_gone_on_with_from_others(
-    corpus_folder: Path, micro: Config, given: Path, unbroken: Path
-) -> None:
+def test_a_run_of_random_weights_is_not_gone_on_with_from_others(corpus_folder, micro, given, unbroken):
     config = override(micro, ["train.seed=1", "train.max_steps=2"])
     with pytest.raises(UsageError, match="was begun from random weights, not from run"):
         train(config, corpus_folder, given, start=unbroken)

@@ -15,20 +15,19 @@ from tests.marecg.told import Told
 from tests.marecg.train.runs import files, rows
 
 from marecg.base.errors import OutputError
-from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.callbacks import Metrics
 from marecg.train.run import train
 
 
-def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken: Path, micro: Config) -> None:
+def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken, micro):
     assert micro.gscl is not None
     for row in rows(unbroken):
         total = float(row["recon"]) + float(row["mask"]) + micro.gscl.weight * float(row["gscl"])
         assert float(row["loss"]) == pytest.approx(total, rel=1e-6)
 
 
-def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_path: Path) -> None:
+def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_path):
     """Two processes see 10 micro-batches in 5 turns; of a step's two the mean loss is written."""
     trainer: Any = SimpleNamespace(
         global_step=1,
@@ -44,9 +43,7 @@ def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_p
     assert metrics.latest == {"step": 1, "epoch": 1.0, "loss": 1.5, "lr": 0.0, "recon": 1.5}
 
 
-def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_the_monitors_are_written_at_the_steps_that_were_looked_at(corpus_folder, micro, tmp_path):
     train(override(micro, ["train.monitor_every=3"]), corpus_folder, tmp_path)
     with (tmp_path / "monitors.csv").open(newline="") as file:
         looks = list(csv.DictReader(file))
@@ -56,8 +53,8 @@ def test_the_monitors_are_written_at_the_steps_that_were_looked_at(
 
 
 def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_take(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+    corpus_folder, micro, tmp_path
+):
     told = Told()
     train(micro, corpus_folder, tmp_path / "run", progress=told)
     last = told.seen[-1][-1]
@@ -69,12 +66,8 @@ def test_progress_tells_records_per_second_and_the_share_of_the_time_that_data_t
 
 
 def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
-    corpus_folder: Path,
-    micro: Config,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    corpus_folder, micro, tmp_path, monkeypatch, caplog
+):
     with Path("/dev/full").open("w", encoding="utf-8", buffering=1) as full:
         monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
         monkeypatch.setattr("marecg.base.progress.sys.stderr", full)
@@ -91,8 +84,8 @@ def test_where_stderr_cannot_be_written_the_bar_ends_and_the_training_goes_on(
 @pytest.mark.parametrize("name", ["metrics.csv", "monitors.csv"])
 @pytest.mark.parametrize("content", [b"", b"step,epo", b"\0" * 50], ids=["empty", "cut", "zeros"])
 def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, name: str, content: bytes
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, name, content
+):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
     (tmp_path / "run" / name).write_bytes(content)
@@ -103,13 +96,13 @@ def test_a_table_that_a_full_disk_or_a_power_cut_has_emptied_is_begun_anew(
 
 
 def test_a_full_disk_at_the_metrics_is_one_clear_error_and_the_same_command_goes_on(
-    corpus_folder: Path,
-    micro: Config,
-    unbroken: Path,
-    tmp_path: Path,
-    at_step: Any,
-    capsys: pytest.CaptureFixture[str],  # keeps stderr in memory, where it has room
-) -> None:
+    corpus_folder,
+    micro,
+    unbroken,
+    tmp_path,
+    at_step,
+    capsys,  # keeps stderr in memory, where it has room
+):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     at_step(1, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1])))
     try:

@@ -15,14 +15,11 @@ from lightning.fabric.plugins import TorchCheckpointIO
 from tests.marecg.train.runs import files, rows
 
 from marecg.base.errors import CheckpointError, OutputError
-from marecg.recipes import Config
 from marecg.train.checkpoints import newest
 from marecg.train.run import train
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_last_good_checkpoint(corpus_folder, micro, tmp_path, monkeypatch):
     save = TorchCheckpointIO.save_checkpoint
 
     def full(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
@@ -38,8 +35,8 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
 
 
 def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, monkeypatch
+):
     save = TorchCheckpointIO.save_checkpoint
 
     def slow(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
@@ -74,14 +71,8 @@ def damage(path: Path, how: str) -> None:
     ("how", "hashed"), [("one bit", True), ("cut", True), ("empty", False), ("foreign", False)]
 )
 def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
-    corpus_folder: Path,
-    micro: Config,
-    unbroken: Path,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    how: str,
-    hashed: bool,
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, caplog, how, hashed
+):
     run = tmp_path / "run"
     shutil.copytree(unbroken, run)
     if not hashed:
@@ -99,9 +90,7 @@ def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
 
 
 @pytest.mark.parametrize("lacking", ["state_dict", "optimizer_states", "loops", "global_step"])
-def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(
-    lacking: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(lacking, tmp_path, caplog):
     (tmp_path / "checkpoints").mkdir()
     whole = dict.fromkeys(("state_dict", "optimizer_states", "loops", "global_step"), 4)
     for step, held in ((2, whole), (4, {name: it for name, it in whole.items() if name != lacking})):
@@ -110,7 +99,7 @@ def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(
     assert f"step-00000004.ckpt: has no {lacking}; an older one is tried" in caplog.text
 
 
-def test_the_hashes_are_those_that_sha256sum_checks(unbroken: Path) -> None:
+def test_the_hashes_are_those_that_sha256sum_checks(unbroken):
 
     told = subprocess.run(
         ["sha256sum", "--check", "checkpoints.sha256"],
@@ -133,9 +122,7 @@ class Harmful:
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_a_checkpoint_of_unknown_origin_executes_nothing(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, hashed: bool
-) -> None:
+def test_a_checkpoint_of_unknown_origin_executes_nothing(corpus_folder, micro, unbroken, tmp_path, hashed):
     run = shutil.copytree(unbroken, tmp_path / "run")
     (run / "checkpoints.sha256").unlink()
     for path in sorted((run / "checkpoints").iterdir()):

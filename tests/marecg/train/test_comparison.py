@@ -1,7 +1,5 @@
 """Other methods as recipes: each is valid, trains all it has, and goes on exactly."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from tests.marecg.train.networks import ONTOLOGY, SMALLER, network, run
@@ -10,7 +8,6 @@ from marecg.base.config import sources
 from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
-from marecg.ecg.batch import Batch
 from marecg.objectives.comparators import COMPARATORS
 from marecg.recipes import COMPARISON, Config, by_name
 from marecg.recipes.comparison import METHODS
@@ -24,7 +21,7 @@ TINY = [name for name in COMPARISON if name.startswith("tiny-")]
 
 
 @pytest.mark.parametrize("name", COMPARISON)
-def test_every_recipe_is_valid_and_knows_its_name(name: str) -> None:
+def test_every_recipe_is_valid_and_knows_its_name(name):
     config = by_name(name)
     assert config.name == name
     assert Config.model_validate(config.model_dump()) == config
@@ -32,12 +29,12 @@ def test_every_recipe_is_valid_and_knows_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARATORS)
-def test_every_value_has_a_source(name: str) -> None:
+def test_every_value_has_a_source(name):
     assert all(source.startswith(("paper ", "chosen: ")) for _, source in sources(COMPARATORS[name]))
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_every_parameter_that_takes_a_gradient_gets_one(name: str, batch: Batch) -> None:
+def test_every_parameter_that_takes_a_gradient_gets_one(name, batch):
     net = network(name)
     outcome = run(net, batch)
     outcome.loss.backward()
@@ -47,7 +44,7 @@ def test_every_parameter_that_takes_a_gradient_gets_one(name: str, batch: Batch)
 
 
 @pytest.mark.parametrize("name", [f"tiny-{name}" for name in METHODS])
-def test_the_monitors_see_the_pass_that_is_trained(name: str, batch: Batch) -> None:
+def test_the_monitors_see_the_pass_that_is_trained(name, batch):
     outcome = run(network(name), batch)
     found = monitor(outcome)
     assert found["rank"] > 1
@@ -58,12 +55,12 @@ def test_the_monitors_see_the_pass_that_is_trained(name: str, batch: Batch) -> N
 @pytest.mark.parametrize(
     "name", ["byol", "barlow", "simsiam", "moco", "dino", "simclr", "clocs", "tstcc", "astcl"]
 )
-def test_what_compares_records_sees_64_of_them(name: str) -> None:
+def test_what_compares_records_sees_64_of_them(name):
     for recipe in (name, f"small-{name}", f"tiny-{name}"):
         assert by_name(recipe).train.batch_size >= 64
 
 
-def test_a_batch_of_one_has_no_statistics(batch: Batch) -> None:
+def test_a_batch_of_one_has_no_statistics(batch):
     rows = torch.tensor([0])
     one = batch._replace(
         rows_B=batch.rows_B[rows],
@@ -75,7 +72,7 @@ def test_a_batch_of_one_has_no_statistics(batch: Batch) -> None:
         run(network("tiny-byol"), one)
 
 
-def test_permuted_codes_are_the_same_codes_on_other_records(corpus_folder: Path) -> None:
+def test_permuted_codes_are_the_same_codes_on_other_records(corpus_folder):
     corpus = Corpus.open(corpus_folder)
     true, permuted = labels(corpus), labels(corpus, codes_permuted=0)
     assert not (true == permuted).all()
@@ -86,14 +83,14 @@ def test_permuted_codes_are_the_same_codes_on_other_records(corpus_folder: Path)
     assert (supervision.whole().y_BN.numpy() == permuted.astype(bool)).all()
 
 
-def test_without_reach_a_target_is_its_active_leaves(corpus_folder: Path) -> None:
+def test_without_reach_a_target_is_its_active_leaves(corpus_folder):
     corpus = Corpus.open(corpus_folder)
     found = supervise(by_name("tiny-sigma0"), corpus, ONTOLOGY).whole()
     y = found.y_BN.float()
     torch.testing.assert_close(found.target_BN, y / y.sum(-1, keepdim=True).clamp(min=1))
 
 
-def test_each_seed_permutes_codes_in_its_own_way(corpus_folder: Path) -> None:
+def test_each_seed_permutes_codes_in_its_own_way(corpus_folder):
     corpus = Corpus.open(corpus_folder)
     config = override(by_name("tiny-random"), ["train.seed=1"])
     permuted = labels(corpus, codes_permuted=1).astype(bool)
@@ -103,12 +100,12 @@ def test_each_seed_permutes_codes_in_its_own_way(corpus_folder: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["simsiam", "small-simsiam", "tiny-simsiam", "astcl", "small-astcl", "tiny-astcl"]
 )
-def test_a_predictor_that_is_a_bottleneck_is_one_at_every_size(name: str) -> None:
+def test_a_predictor_that_is_a_bottleneck_is_one_at_every_size(name):
     settings = by_name(name).objectives[name.rpartition("-")[2]]
     assert settings.hidden * 4 == settings.outputs  # type: ignore[attr-defined]
 
 
-def test_prototypes_can_do_without_edges_while_targets_keep_them() -> None:
+def test_prototypes_can_do_without_edges_while_targets_keep_them():
     config = override(by_name("tiny"), ["gscl.a_hat=identity"])
     head = Network(config, ONTOLOGY).objectives["gscl"].prototypes  # type: ignore[union-attr]
     before = head()
@@ -117,14 +114,14 @@ def test_prototypes_can_do_without_edges_while_targets_keep_them() -> None:
     assert ((head() - before).abs().amax(1) > 0).nonzero().flatten().tolist() == [7]
 
 
-def test_the_controls_differ_from_c1_with_gscl_in_one_thing() -> None:
+def test_the_controls_differ_from_c1_with_gscl_in_one_thing():
     assert list(by_name("c1-labels").objectives) == ["ar", "labels"]
     assert list(by_name("c1-sigma0").objectives) == list(by_name("c1-random").objectives) == ["ar", "gscl"]
     assert list(by_name("supervised").objectives) == ["labels"]
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_a_run_that_was_cut_goes_on_to_the_same_bytes(name: str, corpus_folder: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_goes_on_to_the_same_bytes(name, corpus_folder, tmp_path):
     sizes = [*SMALLER, "train.batch_size=4", "train.checkpoint_every=1", "train.precision=32-true"]
     config = override(by_name(name), [*sizes, "train.max_steps=2"])
     run, model = tmp_path / "run", tmp_path / "run" / "model" / "model.safetensors"

@@ -19,7 +19,7 @@ from marecg.objectives.views import Pass, Views
 
 
 @pytest.mark.parametrize("name", ["tiny-byol", "tiny-moco", "tiny-dino"])
-def test_a_slow_network_follows_after_a_step_and_takes_no_gradient(name: str, batch: Batch) -> None:
+def test_a_slow_network_follows_after_a_step_and_takes_no_gradient(name, batch):
     net = network(name)
     run(net, batch).loss.backward()
     objective = net.objectives[name.removeprefix("tiny-")]
@@ -37,7 +37,7 @@ def test_a_slow_network_follows_after_a_step_and_takes_no_gradient(name: str, ba
 
 
 @pytest.mark.parametrize("name", ["simclr", "barlow", "simsiam", "byol", "moco", "dino"])
-def test_the_two_views_are_two_draws(name: str, batch: Batch) -> None:
+def test_the_two_views_are_two_draws(name, batch):
     net = network(f"tiny-{name}")
     views = run(net, batch).views
     assert len(views._clean) == 2
@@ -48,9 +48,7 @@ def test_the_two_views_are_two_draws(name: str, batch: Batch) -> None:
 
 
 @pytest.mark.parametrize("name", ["byol", "moco", "dino"])
-def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(
-    name: str, batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(name, batch, monkeypatch):
     """Record i of one view is answered with axis i, of the other with another axis: no loss is left."""
     net = network(f"tiny-{name}")
     views = run(net, batch).views
@@ -72,9 +70,7 @@ def test_a_view_is_held_against_the_slow_network_s_answer_to_the_other(
     assert float(objective.losses(views)[name]) < 0.05
 
 
-def test_dino_s_teacher_is_centred_before_it_is_followed(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dino_s_teacher_is_centred_before_it_is_followed(batch, monkeypatch):
     """What the teacher answers to every record is its centre, and tells the student nothing."""
     net = network("tiny-dino")
     dino = net.objectives["dino"]
@@ -87,7 +83,7 @@ def test_dino_s_teacher_is_centred_before_it_is_followed(
     assert float(dino.losses(views)["dino"]) < 0.05
 
 
-def test_clocs_encodes_the_first_half_and_the_second(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clocs_encodes_the_first_half_and_the_second(batch, monkeypatch):
     net = network("tiny-clocs")
     part, parts = Pass.part, []
 
@@ -101,9 +97,7 @@ def test_clocs_encodes_the_first_half_and_the_second(batch: Batch, monkeypatch: 
     assert parts == [(0, 17), (17, 34)]
 
 
-def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ts_tcc_s_past_of_one_view_is_asked_for_the_future_of_the_other(batch, monkeypatch):
     net = network("tiny-tstcc")
     asked: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -132,9 +126,7 @@ def astcl_after_a_pass(batch: Batch) -> tuple[Views, Astcl]:
     return views, astcl
 
 
-def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(batch, monkeypatch):
     """The noisy past points where the clear future does, and the other way round: the cosines are all 1."""
     views, astcl = astcl_after_a_pass(batch)
     noisy = views.clean("rhythm-safe")
@@ -147,9 +139,7 @@ def test_astcl_s_past_of_one_view_is_asked_for_the_future_of_the_other(
     assert float(astcl.losses(views)["spatiotemporal"]) == pytest.approx(-1)
 
 
-def test_astcl_s_discriminator_is_taught_that_the_augmented_view_is_the_noisy_one(
-    batch: Batch,
-) -> None:
+def test_astcl_s_discriminator_is_taught_that_the_augmented_view_is_the_noisy_one(batch):
     views, astcl = astcl_after_a_pass(batch)
     seen: list[torch.Tensor] = []
 
@@ -164,7 +154,7 @@ def test_astcl_s_discriminator_is_taught_that_the_augmented_view_is_the_noisy_on
     assert not torch.equal(seen[0], seen[1])
 
 
-def test_dino_s_centre_moves_towards_the_teacher_s_answers(batch: Batch) -> None:
+def test_dino_s_centre_moves_towards_the_teacher_s_answers(batch):
     net = network("tiny-dino")
     dino = net.objectives["dino"]
     assert isinstance(dino, Dino)
@@ -174,7 +164,7 @@ def test_dino_s_centre_moves_towards_the_teacher_s_answers(batch: Batch) -> None
     torch.testing.assert_close(dino.centre_K, 0.1 * answers.mean(0), rtol=1e-4, atol=1e-6)
 
 
-def test_st_mem_s_decoder_reads_each_lead_alone() -> None:
+def test_st_mem_s_decoder_reads_each_lead_alone():
     stmem = network("tiny-stmem").objectives["stmem"]
     assert isinstance(stmem, Stmem)
     h = torch.randn(2, 35, 12, 16)
@@ -184,7 +174,7 @@ def test_st_mem_s_decoder_reads_each_lead_alone() -> None:
     assert same.tolist() == [lead != 3 for lead in range(12)]
 
 
-def test_crt_drops_more_as_the_run_goes_on(batch: Batch) -> None:
+def test_crt_drops_more_as_the_run_goes_on(batch):
     net = network("tiny-crt")
     crt = net.objectives["crt"]
     assert isinstance(crt, Crt)
@@ -198,7 +188,7 @@ def test_crt_drops_more_as_the_run_goes_on(batch: Batch) -> None:
     )
 
 
-def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
+def test_crt_s_encoder_never_meets_what_was_dropped(batch):
     net = network("tiny-crt")
     crt = net.objectives["crt"]
     assert isinstance(crt, Crt)
@@ -216,7 +206,7 @@ def test_crt_s_encoder_never_meets_what_was_dropped(batch: Batch) -> None:
     assert said.shape == (2, z.shape[1], 12, 100)
 
 
-def test_astcl_s_encoder_plays_against_the_discriminator(batch: Batch) -> None:
+def test_astcl_s_encoder_plays_against_the_discriminator(batch):
     net = network("tiny-astcl")
     h = torch.randn(4, 16, requires_grad=True)
     objective = net.objectives["astcl"]

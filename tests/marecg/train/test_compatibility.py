@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from tests.marecg.train.runs import SMALL, relabelled
@@ -10,20 +9,18 @@ from tests.marecg.train.runs import SMALL, relabelled
 from marecg.base.errors import CorpusError
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepared import Corpus
-from marecg.recipes import Config, by_name
+from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 
-def test_a_corpus_of_another_window_is_refused(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+def test_a_corpus_of_another_window_is_refused(corpus_folder, micro, tmp_path):
     with pytest.raises(CorpusError, match=r"window 4700, the recipe has data\.window 4500"):
         train(override(micro, ["data.window=4500"]), corpus_folder, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
-    corpus_folder: Path, micro: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_folder, micro, tmp_path, caplog):
     data = tmp_path / "corpus"
     shutil.copytree(corpus_folder, data)
     rows = index.read(data / "index.parquet").to_pylist()
@@ -40,9 +37,7 @@ def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(
     assert "PTB-XL" not in caplog.text
 
 
-def test_concepts_are_not_taught_where_no_record_has_one(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_concepts_are_not_taught_where_no_record_has_one(corpus_folder, micro, tmp_path):
     data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
     unread = override(
         micro, [f"sampling.without_codes={json.dumps(sorted(set(Corpus.open(corpus_folder).sources)))}"]
@@ -57,9 +52,7 @@ def test_concepts_are_not_taught_where_no_record_has_one(
 
 
 @pytest.mark.parametrize("recipe", ["tiny-supervised", "tiny-labels"])
-def test_labels_are_not_taught_where_no_record_has_one(
-    corpus_folder: Path, tmp_path: Path, recipe: str
-) -> None:
+def test_labels_are_not_taught_where_no_record_has_one(corpus_folder, tmp_path, recipe):
     data = relabelled(corpus_folder, tmp_path / "corpus", leaves=[], primary=-1)
     with pytest.raises(CorpusError, match=r"no record has a code .* for labels to learn from"):
         train(override(by_name(recipe), SMALL), data, tmp_path / "run")

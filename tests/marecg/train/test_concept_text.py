@@ -8,13 +8,13 @@ from marecg.base.errors import CheckpointError
 from marecg.objectives.concept_text import check, shipped
 
 
-def test_there_are_three_unit_vectors_of_384_per_concept() -> None:
+def test_there_are_three_unit_vectors_of_384_per_concept():
     variants = shipped(ecg_ontology.load())
     assert variants.shape == (40, 3, 384)
     torch.testing.assert_close(variants.norm(dim=-1), torch.ones(40, 3))
 
 
-def test_variants_of_one_concept_are_nearer_to_each_other_than_to_another_concepts() -> None:
+def test_variants_of_one_concept_are_nearer_to_each_other_than_to_another_concepts():
     variants = shipped(ecg_ontology.load())
     mean = torch.nn.functional.normalize(variants.mean(1), dim=-1)
     nearest = (variants.flatten(0, 1) @ mean.T).argmax(1)
@@ -22,7 +22,7 @@ def test_variants_of_one_concept_are_nearer_to_each_other_than_to_another_concep
     assert (nearest == own).float().mean() > 0.9
 
 
-def test_embeddings_of_other_texts_are_refused() -> None:
+def test_embeddings_of_other_texts_are_refused():
     onto = ecg_ontology.load()
 
     class Reworded:
@@ -32,5 +32,5 @@ def test_embeddings_of_other_texts_are_refused() -> None:
         shipped(Reworded())  # type: ignore[arg-type]
 
 
-def test_the_sentence_encoder_gives_the_shipped_embeddings_again() -> None:
+def test_the_sentence_encoder_gives_the_shipped_embeddings_again():
     assert check(ecg_ontology.load()) < 1e-4

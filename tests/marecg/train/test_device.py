@@ -55,9 +55,7 @@ def same(z_BK: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize(("device", "pinned"), [("cuda", 11), ("cpu", 0)])
-def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(
-    monkeypatch: pytest.MonkeyPatch, device: str, pinned: int
-) -> None:
+def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(monkeypatch, device, pinned):
     seen: list[Tensor] = []
     monkeypatch.setattr(Tensor, "pin_memory", lambda value: seen.append(value) or value)
     nothing: Any = None
@@ -70,13 +68,13 @@ def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(
     assert handed.number == batch.number
 
 
-def test_a_step_stays_on_its_device_and_never_waits_for_a_value() -> None:
+def test_a_step_stays_on_its_device_and_never_waits_for_a_value():
     net = network(CONFIG).to("meta")
     outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), same, 10)
     assert {value.device.type for value in (outcome.loss, *outcome.named.values())} == {"meta"}
 
 
-def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent() -> None:
+def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent():
     net, batch = network(CONFIG), a_batch()
     full = net(batch, torch.Generator().manual_seed(0), same, 10).named
     with torch.autocast("cpu", torch.bfloat16):

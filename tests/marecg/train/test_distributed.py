@@ -64,8 +64,8 @@ def free_port() -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["one node of two processes", "two nodes of one process"])
 def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
-    corpus_folder: Path, micro: Config, tmp_path: Path, layout: str
-) -> None:
+    corpus_folder, micro, tmp_path, layout
+):
     """Two nodes from given weights, which each loads."""
     config = override(micro, ["train.max_steps=3", "msps={}"])
     start = None if layout == "one node of two processes" else tmp_path / "given"
@@ -104,8 +104,8 @@ def test_two_processes_give_the_losses_of_one_with_the_same_effective_batch(
 
 @pytest.mark.slow
 def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gradients(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+    corpus_folder, micro, tmp_path
+):
     settings = ["view.augmentation=rhythm-safe", "masking.ratio=0", "gscl=null", "train.accumulate=1"]
     config = override(micro, [*settings, "train.max_steps=4"])
     script = tmp_path / "script.py"
@@ -125,9 +125,7 @@ def test_the_negatives_of_the_view_contrast_are_those_of_all_ranks_with_their_gr
 
 
 @pytest.mark.slow
-def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(
-    corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(corpus_folder, tmp_path, monkeypatch):
     others = {name: getattr(by_name(f"tiny-{name}"), name) for name in ("barlow", "simsiam", "moco", "astcl")}
     every = by_name("tiny-byol").derived(**others)
     sizes = ["model.width=16", "model.depth=1", "model.heads=2", "train.max_steps=3", "train.accumulate=1"]
@@ -153,8 +151,8 @@ def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTERM])
 def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_takes_it_along(
-    corpus_folder: Path, micro: Config, tmp_path: Path, number: signal.Signals
-) -> None:
+    corpus_folder, micro, tmp_path, number
+):
     settings = ["train.max_steps=100000", "train.max_epochs=1000000", "train.nodes=2", "train.devices=1"]
     script = tmp_path / "script.py"
     script.write_text(IMPATIENT + SCRIPT)

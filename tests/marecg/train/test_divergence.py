@@ -1,6 +1,5 @@
 """Steps that are not finite are skipped and counted, and a run that has run on into nonsense says so."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import torch
 from marecg.base.errors import DivergedError
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.batch import Batch
-from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.network import Network, Outcome
 from marecg.train.run import train
@@ -33,8 +31,8 @@ def poison(monkeypatch: pytest.MonkeyPatch, numbers: range) -> list[torch.Tensor
 
 
 def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus_folder, micro, tmp_path, monkeypatch
+):
     weights = poison(monkeypatch, range(3, 4))
     run = train(micro, corpus_folder, tmp_path)
     assert (run.steps, run.skipped_steps) == (6, 1)
@@ -45,8 +43,8 @@ def test_a_step_with_gradients_that_are_not_finite_is_skipped_and_counted(
 
 
 def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus_folder, micro, tmp_path, monkeypatch
+):
     poison(monkeypatch, range(2, 1000))
     config = override(micro, ["train.max_steps=20"])
     with pytest.raises(
@@ -57,9 +55,7 @@ def test_ten_such_steps_in_a_row_end_the_run_and_name_the_loss_and_the_records(
     assert any(record in str(error.value) for record in ids)
 
 
-def test_a_resumed_run_goes_on_counting_what_was_skipped(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_goes_on_counting_what_was_skipped(corpus_folder, micro, tmp_path, monkeypatch):
     poison(monkeypatch, range(3, 4))
     train(micro, corpus_folder, tmp_path)
     (tmp_path / "checkpoints/step-00000006.ckpt").unlink()
@@ -67,12 +63,8 @@ def test_a_resumed_run_goes_on_counting_what_was_skipped(
 
 
 def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
-    corpus_folder: Path,
-    micro: Config,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    corpus_folder, micro, tmp_path, monkeypatch, caplog
+):
     for name, rank in (("sound", 2.5), ("fallen", 1.5)):
         monkeypatch.setattr("marecg.train.lightning_module.monitor", lambda _, rank=rank: {"rank": rank})
         train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / name)
@@ -80,9 +72,7 @@ def test_a_run_whose_records_all_look_alike_is_said_to_have_collapsed(
     assert "fallen: the run has collapsed: h_rhythm has an effective rank of 1.5, below 2" in told
 
 
-def test_a_run_that_ends_with_gradients_that_are_not_finite_has_diverged(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_a_run_that_ends_with_gradients_that_are_not_finite_has_diverged(corpus_folder, micro, tmp_path):
     settings = ["train.lr=1e9", "train.warmup_epochs=0", "train.monitor_every=1"]
     for _ in range(2):  # and it stays so when it is looked at again
         with pytest.raises(DivergedError, match=r"step 6: .* not finite"):

@@ -6,13 +6,12 @@ import pytest
 import torch
 from tests.marecg.train.networks import network, run, small
 
-from marecg.ecg.batch import Batch
 from marecg.nn.collapse import effective_rank
 from marecg.recipes.overrides import override
 from marecg.train.monitors import entropy, monitor
 
 
-def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> None:
+def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank():
     line = torch.arange(8.0)[:, None] * torch.randn(1, 16)
     assert effective_rank(line) == pytest.approx(1, abs=1e-3)
     assert effective_rank(torch.cat([torch.eye(8), -torch.eye(8)])) == pytest.approx(8, rel=1e-4)
@@ -21,12 +20,12 @@ def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank() -> N
     assert effective_rank(torch.ones(8, 16) + rounding) == 1
 
 
-def test_an_undecided_q_has_entropy_log_n_and_a_certain_one_none() -> None:
+def test_an_undecided_q_has_entropy_log_n_and_a_certain_one_none():
     assert entropy(torch.zeros(3, 40)) == pytest.approx(math.log(40))
     assert entropy(torch.eye(4) * 1000) == pytest.approx(0)
 
 
-def test_the_gradient_of_a_loss_is_that_into_every_pass_that_it_reads(batch: Batch) -> None:
+def test_the_gradient_of_a_loss_is_that_into_every_pass_that_it_reads(batch):
     config = override(small("tiny-c3"), ["clean.supervised=true", "clean.augmentation=rhythm-safe"])
     outcome = run(network(config), batch)
     found = monitor(outcome)

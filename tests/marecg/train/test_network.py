@@ -1,7 +1,6 @@
 """One forward pass: which losses a recipe has, which parameters they pull at, and what is exported."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +8,6 @@ from tests.marecg.train.networks import ONTOLOGY, network, run, small
 
 from marecg.corpus.batches import BatchStream
 from marecg.corpus.prepared import Corpus
-from marecg.ecg.batch import Batch
 from marecg.objectives.gscl import Gscl
 from marecg.objectives.jepa import Jepa
 from marecg.objectives.mpct import Mpct
@@ -37,18 +35,14 @@ MSPS = {"alt", "rate", "mrr", "cv", "seq", "phase"}
         ("tiny-c3", AR | STACK | {"gscl"} | MSPS),
     ],
 )
-def test_each_configuration_has_exactly_its_losses_and_all_are_finite(
-    batch: Batch, name: str, expected: set[str]
-) -> None:
+def test_each_configuration_has_exactly_its_losses_and_all_are_finite(batch, name, expected):
     named = run(network(small(name)), batch).named
     assert set(named) == expected
     assert all(value.ndim == 0 and value.isfinite() for value in named.values())
 
 
 @pytest.mark.parametrize("name", ["tiny-c1", "tiny", "tiny-c2p", "tiny-c2", "tiny-c3"])
-def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
-    batch: Batch, name: str
-) -> None:
+def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(batch, name):
     config = small(name)
     bare = batch.supervision._replace(
         y_BN=torch.zeros_like(batch.supervision.y_BN),
@@ -64,14 +58,14 @@ def test_every_parameter_that_takes_a_gradient_gets_one_even_without_any_label(
         assert not without
 
 
-def test_the_same_draws_give_the_same_losses_and_others_others(batch: Batch) -> None:
+def test_the_same_draws_give_the_same_losses_and_others_others(batch):
     net = network(small("tiny-c3"))
     first, same, other = (run(net, batch, seed).named for seed in (1, 1, 2))
     assert all(torch.equal(first[name], same[name]) for name in first)
     assert not torch.equal(first["mask"], other["mask"])
 
 
-def test_jepa_sends_no_gradient_into_the_ema(batch: Batch) -> None:
+def test_jepa_sends_no_gradient_into_the_ema(batch):
     net = network(small("tiny-c2p"))
     run(net, batch).named["jepa"].backward()
     objective = net.objectives["jepa"]
@@ -92,13 +86,13 @@ def followed(net: Network, step: Callable[[], None]) -> list[float]:
     return [float((now - then).mean()) for now, then in zip(slow.ema.parameters(), before, strict=True)]
 
 
-def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch: Batch) -> None:
+def test_the_slow_encoder_begins_to_follow_with_the_papers_momentum(batch):
     net = network(small("tiny-c2p"))
     moved = followed(net, lambda: net.after_step(0, 100))
     assert moved == pytest.approx([1 - 0.996] * len(moved), abs=1e-5)
 
 
-def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch: Batch) -> None:
+def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch):
     net = network(small("tiny-c3"))
     y_BN, target_BN = batch.supervision.y_BN.clone(), batch.supervision.target_BN.clone()
     y_BN[0], target_BN[0] = False, 0
@@ -108,7 +102,7 @@ def test_a_record_of_roots_only_changes_what_reads_codes_and_nothing_else(batch:
     assert changed == {"gscl", "ica", "bca", "opa"}
 
 
-def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_heads() -> None:
+def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_heads():
     names = ("tiny-c1", "tiny-c2p", "tiny-c2", "tiny-c3")
     first, *others = [network(small(name)).export().state_dict() for name in names]
     shapes = {name: tuple(value.shape) for name, value in first.items()}
@@ -122,7 +116,7 @@ def test_whatever_trained_it_the_exported_model_is_the_same_encoder_without_head
     }
 
 
-def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch: Batch) -> None:
+def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch):
     net = network(small("tiny-c3"))
     outcome = run(net, batch)
     masked, second = outcome.views.masked, outcome.views.clean("rhythm-safe")
@@ -159,7 +153,7 @@ def test_each_loss_pulls_at_what_the_paper_has_it_read_and_at_nothing_else(batch
     }
 
 
-def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
+def test_the_exported_model_carries_the_prototypes_as_they_stand():
     net = network(small("tiny"))
     exported = net.export()
     gscl = net.objectives["gscl"]
@@ -168,7 +162,7 @@ def test_the_exported_model_carries_the_prototypes_as_they_stand() -> None:
     assert exported.concept_logits(torch.randn(2, 16)).shape == (2, 40)
 
 
-def test_small_teaches_the_clean_pass_and_reaches_every_parameter(corpus_folder: Path) -> None:
+def test_small_teaches_the_clean_pass_and_reaches_every_parameter(corpus_folder):
     config = by_name("small")
     corpus = Corpus.open(corpus_folder)
     batch = BatchStream(corpus, supervise(config, corpus, ONTOLOGY), 6, 1, seed=0).batch(0)
@@ -181,7 +175,7 @@ def test_small_teaches_the_clean_pass_and_reaches_every_parameter(corpus_folder:
 
 
 @pytest.mark.parametrize("name", ["small", "base"])
-def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name: str) -> None:
+def test_a_run_s_slow_encoder_averages_over_a_share_of_the_run(name):
     jepa = by_name(name).jepa
     assert jepa is not None
     assert jepa.horizon == 0.05

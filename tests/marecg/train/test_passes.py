@@ -18,7 +18,7 @@ from marecg.recipes.overrides import override
 from marecg.train.network import Network
 
 
-def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss(batch: Batch) -> None:
+def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss(batch):
     net = network(small("tiny"))
     changed = batch.d_BCL.clone()
     changed[..., 3500:] = 9000
@@ -32,9 +32,7 @@ def test_what_trails_the_context_reaches_neither_the_encoder_nor_the_masked_loss
     ("name", "augmentation"),
     [("tiny-c2p", "unconstrained"), ("tiny-c2", "unconstrained"), ("tiny-c3", "rhythm-safe")],
 )
-def test_the_second_view_is_augmented_as_the_configuration_says(
-    batch: Batch, name: str, augmentation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_second_view_is_augmented_as_the_configuration_says(batch, name, augmentation, monkeypatch):
     asked: list[str] = []
     for each, augment in list(AUGMENTATIONS.items()):
 
@@ -47,9 +45,7 @@ def test_the_second_view_is_augmented_as_the_configuration_says(
     assert asked == [augmentation]
 
 
-def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(batch, monkeypatch):
     asked: list[Tensor] = []
     loss = jepa.jepa_loss
 
@@ -72,9 +68,7 @@ def test_what_stands_in_the_padding_reaches_no_loss_and_is_asked_for_by_none(
         assert not asked.pop()[~real_BT].any()
 
 
-def test_the_lead_regulariser_hides_a_quarter_of_the_leads(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lead_regulariser_hides_a_quarter_of_the_leads(batch, monkeypatch):
     net = network(small("tiny-c2p"))
     shares: list[Tensor] = []
     tokens = net.model.tokens.forward
@@ -103,7 +97,7 @@ def spied(net: Network, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> list[T
     return hidden
 
 
-def test_the_second_view_is_not_masked(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_view_is_not_masked(batch, monkeypatch):
     config = override(small("tiny-c2p"), ["regulariser=null", "jepa=null"])
     masked, second = spied(network(config), batch, monkeypatch)
     padding_BTC = torch.zeros_like(second)
@@ -113,7 +107,7 @@ def test_the_second_view_is_not_masked(batch: Batch, monkeypatch: pytest.MonkeyP
     assert (masked & ~padding_BTC).any(dim=(1, 2)).all()
 
 
-def test_jepas_slow_encoder_sees_everything_but_padding(batch: Batch) -> None:
+def test_jepas_slow_encoder_sees_everything_but_padding(batch):
     net = network(small("tiny-c2p"))
     jepa = net.objectives["jepa"]
     assert isinstance(jepa, Jepa)
@@ -127,15 +121,13 @@ def test_jepas_slow_encoder_sees_everything_but_padding(batch: Batch) -> None:
     assert hidden_BTC[:, 20:].all()
 
 
-def test_reading_what_no_objective_says_that_it_reaches_is_an_error(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_what_no_objective_says_that_it_reaches_is_an_error(batch, monkeypatch):
     monkeypatch.setattr(Gscl, "reaches", frozenset({"pool"}))
     with pytest.raises(ConfigError, match="reads to_concepts and none says that it reaches it"):
         run(network(small("tiny")), batch)
 
 
-def test_each_look_is_made_once_however_many_ask(batch: Batch) -> None:
+def test_each_look_is_made_once_however_many_ask(batch):
     views = run(network(small("tiny-c3")), batch).views
     assert views.masked is views.masked
     assert views.clean("rhythm-safe") is views.clean("rhythm-safe")

@@ -1,7 +1,6 @@
 """A run that is asked to end finishes its step, keeps what it has, and the same command goes on."""
 
 import signal
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,6 @@ from lightning.pytorch.strategies import SingleDeviceStrategy
 from tests.marecg.train.runs import files
 
 from marecg.base.errors import StoppedError
-from marecg.recipes import Config
 from marecg.train import preemption as stopping
 from marecg.train.run import train
 from marecg_cli.marecg import main
@@ -36,13 +34,8 @@ MICRO = [
 
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGINT", 130)])
 def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_the_same_command_goes_on(
-    corpus_folder: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    at_step: Any,
-    number: str,
-    code: int,
-) -> None:
+    corpus_folder, tmp_path, capsys, at_step, number, code
+):
     command = ["train", *MICRO, "--data", str(corpus_folder), "--out", str(tmp_path / "run")]
     before = signal.getsignal(signal.Signals[number])
     at_step(3, lambda: [signal.raise_signal(signal.Signals[number]) for _ in range(2)])
@@ -60,9 +53,7 @@ def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_
     assert files(tmp_path / "run") == files(tmp_path / "unbroken")
 
 
-def test_a_signal_before_the_first_step_loses_nothing(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_before_the_first_step_loses_nothing(corpus_folder, micro, unbroken, tmp_path, monkeypatch):
     listen = stopping.Preemption.listen
 
     def too_early(self: stopping.Preemption) -> None:
@@ -78,8 +69,8 @@ def test_a_signal_before_the_first_step_loses_nothing(
 
 
 def test_a_signal_to_another_process_of_the_run_ends_this_one_too_and_leaves_no_model(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, monkeypatch
+):
     def reduce(self: Any, tensor: torch.Tensor, *args: Any, reduce_op: str = "mean") -> torch.Tensor:
         return tensor.clamp(min=signal.SIGTERM) if reduce_op == "max" else tensor
 
@@ -93,9 +84,7 @@ def test_a_signal_to_another_process_of_the_run_ends_this_one_too_and_leaves_no_
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_signal_that_is_ignored_stays_so(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, at_step: Any
-) -> None:
+def test_a_signal_that_is_ignored_stays_so(corpus_folder, micro, unbroken, tmp_path, at_step):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         at_step(3, lambda: signal.raise_signal(signal.SIGINT))
@@ -107,14 +96,14 @@ def test_a_signal_that_is_ignored_stays_so(
 
 
 def test_a_signal_during_the_last_step_does_not_take_the_model_away(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, at_step: Any
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, at_step
+):
     at_step(6, lambda: signal.raise_signal(signal.SIGTERM))
     train(micro, corpus_folder, tmp_path / "run")
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever() -> None:
+def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever():
     """They hear it too; were it waited for, they would be killed before they have written a checkpoint."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
@@ -128,7 +117,7 @@ def test_who_waits_for_runs_of_other_processes_dies_of_sigterm_as_ever() -> None
         signal.signal(signal.SIGTERM, before)
 
 
-def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_counts_only_from_a_hand_that_has_waited(monkeypatch):
     """A terminal sends one to every process of a group, so a second at once may be the first once more."""
     at, raised = [100.0], []
     monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: at[0]))

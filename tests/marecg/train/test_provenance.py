@@ -1,21 +1,19 @@
 """A model says whose records and codes taught it, by no name that is not public."""
 
 import json
-from pathlib import Path
 
 from tests.marecg.train.runs import relabelled
 
 import ecg_ontology
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.recipes.overrides import override
 from marecg.train.run import train
 
 
 def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_concept(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+    corpus_folder, micro, tmp_path
+):
     data = relabelled(corpus_folder, tmp_path / "corpus", source="DOE^JOHN_19701231 1")
     train(override(micro, ["train.max_steps=1"]), data, tmp_path / "run")
     for path in (tmp_path / "run/model").iterdir():
@@ -29,9 +27,7 @@ def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_con
     assert about.support == {node.abbr: int(y[:, node.index].sum()) for node in nodes if not node.root}
 
 
-def test_a_model_says_the_licence_of_what_taught_it_and_whose_codes_were_read(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_a_model_says_the_licence_of_what_taught_it_and_whose_codes_were_read(corpus_folder, micro, tmp_path):
     data = relabelled(corpus_folder, tmp_path / "corpus", source="georgia")
     for without, folder in ((["georgia"], "unread"), ([], "read")):
         config = override(

@@ -2,7 +2,6 @@
 
 import json
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from marecg.recipes.overrides import override
 from marecg.train.run import _network, train
 
 
-def test_a_run_folder_holds_what_the_contract_names(unbroken: Path, micro: Config) -> None:
+def test_a_run_folder_holds_what_the_contract_names(unbroken, micro):
     tables = {"metrics.csv", "monitors.csv", "trained_on.parquet"}
     folders = {"checkpoints", "checkpoints.sha256", "model"}
     assert {path.name for path in unbroken.iterdir()} == {"config.json", "ontology.json"} | tables | folders
@@ -34,9 +33,7 @@ def test_a_run_folder_holds_what_the_contract_names(unbroken: Path, micro: Confi
     torch.testing.assert_close(model.prototypes.norm(dim=1), torch.ones(40))
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(corpus_folder, micro, unbroken, tmp_path):
     train(micro, corpus_folder, tmp_path / "same")
     other = micro.model_copy(update={"train": micro.train.model_copy(update={"seed": 1})})
     train(other, corpus_folder, tmp_path / "other")
@@ -45,8 +42,8 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(
 
 
 def test_over_a_run_msps_rises_and_the_slow_encoder_follows_step_by_step(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus_folder, micro, tmp_path, monkeypatch
+):
     followed: list[tuple[int, int, torch.Tensor]] = []
     after_step = Jepa.after_step
 
@@ -69,16 +66,12 @@ def test_over_a_run_msps_rises_and_the_slow_encoder_follows_step_by_step(
         assert loss["loss"] == pytest.approx(rest + min(1, step / 5) * msps, rel=1e-6)
 
 
-def test_recomputing_activations_changes_no_loss(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_recomputing_activations_changes_no_loss(corpus_folder, micro, unbroken, tmp_path):
     train(override(micro, ["train.checkpoint_activations=true"]), corpus_folder, tmp_path)
     assert rows(tmp_path) == rows(unbroken)
 
 
-def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(
-    micro: Config, corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(micro, corpus_folder, tmp_path):
     exported = {}
     for average in (0.0, 0.9):
         config = override(micro, [f"train.average={average}"])
@@ -93,9 +86,7 @@ def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(
     assert (averaged["norm.weight"] - start).norm() < (last["norm.weight"] - start).norm()
 
 
-def test_the_average_of_the_weights_forgets_where_they_began(
-    micro: Config, corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_the_average_of_the_weights_forgets_where_they_began(micro, corpus_folder, tmp_path):
     """After one step it is the weights themselves, whatever its momentum will be."""
     moved = []
     for average in (0.0, 0.9):
@@ -107,9 +98,7 @@ def test_the_average_of_the_weights_forgets_where_they_began(
     assert torch.equal(moved[0], moved[1])
 
 
-def test_a_network_comes_from_its_seed_and_leaves_torch_s_own_draws_alone(
-    micro: Config, tmp_path: Path
-) -> None:
+def test_a_network_comes_from_its_seed_and_leaves_torch_s_own_draws_alone(micro, tmp_path):
     states = []
     for seed in (5, 6):
         torch.manual_seed(seed)
@@ -120,9 +109,7 @@ def test_a_network_comes_from_its_seed_and_leaves_torch_s_own_draws_alone(
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
 
-def test_the_gradients_norm_is_clipped(
-    corpus_folder: Path, micro: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gradients_norm_is_clipped(corpus_folder, micro, tmp_path, monkeypatch):
     norms: list[float] = []
     step = torch.optim.AdamW.step
 

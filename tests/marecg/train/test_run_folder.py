@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.marecg.own_graphs import edited
@@ -17,7 +16,7 @@ from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageE
 from marecg.base.lock import locked
 from marecg.corpus import index, trained_on
 from marecg.corpus.prepare import prepare
-from marecg.recipes import Config, by_name
+from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.synth import write_corpus
 from marecg.train.run import train
@@ -25,8 +24,8 @@ from marecg.train.run import train
 
 @pytest.mark.parametrize("after_step", [1, 3, 4])
 def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path, after_step: int
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path, after_step
+):
     arguments = [micro.model_dump_json(), str(corpus_folder), str(tmp_path / "run"), str(after_step)]
     killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -38,7 +37,7 @@ def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
     ).read_bytes()
 
 
-def test_resuming_a_finished_run_changes_nothing(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+def test_resuming_a_finished_run_changes_nothing(corpus_folder, micro, tmp_path):
     train(micro, corpus_folder, tmp_path)
     before = (tmp_path / "metrics.csv").read_bytes(), (tmp_path / "model/model.safetensors").read_bytes()
     train(micro, corpus_folder, tmp_path, resume=True)
@@ -49,7 +48,7 @@ def test_resuming_a_finished_run_changes_nothing(corpus_folder: Path, micro: Con
 
 
 @pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
-def test_every_recipe_resumes_exactly(corpus_folder: Path, tmp_path: Path, recipe: str) -> None:
+def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     config = override(by_name(recipe), SMALL)
     train(config, corpus_folder, tmp_path / "unbroken")
     train(config, corpus_folder, tmp_path / "resumed")
@@ -62,29 +61,23 @@ def test_every_recipe_resumes_exactly(corpus_folder: Path, tmp_path: Path, recip
     ).read_bytes()
 
 
-def test_a_run_is_not_overwritten_by_one_that_is_to_be_fresh(
-    corpus_folder: Path, micro: Config, unbroken: Path
-) -> None:
+def test_a_run_is_not_overwritten_by_one_that_is_to_be_fresh(corpus_folder, micro, unbroken):
     with pytest.raises(UsageError, match="holds a run already"):
         train(micro, corpus_folder, unbroken, resume=False)
 
 
-def test_nothing_is_resumed_where_there_is_nothing(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_nothing_is_resumed_where_there_is_nothing(corpus_folder, micro, tmp_path):
     with pytest.raises(UsageError, match="no run to resume"):
         train(micro, corpus_folder, tmp_path, resume=True)
 
 
-def test_a_run_is_not_resumed_with_other_settings(corpus_folder: Path, micro: Config, unbroken: Path) -> None:
+def test_a_run_is_not_resumed_with_other_settings(corpus_folder, micro, unbroken):
     other = micro.model_copy(update={"train": micro.train.model_copy(update={"lr": 1.0})})
     with pytest.raises(UsageError, match=r"train\.lr"):
         train(other, corpus_folder, unbroken, resume=True)
 
 
-def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
-    corpus_folder: Path, micro: Config, tmp_path: Path
-) -> None:
+def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(corpus_folder, micro, tmp_path):
     train(micro, corpus_folder, tmp_path)
     edited(tmp_path / "ontology.json", '"AFL"', '"AFlut"')
     described = json.loads((tmp_path / "config.json").read_text())
@@ -94,9 +87,7 @@ def test_a_run_of_another_enumeration_is_refused_and_the_difference_shown(
         train(micro, corpus_folder, tmp_path, resume=True)
 
 
-def test_a_run_whose_labels_were_changed_is_not_resumed(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_a_run_whose_labels_were_changed_is_not_resumed(corpus_folder, micro, unbroken, tmp_path):
     run = shutil.copytree(unbroken, tmp_path / "run")
     edited(run / "ontology.json", "trial fibrillation", "trial flickering")
     with pytest.raises(CheckpointError, match="was changed since the run was begun"):
@@ -104,22 +95,18 @@ def test_a_run_whose_labels_were_changed_is_not_resumed(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes where it likes")
-def test_an_unwritable_place_is_one_clear_error(corpus_folder: Path, micro: Config, tmp_path: Path) -> None:
+def test_an_unwritable_place_is_one_clear_error(corpus_folder, micro, tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(OutputError, match="cannot be written"):
         train(micro, corpus_folder, tmp_path / "run")
 
 
-def test_a_second_process_in_the_same_folder_is_refused(
-    corpus_folder: Path, micro: Config, unbroken: Path
-) -> None:
+def test_a_second_process_in_the_same_folder_is_refused(corpus_folder, micro, unbroken):
     with locked(unbroken), pytest.raises(CorpusError, match="is being trained in by another process"):
         train(micro, corpus_folder, unbroken)
 
 
-def test_what_a_killed_process_left_half_written_goes(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_what_a_killed_process_left_half_written_goes(corpus_folder, micro, unbroken, tmp_path):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/.step-00000006-0123abcd.ckpt").write_bytes(b"half")
     (tmp_path / "run/.model-0123abcd").mkdir()
@@ -130,8 +117,8 @@ def test_what_a_killed_process_left_half_written_goes(
 
 
 def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+    corpus_folder, micro, unbroken, tmp_path
+):
     shutil.copytree(unbroken, tmp_path / "run")
     (tmp_path / "run/checkpoints/step-00000006.ckpt").unlink()
     write_corpus(tmp_path / "wfdb", 6, 9)
@@ -144,9 +131,7 @@ def test_another_corpus_is_refused_and_what_the_run_was_trained_on_stays(
     assert files(tmp_path / "run") == files(unbroken)
 
 
-def test_a_corpus_of_other_labels_is_another_corpus(
-    corpus_folder: Path, micro: Config, unbroken: Path, tmp_path: Path
-) -> None:
+def test_a_corpus_of_other_labels_is_another_corpus(corpus_folder, micro, unbroken, tmp_path):
     shutil.copytree(corpus_folder, tmp_path / "corpus")
     rows = index.read(corpus_folder / "index.parquet").to_pylist()
     rows[0] |= {"leaves": [], "primary": -1}
@@ -156,9 +141,7 @@ def test_a_corpus_of_other_labels_is_another_corpus(
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"config": {}}', '{"config": {"depth": 3}}'])
-def test_a_damaged_description_is_one_clear_error(
-    corpus_folder: Path, micro: Config, tmp_path: Path, content: str
-) -> None:
+def test_a_damaged_description_is_one_clear_error(corpus_folder, micro, tmp_path, content):
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(CheckpointError, match=r"config\.json"):
         train(micro, corpus_folder, tmp_path)

@@ -17,7 +17,7 @@ from marecg.train.schedule import lr_factor, parameter_groups
 TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)
 
 
-def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosine() -> None:
+def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosine():
     factors = [lr_factor(step, 1001, TRAIN) for step in range(1001)]
     assert factors[100] == pytest.approx(1.0, abs=1e-2)
     assert max(factors) <= 1.0
@@ -28,12 +28,12 @@ def test_the_rate_rises_linearly_over_a_tenth_of_the_run_and_falls_along_a_cosin
     assert factors[middle] == pytest.approx((1 + 0.01) / 2, abs=1e-3)
 
 
-def test_the_last_step_is_taken_at_the_final_rate() -> None:
+def test_the_last_step_is_taken_at_the_final_rate():
     for steps in (6, 100, 1001):
         assert lr_factor(steps - 1, steps, TRAIN) * TRAIN.lr == pytest.approx(TRAIN.final_lr)
 
 
-def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro: Config) -> None:
+def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro):
     model = MarEcg(micro.model)
     decayed, rest = parameter_groups([model], 0.05)
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -44,7 +44,7 @@ def test_matrices_are_decayed_and_embeddings_norms_and_biases_are_not(micro: Con
     assert len(decayed["params"]) + len(rest["params"]) == len(names)
 
 
-def test_the_embeddings_of_the_graph_s_nodes_are_not_decayed(micro: Config) -> None:
+def test_the_embeddings_of_the_graph_s_nodes_are_not_decayed(micro):
     network = Network(micro, ecg_ontology.load())
     groups = parameter_groups([*network.objectives.values()], 0.05)
     names = {id(parameter): name for name, parameter in network.named_parameters()}
@@ -54,7 +54,7 @@ def test_the_embeddings_of_the_graph_s_nodes_are_not_decayed(micro: Config) -> N
     assert not embeddings & decayed
 
 
-def test_the_optimiser_has_the_recipe_s_values(micro: Config) -> None:
+def test_the_optimiser_has_the_recipe_s_values(micro):
     config = override(micro, ["train.lr=0.5", "train.betas=[0.5, 0.25]", "train.weight_decay=0.125"])
     module = Pretraining(config, Network(config, ecg_ontology.load()), 6)
     (optimizer, _) = module.configure_optimizers().values()
@@ -62,17 +62,17 @@ def test_the_optimiser_has_the_recipe_s_values(micro: Config) -> None:
     assert {group["weight_decay"] for group in optimizer.param_groups} == {0.125, 0.0}
 
 
-def test_what_takes_no_gradient_is_in_no_group() -> None:
+def test_what_takes_no_gradient_is_in_no_group():
     assert parameter_groups([nn.Linear(2, 2).requires_grad_(False)], 0.05) == []
 
 
-def test_a_last_share_of_an_epoch_is_a_step_too() -> None:
+def test_a_last_share_of_an_epoch_is_a_step_too():
     config = Config(train=TrainConfig(max_epochs=10, batch_size=8, accumulate=4))
     assert _total_steps(config, records=33, world=1) == 11
     assert _total_steps(config, records=33, world=2) == 6
 
 
-def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate() -> None:
+def test_every_head_has_groups_of_its_own_beside_the_encoders_at_the_same_rate():
     config = override(
         by_name("tiny-c3"), ["model.width=16", "model.heads=2", "train.lr=1e-4", "train.final_lr=1e-6"]
     )

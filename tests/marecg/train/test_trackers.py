@@ -58,9 +58,7 @@ def losses(run: Path) -> dict[int, float]:
         return {int(row["step"]): float(row["loss"]) for row in csv.DictReader(file)}
 
 
-def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(
-    micro: Config, corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(micro, corpus_folder, tmp_path):
     mine = Kept()
     config = micro.derived(train=micro.train.model_copy(update={"monitor_every": 2}))
     stopped_and_gone_on(config, corpus_folder, tmp_path / "run", [mine])
@@ -71,9 +69,7 @@ def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(
     assert looked_at == [2, 4, 6]
 
 
-def test_a_tracker_that_fails_costs_a_warning_and_no_run(
-    micro: Config, corpus_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_tracker_that_fails_costs_a_warning_and_no_run(micro, corpus_folder, tmp_path, caplog):
     gone, stays = Kept(fails_at=3), Kept()
     train(micro, corpus_folder, tmp_path / "run", loggers=[gone, stays])
     assert [len(each.rows) for each in (gone, stays)] == [2, 6]
@@ -81,7 +77,7 @@ def test_a_tracker_that_fails_costs_a_warning_and_no_run(
     assert (tmp_path / "run" / "model").is_dir()
 
 
-def test_one_that_cannot_be_opened_is_one_error(micro: Config, corpus_folder: Path, tmp_path: Path) -> None:
+def test_one_that_cannot_be_opened_is_one_error(micro, corpus_folder, tmp_path):
     class Refusing(Kept):
         def log_hyperparams(self, params: Any, *_: Any, **__: Any) -> None:
             raise ConnectionError("no route")
@@ -90,9 +86,7 @@ def test_one_that_cannot_be_opened_is_one_error(micro: Config, corpus_folder: Pa
         train(micro, corpus_folder, tmp_path / "run", loggers=[Refusing()])
 
 
-def test_a_missing_extra_is_one_error_before_anything_is_written(
-    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_one_error_before_anything_is_written(micro, corpus_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
     for name in trackers.NEEDS:
         with pytest.raises(UsageError, match=rf'not installed. pip install "marecg-model\[{name}\]"'):
@@ -102,9 +96,7 @@ def test_a_missing_extra_is_one_error_before_anything_is_written(
     assert not (tmp_path / "run").exists()
 
 
-def test_tensorboard_has_every_step_once_after_a_stop(
-    micro: Config, corpus_folder: Path, tmp_path: Path
-) -> None:
+def test_tensorboard_has_every_step_once_after_a_stop(micro, corpus_folder, tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -118,9 +110,7 @@ def test_tensorboard_has_every_step_once_after_a_stop(
 
 
 @pytest.mark.slow
-def test_wandb_stays_offline_and_is_one_run_after_a_stop(
-    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wandb_stays_offline_and_is_one_run_after_a_stop(micro, corpus_folder, tmp_path, monkeypatch):
     pytest.importorskip("wandb")
     monkeypatch.delenv("WANDB_MODE", raising=False)
     run = tmp_path / "run"
@@ -132,9 +122,7 @@ def test_wandb_stays_offline_and_is_one_run_after_a_stop(
 
 
 @pytest.mark.slow
-def test_mlflow_keeps_one_run_in_the_run_folder_after_a_stop(
-    micro: Config, corpus_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mlflow_keeps_one_run_in_the_run_folder_after_a_stop(micro, corpus_folder, tmp_path, monkeypatch):
     pytest.importorskip("mlflow")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     run = tmp_path / "run"

@@ -1,7 +1,6 @@
 """Continued pretraining: what a run begins with when it is given weights, and which weights it refuses."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +14,7 @@ from marecg.corpus.relabel import relabelled
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Objective
-from marecg.recipes import RECIPES, Config, by_name
+from marecg.recipes import RECIPES, by_name
 from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
@@ -32,9 +31,7 @@ def same(found: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> boo
     return found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
 
 
-def test_the_first_step_sees_the_given_weights(
-    archive: Path, micro: Config, given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path, monkeypatch):
     seen: list[dict[str, torch.Tensor]] = []
     forward = Network.forward
 
@@ -49,7 +46,7 @@ def test_the_first_step_sees_the_given_weights(
 
 
 @pytest.mark.parametrize("recipe", FOLLOWING)
-def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_seed(recipe: str) -> None:
+def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_seed(recipe):
     config = override(by_name(recipe), ["model.width=16", "model.depth=1", "model.heads=2"])
     torch.manual_seed(1)
     weights = MarEcg(config.model, ONTOLOGY).state_dict()
@@ -79,8 +76,8 @@ def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_se
 
 @pytest.mark.parametrize(("node_width", "alike"), [(64, 0.999), (16, 0.4)])
 def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_puts_them(
-    micro: Config, node_width: int, alike: float
-) -> None:
+    micro, node_width, alike
+):
     """40 concepts: a narrower graph convolution can only come near."""
     config = override(micro, [f"gscl.node_width={node_width}", "model.concept_width=64"])
     weights = MarEcg(config.model, ONTOLOGY).state_dict()
@@ -106,8 +103,8 @@ def test_the_concepts_begin_where_they_were_and_the_other_heads_where_the_seed_p
 
 
 def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
-    archive: Path, micro: Config, given: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    archive, micro, given, tmp_path, caplog
+):
     config = override(micro, ["gscl=null", "train.max_steps=1"])
     train(config, archive, tmp_path / "run", start=given)
     assert "earlier knows concepts and the recipe has no gscl" in caplog.text
@@ -116,8 +113,8 @@ def test_without_gscl_the_new_model_knows_no_concepts_and_the_run_says_so(
 
 
 def test_weights_without_prototypes_go_on_under_another_graph_and_others_do_not(
-    archive: Path, micro: Config, given: Path, tmp_path: Path
-) -> None:
+    archive, micro, given, tmp_path
+):
     flat = relabelled(Corpus.open(archive), perturb.flat(ONTOLOGY), tmp_path / "flat").folder
     train(override(micro, ["gscl=null", "train.max_steps=1"]), archive, tmp_path / "c1")
     train(override(micro, ["train.max_steps=1"]), flat, tmp_path / "branch", start=tmp_path / "c1")
@@ -126,9 +123,7 @@ def test_weights_without_prototypes_go_on_under_another_graph_and_others_do_not(
         train(micro, flat, tmp_path / "refused", start=given)
 
 
-def test_another_shape_is_refused_by_its_first_value(
-    archive: Path, micro: Config, given: Path, tmp_path: Path
-) -> None:
+def test_another_shape_is_refused_by_its_first_value(archive, micro, given, tmp_path):
     config = override(micro, ["model.width=32", "model.eta=0.5"])
     with pytest.raises(ConfigError, match=r"model\.width is 32, that of the weights 16"):
         train(config, archive, tmp_path / "run", start=given)
@@ -143,9 +138,7 @@ def test_another_shape_is_refused_by_its_first_value(
         ("trained_on.parquet", r"trained_on\.parquet"),
     ],
 )
-def test_damaged_weights_are_named(
-    archive: Path, micro: Config, given: Path, tmp_path: Path, damage: str, named: str
-) -> None:
+def test_damaged_weights_are_named(archive, micro, given, tmp_path, damage, named):
     shutil.copytree(given, tmp_path / "damaged")
     (tmp_path / "damaged" / damage).write_bytes(b"PAR1")
     with pytest.raises((CheckpointError, InputError), match=f"damaged/{named}"):
@@ -153,14 +146,14 @@ def test_damaged_weights_are_named(
     assert not (tmp_path / "run" / "config.json").exists()
 
 
-def test_a_folder_that_is_no_model_is_named(archive: Path, micro: Config, tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model_is_named(archive, micro, tmp_path):
     with pytest.raises(CheckpointError, match=r"has no config\.json\. Name a run"):
         train(micro, archive, tmp_path / "run", start=archive)
 
 
 def test_the_recipe_of_the_weights_is_taken_and_their_model_where_the_user_says_nothing(
-    given: Path, micro: Config, tmp_path: Path
-) -> None:
+    given, micro, tmp_path
+):
     with pytest.raises(UsageError, match="was made by recipe 'micro', which has no such name here"):
         recipe_for(given)
     assert recipe_for(given, "tiny-c3").model == micro.model

@@ -30,9 +30,7 @@ GRID = ModelConfig(patch=100, stride=100, context=800, positions=8)
         ([], 1, None),
     ],
 )
-def test_a_beat_is_read_where_a_patch_begins_80_ms_before_its_r_peak(
-    peaks: list[int], phases: int, expected: list[int] | None
-) -> None:
+def test_a_beat_is_read_where_a_patch_begins_80_ms_before_its_r_peak(peaks, phases, expected):
     config = GRID.model_copy(update={"phases": phases})
     beats_JT = beat_patches(np.array(peaks, np.int64), 8, config)
     assert beats_JT.shape == (len(BEAT), 8)
@@ -41,7 +39,7 @@ def test_a_beat_is_read_where_a_patch_begins_80_ms_before_its_r_peak(
         assert beats_JT.argmax(axis=1).tolist() == expected
 
 
-def test_every_beat_far_from_the_edges_is_read_at_one_of_three_beginnings() -> None:
+def test_every_beat_far_from_the_edges_is_read_at_one_of_three_beginnings():
     config = GRID.model_copy(update={"phases": 3})
     read = [
         [beat_patches(np.array([peak - by]), 8, config)[1].sum() for by in (0, 33, 66)]
@@ -71,7 +69,7 @@ def phased(model: MarEcg, micro: Config) -> MarEcg:
     return found.eval()
 
 
-def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased: MarEcg) -> None:
+def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased):
     config, x_CL = phased.config, beating(10)
     total, count = 0.0, 0
     for window in tta_windows(Recording(x_CL, np.zeros(12, bool)), config):
@@ -95,16 +93,14 @@ def test_it_is_what_a_loop_over_windows_and_beats_gathers(phased: MarEcg) -> Non
 
 
 @pytest.mark.parametrize("x_CL", [np.zeros((12, 5000)), beating(0.5), beating(3)[:, :100]])
-def test_a_record_without_beats_has_the_means_over_its_patches(
-    phased: MarEcg, x_CL: NDArray[np.float32]
-) -> None:
+def test_a_record_without_beats_has_the_means_over_its_patches(phased, x_CL):
     wide = embed(phased, x_CL[None], fs=500, readout="beats").wide[0]
     columns = wide_columns(phased.config, "beats")
     np.testing.assert_array_equal(wide[columns["beat"]], np.tile(wide[columns["mean"]], len(BEAT)))
     np.testing.assert_array_equal(wide[columns["qrs"]], wide[columns["leads"]])
 
 
-def test_records_do_not_meet_and_any_leads_will_do(phased: MarEcg) -> None:
+def test_records_do_not_meet_and_any_leads_will_do(phased):
     recordings = [
         Recording(beating(seconds, seed), np.zeros(12, bool)) for seed, seconds in enumerate((10, 0.5, 4, 23))
     ]

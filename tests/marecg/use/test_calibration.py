@@ -15,14 +15,14 @@ TRUE = RNG.normal(0, 2, 4000)
 Y = (RNG.random(4000) < expit(TRUE)).astype(float)
 
 
-def test_a_temperature_undoes_a_slope_and_a_shift() -> None:
+def test_a_temperature_undoes_a_slope_and_a_shift():
     found = calibrate(3 * TRUE + 2, Y, "temperature")
     assert found.slope == pytest.approx(1 / 3, rel=0.1)
     assert found.shift == pytest.approx(-2 / 3, abs=0.1)
     np.testing.assert_allclose(found(3 * TRUE + 2), expit(TRUE), atol=0.03)
 
 
-def test_best_takes_the_curve_that_the_log_loss_of_other_records_is_least_with() -> None:
+def test_best_takes_the_curve_that_the_log_loss_of_other_records_is_least_with():
     """A sigmoid is told by a temperature; a staircase is not, and needs knots."""
     assert calibrate(2 * TRUE, Y).kind == "temperature"
     staircase = np.where(TRUE < -1, 0.05, np.where(TRUE < 1, 0.9, 0.95))
@@ -33,7 +33,7 @@ def test_best_takes_the_curve_that_the_log_loss_of_other_records_is_least_with()
     np.testing.assert_allclose(found(np.array([-3.0, 0.0, 3.0])), [0.05, 0.9, 0.95], atol=0.04)
 
 
-def test_few_records_get_a_temperature_and_those_of_one_kind_nothing() -> None:
+def test_few_records_get_a_temperature_and_those_of_one_kind_nothing():
     few = np.array([0.0] * 10 + [1.0] * 3)
     assert calibrate(few, few).kind == "temperature"
     assert calibrate(TRUE, np.zeros(4000)) == Calibration()
@@ -41,7 +41,7 @@ def test_few_records_get_a_temperature_and_those_of_one_kind_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-20, 20), st.booleans()), min_size=2, max_size=40))
-def test_calibration_never_turns_an_order_round(pairs: list[tuple[float, bool]]) -> None:
+def test_calibration_never_turns_an_order_round(pairs):
     logit_M, y_M = np.array([pair[0] for pair in pairs]), np.array([float(pair[1]) for pair in pairs])
     for method in ("temperature", "isotonic"):
         p_M = calibrate(logit_M, y_M, method)(np.sort(logit_M))
@@ -49,7 +49,7 @@ def test_calibration_never_turns_an_order_round(pairs: list[tuple[float, bool]])
         assert ((p_M >= 0) & (p_M <= 1)).all()
 
 
-def test_it_comes_back_from_json_and_a_falling_curve_does_not() -> None:
+def test_it_comes_back_from_json_and_a_falling_curve_does_not():
     found = calibrate(TRUE, Y, "isotonic")
     assert Calibration.model_validate_json(found.model_dump_json()) == found
     for broken in (
@@ -61,7 +61,7 @@ def test_it_comes_back_from_json_and_a_falling_curve_does_not() -> None:
             Calibration.model_validate({"kind": "isotonic", **broken})
 
 
-def test_the_log_loss_of_a_coin_is_ln_2() -> None:
+def test_the_log_loss_of_a_coin_is_ln_2():
     assert log_loss(np.array([0.0, 1.0]), np.array([0.5, 0.5])) == pytest.approx(np.log(2))
 
 
@@ -80,11 +80,11 @@ FOUND = np.array([0.0, 0, 1, 0, 0, 1, 1, 1])
         ("specificity=.5", 0.3),
     ],
 )
-def test_a_threshold_is_what_its_rule_says(rule: str, expected: float) -> None:
+def test_a_threshold_is_what_its_rule_says(rule, expected):
     assert threshold(rule, FOUND, P) == expected
 
 
-def test_a_class_of_one_kind_is_called_from_a_half_on_and_an_unknown_rule_is_refused() -> None:
+def test_a_class_of_one_kind_is_called_from_a_half_on_and_an_unknown_rule_is_refused():
     assert threshold("youden", np.zeros(8), P) == 0.5
     for rule in ("sens=.9", "sensitivity=2", "sensitivity"):
         with pytest.raises(UsageError, match="no rule"):
@@ -97,7 +97,7 @@ def by_hand(rule: str, y_M: NDArray[np.float64], p_M: NDArray[np.float64]) -> fl
 
 
 @given(st.integers(0, 1000), st.sampled_from(["sensitivity=.5", "sensitivity=.9", "sensitivity=1"]))
-def test_a_sensitivity_is_reached_with_the_highest_threshold_that_can(seed: int, rule: str) -> None:
+def test_a_sensitivity_is_reached_with_the_highest_threshold_that_can(seed, rule):
     rng = np.random.default_rng(seed)
     p_M, y_M = rng.choice(20, 30, replace=True) / 20, (rng.random(30) < 0.4).astype(float)
     if y_M.any() and not y_M.all():

@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,16 +51,14 @@ def fitted(model: MarEcg, signals: NDArray[np.float64]) -> EcgClassifier:
     return classifier(model, lr=5e-3).fit(signals, LABELS)
 
 
-def test_it_learns_what_can_be_told(fitted: EcgClassifier, signals: NDArray[np.float64]) -> None:
+def test_it_learns_what_can_be_told(fitted, signals):
     assert fitted.classes_.tolist() == ["fast", "slow"]
     probability = fitted.predict_proba(signals)
     np.testing.assert_allclose(probability.sum(1), 1)
     assert fitted.score(signals, LABELS) > 0.9
 
 
-def test_it_comes_back_from_its_folder(
-    fitted: EcgClassifier, signals: NDArray[np.float64], tmp_path: Path
-) -> None:
+def test_it_comes_back_from_its_folder(fitted, signals, tmp_path):
     fitted.save(tmp_path / "kept")
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [
         "classifier.json",
@@ -82,13 +79,7 @@ def test_it_comes_back_from_its_folder(
         ("all", {"pool", "encoder.norm", "encoder.blocks.1", "encoder.blocks.0", "tokens"}),
     ],
 )
-def test_only_the_layers_that_are_asked_for_move(
-    layers: str,
-    trained: set[str],
-    model: MarEcg,
-    signals: NDArray[np.float64],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_the_layers_that_are_asked_for_move(layers, trained, model, signals, monkeypatch):
     losses = itertools.count(9.0, -1.0)
     monkeypatch.setattr(tuning, "weighted_loss", lambda *_: next(losses))
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -99,7 +90,7 @@ def test_only_the_layers_that_are_asked_for_move(
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
-def test_a_block_learns_slower_than_the_one_above_it(model: MarEcg) -> None:
+def test_a_block_learns_slower_than_the_one_above_it(model):
     from marecg.use.tuning import _groups
 
     rates = [group["lr"] for group in _groups(Classifier(model, 2), Tuning("all", lr=1.0, decay=0.5))][::2]
@@ -107,14 +98,14 @@ def test_a_block_learns_slower_than_the_one_above_it(model: MarEcg) -> None:
     model.requires_grad_(True)
 
 
-def test_a_table_of_labels_gives_a_probability_for_each(model: MarEcg, signals: NDArray[np.float64]) -> None:
+def test_a_table_of_labels_gives_a_probability_for_each(model, signals):
     table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
     found = classifier(model, "head", steps=1).fit(signals, table)
     assert found.predict_proba(signals).shape == (RECORDS, 3)
     assert set(np.unique(found.predict(signals))) <= {0, 1}
 
 
-def test_the_same_seed_gives_the_same_classifier(model: MarEcg, signals: NDArray[np.float64]) -> None:
+def test_the_same_seed_gives_the_same_classifier(model, signals):
     one, same, other = (
         classifier(model, "head", seed=seed).fit(signals, LABELS).predict_proba(signals) for seed in (1, 1, 2)
     )
@@ -122,9 +113,7 @@ def test_the_same_seed_gives_the_same_classifier(model: MarEcg, signals: NDArray
     assert not np.array_equal(one, other)
 
 
-def test_a_table_and_another_rate_come_back_from_their_folder(
-    model: MarEcg, signals: NDArray[np.float64], tmp_path: Path
-) -> None:
+def test_a_table_and_another_rate_come_back_from_their_folder(model, signals, tmp_path):
     table = np.stack([LABELS == "slow", np.ones(RECORDS), LABELS == "fast"], 1).astype(int)
     found = EcgClassifier(model, "head", fs=400, leads=("I", "V2"), steps=1).fit(signals, table)
     found.save(tmp_path / "kept")
@@ -134,9 +123,7 @@ def test_a_table_and_another_rate_come_back_from_their_folder(
     assert back.predict(signals).shape == (RECORDS, 3)
 
 
-def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(
-    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fifth_of_the_patients_judges_and_is_not_trained_on(model, signals, monkeypatch):
     patients = np.arange(RECORDS) // 2
     seen: list[Sequence[int]] = []
 
@@ -162,9 +149,7 @@ EVEN, ODD = range(0, RECORDS, 2), range(1, RECORDS, 2)
 Y_BK = np.eye(2)[(LABELS == "slow").astype(int)]
 
 
-def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(
-    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(model, signals, monkeypatch):
     """Two steps without a gain are waited for after the second, which was the best; the head was worse."""
     losses = iter([3.0, 2.5, 2.0, 4.0, 2.2, 0.1])
     monkeypatch.setattr(tuning, "weighted_loss", lambda *_: next(losses))
@@ -174,9 +159,7 @@ def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(
     assert (found.step, found.loss, next(losses)) == (2, 2.0, 0.1)
 
 
-def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(
-    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(model, signals, monkeypatch):
     vectors = vectors_of(model, signals)
     head = tune(Tuning("head"), vectors, Y_BK[[*EVEN, *ODD]], EVEN, ODD)
     monkeypatch.setattr(tuning, "LOOK", 1)
@@ -186,16 +169,14 @@ def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(
     np.testing.assert_allclose(found.logits(vectors, ODD), head.logits(vectors, ODD), rtol=1e-3, atol=1e-4)
 
 
-def test_every_step_reads_a_batch_and_every_record_comes_before_any_comes_again() -> None:
+def test_every_step_reads_a_batch_and_every_record_comes_before_any_comes_again():
     batches = list(tuning._batches(Tuning(steps=6, batch_size=4), 10))
     assert [len(batch) for batch in batches] == [4] * 6
     assert sorted(np.concatenate(batches)[:10]) == list(range(10))
     assert len(next(tuning._batches(Tuning(steps=1, batch_size=32), 10))) == 10
 
 
-def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(
-    model: MarEcg, signals: NDArray[np.float64], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(model, signals, monkeypatch):
     vectors, seen = vectors_of(model, signals), set()
 
     def noted(chosen: Sequence[Window], config: ModelConfig, device: torch.device) -> Any:
@@ -215,7 +196,7 @@ def test_all_beginnings_are_trained_on_and_a_record_is_judged_by_their_mean(
     np.testing.assert_allclose(head.logits(vectors, [0, 23]), logits_MK, rtol=1e-3, atol=1e-4)
 
 
-def test_labels_that_nobody_knows_change_nothing(model: MarEcg, signals: NDArray[np.float64]) -> None:
+def test_labels_that_nobody_knows_change_nothing(model, signals):
     """The second class is as the first, but unknown of half of the records, whatever it would be there."""
     y_BK = np.repeat((LABELS == "slow")[:, None].astype(float), 2, axis=1)
     y_BK[::2, 1] = np.nan
@@ -224,7 +205,7 @@ def test_labels_that_nobody_knows_change_nothing(model: MarEcg, signals: NDArray
     assert ((both.predict_proba(signals)[:, 1] > 0.5) == (LABELS == "slow")).mean() > 0.9
 
 
-def test_it_can_be_cloned_and_set(model: MarEcg) -> None:
+def test_it_can_be_cloned_and_set(model):
     again = clone(EcgClassifier("run", "last:2", lr=0.1))
     assert again.get_params()["layers"] == "last:2"
     assert again.set_params(layers="all").layers == "all"
@@ -245,9 +226,7 @@ def test_it_can_be_cloned_and_set(model: MarEcg) -> None:
         ("head", "slow", "0 labels for 24 records"),
     ],
 )
-def test_what_cannot_be_fitted_is_one_clear_error(
-    layers: str, labels: NDArray[np.str_], problem: str, model: MarEcg, signals: NDArray[np.float64]
-) -> None:
+def test_what_cannot_be_fitted_is_one_clear_error(layers, labels, problem, model, signals):
     with pytest.raises(UsageError, match=problem):
         classifier(model, layers).fit(signals, labels)
 
@@ -263,19 +242,19 @@ def test_what_cannot_be_fitted_is_one_clear_error(
         {"seed": -1},
     ],
 )
-def test_a_value_that_cannot_be_is_one_clear_error(model: MarEcg, values: dict[str, Any]) -> None:
+def test_a_value_that_cannot_be_is_one_clear_error(model, values):
     (name,) = values
     with pytest.raises(UsageError, match=f"{name} is "):
         classifier(model, "head", **values).fit(np.zeros((2, 2, 1000)), [0, 1])
     assert Tuning("head", np.int64(3), np.int64(8), np.float32(0.1)).steps == 3, "as a grid of numpy's gives"
 
 
-def test_one_record_is_no_training(model: MarEcg, signals: NDArray[np.float64]) -> None:
+def test_one_record_is_no_training(model, signals):
     with pytest.raises(UsageError, match="one record isn't training"):
         classifier(model, "head").fit(signals[:1], [[0, 1]])
 
 
-def test_a_damaged_folder_is_refused(fitted: EcgClassifier, tmp_path: Path) -> None:
+def test_a_damaged_folder_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "kept")
     head = load_file(tmp_path / "kept" / "head.safetensors")
     save_file({name: value[:1] for name, value in head.items()}, tmp_path / "kept" / "head.safetensors")

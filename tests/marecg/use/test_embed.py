@@ -1,7 +1,5 @@
 """`embed`: any sampling rate, length and set of leads."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -14,11 +12,10 @@ from marecg.base.errors import UsageError
 from marecg.ecg.windows import recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.read.discovery import find
-from marecg.recipes import Config
 from marecg.use.embed import embed, encode
 
 
-def test_a_record_of_the_contexts_length_is_one_forward_pass(model: MarEcg) -> None:
+def test_a_record_of_the_contexts_length_is_one_forward_pass(model):
     x = np.random.default_rng(0).normal(size=(3, 12, 3500)).astype(np.float32)
     embeddings = embed(model, x, fs=500, batch_size=2)
     with torch.no_grad():
@@ -27,7 +24,7 @@ def test_a_record_of_the_contexts_length_is_one_forward_pass(model: MarEcg) -> N
     np.testing.assert_allclose(embeddings.patch, direct.patch_BTD.numpy(), atol=1e-5)
 
 
-def test_a_longer_record_is_read_in_windows_that_cover_it(model: MarEcg) -> None:
+def test_a_longer_record_is_read_in_windows_that_cover_it(model):
     x = np.random.default_rng(0).normal(size=(1, 12, 5000)).astype(np.float32)
     whole = embed(model, x, fs=500)
     first, last = (embed(model, x[..., start : start + 3500], fs=500) for start in (0, 1500))
@@ -40,7 +37,7 @@ def test_a_longer_record_is_read_in_windows_that_cover_it(model: MarEcg) -> None
     )
 
 
-def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(model: MarEcg) -> None:
+def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(model):
     x = np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32)
     found = embed(model, x, fs=500, readout="wide")
     assert found.wide.shape == (2, 16 * 16 + 12)
@@ -52,9 +49,7 @@ def test_the_wide_readout_begins_with_h_rhythm_and_is_the_mean_over_windows(mode
         embed(model, x, fs=500, readout="all")  # type: ignore[call-overload]
 
 
-def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(
-    model: MarEcg, micro: Config
-) -> None:
+def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(model, micro):
     phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
     phased.load_state_dict(model.state_dict())
     x = np.random.default_rng(0).normal(size=(1, 12, 5000)).astype(np.float32)
@@ -68,9 +63,7 @@ def test_phases_read_a_window_from_several_beginnings_and_leave_h_bar_alone(
 
 
 @pytest.mark.parametrize("length", [3500, 2100, 60])
-def test_a_record_no_longer_than_the_context_moves_forward_into_padding(
-    model: MarEcg, micro: Config, length: int
-) -> None:
+def test_a_record_no_longer_than_the_context_moves_forward_into_padding(model, micro, length):
     phased = MarEcg(micro.model.model_copy(update={"phases": 3}))
     phased.load_state_dict(model.state_dict())
     x = np.random.default_rng(0).normal(size=(1, 12, length)).astype(np.float32)
@@ -80,7 +73,7 @@ def test_a_record_no_longer_than_the_context_moves_forward_into_padding(
     np.testing.assert_allclose(embed(phased, x, fs=500).rhythm, np.mean(parts, axis=0), atol=1e-5)
 
 
-def test_the_order_and_the_case_of_the_leads_do_not_matter(model: MarEcg) -> None:
+def test_the_order_and_the_case_of_the_leads_do_not_matter(model):
     x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
     order = np.random.default_rng(1).permutation(12)
     names = [LEADS[place].upper() for place in order]
@@ -88,7 +81,7 @@ def test_the_order_and_the_case_of_the_leads_do_not_matter(model: MarEcg) -> Non
     np.testing.assert_allclose(embed(model, x[:, order], fs=500, leads=names).rhythm, expected, atol=1e-5)
 
 
-def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model: MarEcg) -> None:
+def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model):
     x = np.random.default_rng(0).normal(size=(1, 12, 3500)).astype(np.float32)
     absent = embed(model, x[:, :6], fs=500, leads=LEADS[:6]).rhythm
     flat = np.concatenate([x[:, :6], np.zeros_like(x[:, 6:])], axis=1)
@@ -100,7 +93,7 @@ def test_an_absent_lead_is_hidden_not_taken_for_a_flat_one(model: MarEcg) -> Non
     np.testing.assert_allclose(absent, direct, atol=1e-5)
 
 
-def test_another_sampling_rate_gives_nearly_the_same_embedding(model: MarEcg) -> None:
+def test_another_sampling_rate_gives_nearly_the_same_embedding(model):
     time = np.arange(7000) / 1000
     x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None]
     at_1000 = embed(model, x, fs=1000).rhythm
@@ -108,7 +101,7 @@ def test_another_sampling_rate_gives_nearly_the_same_embedding(model: MarEcg) ->
     assert np.corrcoef(at_1000[0], at_500[0])[0, 1] > 0.999
 
 
-def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model: MarEcg) -> None:
+def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model):
     x = np.random.default_rng(0).normal(size=(1, 12, 1000)).astype(np.float32)
     padded = torch.zeros(1, 12, 3500)
     padded[..., :1000] = torch.from_numpy(x)
@@ -117,14 +110,14 @@ def test_a_short_record_is_embedded_as_the_padded_one_that_training_knows(model:
     np.testing.assert_allclose(embed(model, x, fs=500).rhythm, direct, atol=1e-5)
 
 
-def test_embedding_changes_no_parameter_and_no_buffer(model: MarEcg) -> None:
+def test_embedding_changes_no_parameter_and_no_buffer(model):
     before = {name: value.clone() for name, value in model.state_dict().items()}
     embed(model.train(), np.zeros((1, 12, 3500), np.float32), fs=500)
     assert not model.training
     assert all(torch.equal(value, model.state_dict()[name]) for name, value in before.items())
 
 
-def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddings(model: MarEcg) -> None:
+def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddings(model):
     rng = np.random.default_rng(0)
     asked = [(1000, LEADS), (9000, LEADS[:2]), (3500, LEADS[6:]), (60, LEADS), (5000, ("V1",))]
     signals = [rng.normal(size=(len(leads), length)).astype(np.float32) for length, leads in asked]
@@ -142,7 +135,7 @@ def test_records_of_other_lengths_and_leads_share_batches_and_keep_their_embeddi
 
 @settings(max_examples=20)
 @given(length=st.integers(50, 12_000), seed=st.integers(0, 9))
-def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model: MarEcg, length: int, seed: int) -> None:
+def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model, length, seed):
     x = np.random.default_rng(seed).normal(size=(1, 2, length)).astype(np.float32)
     patch = embed(model, x, fs=500, leads=("I", "II")).patch
     assert patch.shape == (1, (length - 50) // 50 + 1, 16)
@@ -150,12 +143,12 @@ def test_every_whole_patch_of_a_record_has_a_row_and_no_other(model: MarEcg, len
 
 
 @pytest.mark.parametrize("leads", [LEADS[:k] for k in range(1, 12)])
-def test_one_to_eleven_leads_are_embedded(model: MarEcg, leads: tuple[str, ...]) -> None:
+def test_one_to_eleven_leads_are_embedded(model, leads):
     x = np.random.default_rng(0).normal(size=(1, len(leads), 3500)).astype(np.float32)
     assert np.isfinite(embed(model, x, fs=500, leads=leads).rhythm).all()
 
 
-def test_data_at_60_hz_and_of_one_second_are_embedded(model: MarEcg) -> None:
+def test_data_at_60_hz_and_of_one_second_are_embedded(model):
     time = np.arange(70 * 60) / 600
     x = np.stack([np.sin(2 * np.pi * (lead + 1) * time) for lead in range(12)])[None].astype(np.float32)
     at_600 = embed(model, x, fs=600).rhythm[0]
@@ -164,7 +157,7 @@ def test_data_at_60_hz_and_of_one_second_are_embedded(model: MarEcg) -> None:
     assert embed(model, x[..., :600], fs=600).patch.shape == (1, 10, 16)
 
 
-def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(micro: Config) -> None:
+def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(micro):
     torch.manual_seed(0)
     knowing = MarEcg(micro.model)
     x = np.random.default_rng(0).normal(size=(3, 2, 2000)).astype(np.float32)
@@ -177,7 +170,7 @@ def test_concept_probabilities_are_those_of_the_rhythm_embedding_and_need_gscl(m
     np.testing.assert_allclose(q, (near / micro.model.tau).softmax(-1).detach().numpy(), rtol=1e-4)
 
 
-def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model: MarEcg, realdata: Path) -> None:
+def test_real_records_of_a_minute_at_1000_hz_are_embedded_whole(model, realdata):
     candidates = find([realdata / "cinc2021" / "ptb"])
     records = [candidate.read() for candidate in candidates]
     assert min(record.length / record.fs for record in records) > 30

@@ -39,9 +39,7 @@ def run(place: Path, out: Path, **options: Any) -> Any:
     ("name", "options"),
     [("some.npz", {"patches": True, "readout": "wide"}), ("some.parquet", {})],
 )
-def test_two_processes_write_the_bytes_of_one(
-    place: Path, tmp_path: Path, name: str, options: dict[str, Any]
-) -> None:
+def test_two_processes_write_the_bytes_of_one(place, tmp_path, name, options):
     alone, beside = Told(), Told()
     (tmp_path / "two").mkdir()
     one = run(place, tmp_path / name, jobs=1, progress=alone, **options)
@@ -55,9 +53,7 @@ def test_two_processes_write_the_bytes_of_one(
 
 
 @pytest.mark.parametrize("given", ["signals.npz", "."])
-def test_an_input_is_never_the_output(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
-) -> None:
+def test_an_input_is_never_the_output(place, tmp_path, monkeypatch, given):
     np.savez(tmp_path / "signals.npz", x=np.random.default_rng(0).normal(0, 0.3, (2, 12, 1000)))
     before = (tmp_path / "signals.npz").read_bytes()
     monkeypatch.chdir(tmp_path)
@@ -67,9 +63,7 @@ def test_an_input_is_never_the_output(
 
 
 @pytest.mark.parametrize("patches", [False, True])
-def test_row_groups_hold_each_record_once(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patches: bool
-) -> None:
+def test_row_groups_hold_each_record_once(place, tmp_path, monkeypatch, patches):
     whole, groups = tmp_path / "whole.parquet", tmp_path / "groups.parquet"
     run(place, whole, patches=patches)
     monkeypatch.setattr(embedding_files, "GROUP", 4)
@@ -79,7 +73,7 @@ def test_row_groups_hold_each_record_once(
     assert pq.read_table(groups).equals(pq.read_table(whole))
 
 
-def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place, tmp_path):
     model = MarEcg.from_pretrained(place / "model")
     next(model.encoder.parameters()).data.fill_(1e38)
     model.save_pretrained(tmp_path / "diverged")
@@ -88,9 +82,7 @@ def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place: Path
     assert [path.name for path in tmp_path.iterdir()] == ["diverged"]
 
 
-def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_model_has_a_process_per_thread_where_each_has_enough_to_do(place, monkeypatch):
     monkeypatch.setattr(shared.torch, "get_num_threads", lambda: 4)
     small = MarEcg(by_name("small").model)
     wanted = [processes(small, count) for count in (1, 2 * WORTH_A_PROCESS, 100 * WORTH_A_PROCESS)]

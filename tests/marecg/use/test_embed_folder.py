@@ -42,7 +42,7 @@ class OutOfMemoryOnce(OutOfMemory):
         return super().read(candidate, stretch)
 
 
-def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
+def test_parts_hold_each_record_with_what_is_known_of_it(place):
     names = sorted(path.name for path in (place / "quiet").iterdir())
     assert names == [EMBEDDINGS, *(f"part-{number:05d}.parquet" for number in range(4))]
     rows = pq.read_table(place / "quiet").to_pylist()
@@ -61,7 +61,7 @@ def test_parts_hold_each_record_with_what_is_known_of_it(place: Path) -> None:
     assert len(failed) == 1
 
 
-def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place: Path, tmp_path: Path) -> None:
+def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place, tmp_path):
     done = run(place, tmp_path / "out", "corpus", readout="wide", patches=True)
     assert (done.records, done.failed) == (9, {})
     rows = pq.read_table(tmp_path / "out").to_pylist()
@@ -76,7 +76,7 @@ def test_a_prepared_corpus_gives_what_embed_gives_of_its_windows(place: Path, tm
     assert [row["id"] for row in rows] == pq.read_table(place / "quiet")["id"].to_pylist()
 
 
-def test_shards_make_all_parts_and_no_part_twice(place: Path, tmp_path: Path) -> None:
+def test_shards_make_all_parts_and_no_part_twice(place, tmp_path):
     told = Told()
     second = run(place, tmp_path / "out", shard=Shard(2, 2), progress=told)
     assert [path.name for path in sorted(tmp_path.glob("out/part*"))] == [
@@ -90,9 +90,7 @@ def test_shards_make_all_parts_and_no_part_twice(place: Path, tmp_path: Path) ->
     same_files(tmp_path / "out", place / "quiet")
 
 
-def test_what_was_finished_is_kept_and_what_was_not_is_made_again(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_path, monkeypatch):
     out = tmp_path / "out"
     run(place, out)
     (out / "part-00001.parquet").unlink()
@@ -113,7 +111,7 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(
 make_part = module.make_part
 
 
-def test_what_another_process_is_writing_stays_until_all_parts_are_there(place: Path, tmp_path: Path) -> None:
+def test_what_another_process_is_writing_stays_until_all_parts_are_there(place, tmp_path):
     out = tmp_path / "out"
     run(place, out, shard=Shard(1, 2))
     (out / ".part-00001-0123abcd.parquet").write_bytes(b"half of it")
@@ -123,11 +121,11 @@ def test_what_another_process_is_writing_stays_until_all_parts_are_there(place: 
     same_files(out, place / "quiet")
 
 
-def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place: Path) -> None:
+def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place):
     assert {path.stat().st_mode & 0o007 for path in (place / "quiet").glob("part-*")} == {0}
 
 
-def test_two_processes_write_the_bytes_of_one(place: Path, tmp_path: Path) -> None:
+def test_two_processes_write_the_bytes_of_one(place, tmp_path):
     told = Told()
     run(place, tmp_path / "out", jobs=2, progress=told)
     assert told.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
@@ -146,9 +144,7 @@ def read_by(reader: OutOfMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "find_inputs", find_deadly)
 
 
-def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(place, tmp_path, monkeypatch):
     read_by(OutOfMemory(), monkeypatch)
     done = run(place, tmp_path / "out", jobs=2)
     assert (done.records, len(done.failed)) == (7, 3)
@@ -161,17 +157,13 @@ def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(
     assert len(list((tmp_path / "out").iterdir())) == 5
 
 
-def test_a_worker_that_is_killed_by_no_record_is_an_error(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_killed_by_no_record_is_an_error(place, tmp_path, monkeypatch):
     read_by(OutOfMemoryOnce(tmp_path / "once"), monkeypatch)
     with pytest.raises(CorpusError, match=r"a worker process was killed.*fewer --jobs"):
         run(place, tmp_path / "out", jobs=2)
 
 
-def test_who_makes_a_part_beside_another_may_come_second(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_makes_a_part_beside_another_may_come_second(place, tmp_path, monkeypatch):
     out = tmp_path / "out"
     run(place, out)
     (out / "part-00001.parquet").unlink()
@@ -189,7 +181,7 @@ def test_who_makes_a_part_beside_another_may_come_second(
     same_files(out, place / "quiet")
 
 
-def test_a_part_of_another_program_is_made_again(place: Path, tmp_path: Path) -> None:
+def test_a_part_of_another_program_is_made_again(place, tmp_path):
     out = tmp_path / "out"
     run(place, out)
     part = pq.read_table(out / "part-00001.parquet")
@@ -198,7 +190,7 @@ def test_a_part_of_another_program_is_made_again(place: Path, tmp_path: Path) ->
     same_files(out, place / "quiet")
 
 
-def test_an_address_works_as_a_folder_does(place: Path) -> None:
+def test_an_address_works_as_a_folder_does(place):
     import fsspec
 
     store = fsspec.filesystem("memory")
@@ -217,7 +209,7 @@ def test_an_address_works_as_a_folder_does(place: Path) -> None:
         run(place, "s4://bucket")
 
 
-def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_processes_take_the_gpus_in_turn(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     names = ["MainProcess", *(f"LokyProcess-{number}" for number in range(1, 5))]
@@ -232,7 +224,7 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.filterwarnings("ignore")  # dask's own
 @pytest.mark.usefixtures("own_environment")
-def test_a_dask_cluster_writes_the_bytes_of_one_process(place: Path, tmp_path: Path) -> None:
+def test_a_dask_cluster_writes_the_bytes_of_one_process(place, tmp_path):
     distributed = pytest.importorskip("distributed", reason="needs dask: pip install distributed")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         run(place, tmp_path / "out", cluster=cluster.scheduler_address)

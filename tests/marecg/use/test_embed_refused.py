@@ -1,8 +1,5 @@
 """`embed` takes any signal that has a meaning, and what has none is one clear error."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -12,7 +9,6 @@ from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.predict import predict
 
@@ -52,27 +48,27 @@ def broken(value: float) -> NDArray[np.float64]:
         ({"leads": 12}, "leads 12 aren't a sequence of names"),
     ],
 )
-def test_what_is_no_signal_is_one_clear_error(model: MarEcg, change: dict[str, Any], problem: str) -> None:
+def test_what_is_no_signal_is_one_clear_error(model, change, problem):
     with pytest.raises(UsageError, match=problem) as error:
         embed(model, **({"signals": SIGNALS, "fs": 500, "leads": LEADS} | change))
     assert "\n" not in str(error.value)
 
 
-def test_the_name_of_a_run_stands_for_its_model(model: MarEcg, tmp_path: Path) -> None:
+def test_the_name_of_a_run_stands_for_its_model(model, tmp_path):
     model.save_pretrained(tmp_path / "run" / "model")
     for run in (tmp_path / "run", str(tmp_path / "run" / "model")):
         found = embed(run, SIGNALS, fs=500)
         np.testing.assert_allclose(found.rhythm, embed(model, SIGNALS, fs=500).rhythm, atol=1e-6)
 
 
-def test_a_model_that_gives_nan_is_one_clear_error(micro: Config) -> None:
+def test_a_model_that_gives_nan_is_one_clear_error(micro):
     diverged = MarEcg(micro.model)
     torch.nn.init.constant_(diverged.tokens.project.weight, 1e38)
     with pytest.raises(CheckpointError, match="gives values that are not finite"):
         embed(diverged, SIGNALS, fs=500)
 
 
-def test_a_model_that_saw_no_label_predicts_nothing(micro: Config) -> None:
+def test_a_model_that_saw_no_label_predicts_nothing(micro):
     model = MarEcg(micro.model)
     model.prototypes.normal_()
     about = {"recipe": "micro", "steps": 1, "records": 2, "sources": {}}
@@ -98,21 +94,19 @@ def test_a_model_that_saw_no_label_predicts_nothing(micro: Config) -> None:
         ((1, 12, 0), LEADS, "less than one patch"),
     ],
 )
-def test_a_wrong_shape_or_lead_is_one_clear_error(
-    model: MarEcg, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
-) -> None:
+def test_a_wrong_shape_or_lead_is_one_clear_error(model, shape, leads, problem):
     with pytest.raises(UsageError, match=f"(?is){problem}"):
         embed(model, np.zeros(shape, np.float32), fs=500, leads=leads)
 
 
 @pytest.mark.parametrize("fs", [0, -500, float("nan"), 0.5, 5e6])
-def test_an_impossible_sampling_rate_is_refused(model: MarEcg, fs: float) -> None:
+def test_an_impossible_sampling_rate_is_refused(model, fs):
     with pytest.raises(UsageError, match="isn't a sampling rate"):
         embed(model, np.zeros((1, 12, 3500), np.float32), fs=fs)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: MarEcg, value: float) -> None:
+def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model, value):
     x = np.zeros((3, 12, 3500), np.float32)
     x[1, 3, 5] = value
     with pytest.raises(UsageError, match="NaN or infinite values in 1 of 3 records, first in 1"):
@@ -120,15 +114,13 @@ def test_values_that_are_not_finite_are_refused_and_the_record_is_named(model: M
 
 
 @pytest.mark.parametrize("signals", [[["a"]], [[[1j]]], [[[1.0]], [[1.0, 2.0]]], [[[None]]]])
-def test_what_is_no_array_of_numbers_is_refused(model: MarEcg, signals: list[object]) -> None:
+def test_what_is_no_array_of_numbers_is_refused(model, signals):
     with pytest.raises(UsageError, match=r"signals (hold|aren't an array)"):
         embed(model, signals, fs=500, leads=["I"])
 
 
 @pytest.mark.parametrize(("scale", "units"), [(1000, "microvolts"), (200, "microvolts"), (1e-3, "volts")])
-def test_other_units_than_millivolts_are_embedded_with_a_warning(
-    model: MarEcg, caplog: pytest.LogCaptureFixture, scale: float, units: str
-) -> None:
+def test_other_units_than_millivolts_are_embedded_with_a_warning(model, caplog, scale, units):
     x = np.random.default_rng(0).normal(scale=0.3, size=(2, 12, 3500)).astype(np.float32)
     embed(model, x, fs=500)
     assert not caplog.records

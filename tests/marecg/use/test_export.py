@@ -41,9 +41,7 @@ def onnx_file(run: Path) -> Path:
 
 
 @pytest.mark.parametrize("batch", [1, 3, 8])
-def test_onnxruntime_says_of_real_numbers_of_records_what_embed_says(
-    run: Path, onnx_file: Path, batch: int
-) -> None:
+def test_onnxruntime_says_of_real_numbers_of_records_what_embed_says(run, onnx_file, batch):
     x = np.random.default_rng(batch).normal(0, 0.3, (batch, 3, 2000)).astype(np.float32)
     expected = embed(MarEcg.from_pretrained(run), x, fs=500, leads=("II", "V1", "V5"))
     places = [LEADS.index(name) for name in ("II", "V1", "V5")]
@@ -58,7 +56,7 @@ def test_onnxruntime_says_of_real_numbers_of_records_what_embed_says(
     np.testing.assert_allclose(patch[:, : expected.patch.shape[1]], expected.patch, atol=1e-4)
 
 
-def test_an_onnx_file_is_valid_and_says_what_it_takes(run: Path, onnx_file: Path) -> None:
+def test_an_onnx_file_is_valid_and_says_what_it_takes(run, onnx_file):
     model = onnx.load(onnx_file)
     onnx.checker.check_model(model)
     about = {each.key: each.value for each in model.metadata_props}
@@ -68,7 +66,7 @@ def test_an_onnx_file_is_valid_and_says_what_it_takes(run: Path, onnx_file: Path
     assert about["opset"] == str(model.opset_import[0].version)
 
 
-def test_the_example_of_the_page_on_use_runs(onnx_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_the_page_on_use_runs(onnx_file, monkeypatch):
     page = (Path(__file__).parents[3] / "docs" / "use.md").read_text(encoding="utf-8")
     (code,) = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "onnx" in each]
     monkeypatch.chdir(onnx_file.parent)
@@ -77,7 +75,7 @@ def test_the_example_of_the_page_on_use_runs(onnx_file: Path, monkeypatch: pytes
     assert names["rhythm"].shape == (1, 16)
 
 
-def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run: Path) -> None:
+def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_facts(run):
     done = export(run, "torch", run / "encoder.pt2")
     extra = {"marecg.json": ""}
     program = torch.export.load(done.path, extra_files=extra).module()
@@ -90,7 +88,7 @@ def test_a_torch_program_runs_for_any_number_of_records_and_carries_the_same_fac
             torch.testing.assert_close(rhythm, model(x, n_valid).rhythm_BD, atol=1e-4, rtol=0)
 
 
-def test_a_file_that_differs_is_not_written(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_differs_is_not_written(run, monkeypatch):
     def falsified(frozen: torch.nn.Module, path: Path, _: object) -> object:
         path.write_bytes(b"a program")
         return (lambda inputs: [each + 2e-4 for each in frozen(*inputs)]), {}
@@ -101,7 +99,7 @@ def test_a_file_that_differs_is_not_written(run: Path, monkeypatch: pytest.Monke
     assert not list(run.glob("*false*"))
 
 
-def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run: Path) -> None:
+def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
     try:
@@ -112,9 +110,7 @@ def test_a_torch_program_onto_a_full_disk_is_one_clear_error(run: Path) -> None:
     assert not list(run.glob("*full*"))
 
 
-def test_another_ending_or_a_missing_extra_is_refused_before_any_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_ending_or_a_missing_extra_is_refused_before_any_work(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"writes \.onnx"):
         export(tmp_path, "onnx", tmp_path / "encoder.pt2")
     monkeypatch.setattr(exporting, "find_spec", lambda name: name != "onnxscript" or None)
@@ -123,9 +119,7 @@ def test_another_ending_or_a_missing_extra_is_refused_before_any_work(
 
 
 @pytest.mark.parametrize("several", [True, False])
-def test_a_classifier_takes_its_head_and_calibration_along(
-    several: bool, micro: Config, tmp_path: Path
-) -> None:
+def test_a_classifier_takes_its_head_and_calibration_along(several, micro, tmp_path):
     """One class is calibrated by knots, one by a temperature; records of one context have one look."""
     torch.manual_seed(0)
     model = MarEcg(micro.model.model_copy(update={"phases": 1, "modulation": True}))

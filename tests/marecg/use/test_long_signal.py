@@ -35,9 +35,7 @@ def x_CL() -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize(("step", "tolerance"), [(1, 1e-6), (2, 2e-3)])
-def test_it_is_embedded_as_the_same_array_is(
-    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch, step: int, tolerance: float
-) -> None:
+def test_it_is_embedded_as_the_same_array_is(model, x_CL, monkeypatch, step, tolerance):
     monkeypatch.setattr(long_signal, "PIECE", 11)
     given, fs = np.ascontiguousarray(x_CL[:, ::step]), 500 / step
     record, whole = read_recording(reader(given, fs), model.config)
@@ -49,9 +47,7 @@ def test_it_is_embedded_as_the_same_array_is(
     np.testing.assert_allclose(alone.patch, expected.patch[0], atol=tolerance * np.abs(expected.patch).max())
 
 
-def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(
-    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(model, x_CL, monkeypatch):
     monkeypatch.setattr(long_signal, "PIECE", 11)
     broken = x_CL.copy()
     broken[3, -5] = np.nan
@@ -59,9 +55,7 @@ def test_a_gap_at_its_end_is_found_before_it_is_half_embedded(
         read_recording(reader(broken, 500), model.config)
 
 
-def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again(
-    model: MarEcg, x_CL: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again(model, x_CL, monkeypatch):
     monkeypatch.setattr(long_signal, "PIECE", 11)
     signal = LongSignal(reader(x_CL, 500), x_CL.shape[1], 500, model.config)
     held = []
@@ -72,14 +66,14 @@ def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
-def test_a_model_that_was_cast_takes_signals_of_its_kind(micro: Any, kind: torch.dtype, x_CL: Any) -> None:
+def test_a_model_that_was_cast_takes_signals_of_its_kind(micro, kind, x_CL):
     cast = MarEcg(micro.model).to(kind)
     torch.nn.init.normal_(cast.prototypes)
     rhythm_BD = embed(cast, x_CL[None, :, :5000], fs=500).rhythm
     assert np.isfinite(concepts(cast, rhythm_BD)).all()
 
 
-def test_a_signal_without_its_sampling_rate_is_refused(model: MarEcg, x_CL: NDArray[np.float32]) -> None:
+def test_a_signal_without_its_sampling_rate_is_refused(model, x_CL):
     for function in (embed, predict):
         with pytest.raises(UsageError, match="isn't a sampling rate"):
             function(model, x_CL[None, :, :5000])  # type: ignore[call-overload]

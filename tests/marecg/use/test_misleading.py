@@ -13,7 +13,6 @@ from tests.marecg.made_records import make_ecg
 
 from marecg.base.config import LEADS
 from marecg.base.errors import UsageError
-from marecg.model.mar_ecg import MarEcg
 from marecg.use.embed import embed
 
 PAGE = Path(__file__).parents[3] / "docs" / "corpus" / "limits.md"
@@ -56,14 +55,12 @@ def rows() -> dict[str, str]:
     return {record: outcome for record, outcome in cells if not record.startswith("---")}
 
 
-def test_every_row_is_tried() -> None:
+def test_every_row_is_tried():
     assert list(rows()) == list(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_is_computed_doubted_or_refused_as_the_page_says(
-    name: str, model: MarEcg, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_is_computed_doubted_or_refused_as_the_page_says(name, model, caplog):
     outcome, _, words = rows()[name].partition(":")
     x_KL, fs, leads = CASES[name]
 

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,9 +43,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, x_MW: NDArray[np.float
     return tmp_path
 
 
-def test_they_are_those_of_a_comparison_with_all(
-    place: Path, x_MW: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_they_are_those_of_a_comparison_with_all(place, x_MW, monkeypatch):
     monkeypatch.setattr(embedding_files, "BLOCK", 7)
     found = neighbours(place, "r4", top=10)
     cosine_M = x_MW @ x_MW[4] / np.linalg.norm(x_MW, axis=1) / np.linalg.norm(x_MW[4])
@@ -60,7 +57,7 @@ def test_they_are_those_of_a_comparison_with_all(
     assert len(neighbours(place, IDS[4], top=1000)) == RECORDS - 1
 
 
-def test_what_is_not_there_is_one_clear_error(place: Path, tmp_path: Path) -> None:
+def test_what_is_not_there_is_one_clear_error(place, tmp_path):
     with pytest.raises(UsageError, match="has no record r99"):
         neighbours(place, "r99")
     with pytest.raises(UsageError, match=r"has no column wide\. Embed with --readout wide"):
@@ -82,9 +79,7 @@ def test_what_is_not_there_is_one_clear_error(place: Path, tmp_path: Path) -> No
         ({"id": ["a", "b"], "rhythm": pa.array([["x"], ["y"]], pa.list_(pa.string(), 1))}, "rhythm holds"),
     ],
 )
-def test_a_table_of_another_program_is_one_clear_error(
-    tmp_path: Path, columns: dict[str, Any], problem: str
-) -> None:
+def test_a_table_of_another_program_is_one_clear_error(tmp_path, columns, problem):
     rhythm = pa.array([[1.0, 2.0], [2.0, 1.0]], pa.list_(pa.float32(), 2))
     made = columns | {"rhythm": columns["rhythm"] if columns["rhythm"] is not None else rhythm}
     pq.write_table(pa.table(made), tmp_path / "theirs.parquet")
@@ -92,20 +87,20 @@ def test_a_table_of_another_program_is_one_clear_error(
         neighbours(tmp_path / "theirs.parquet", "a")
 
 
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "e.npz")
     with pytest.raises(InputError, match="isn't a file"):
         neighbours(tmp_path / "e.npz", "a")
 
 
-def test_a_short_name_that_several_have_is_refused(tmp_path: Path, x_MW: NDArray[np.float32]) -> None:
+def test_a_short_name_that_several_have_is_refused(tmp_path, x_MW):
     np.savez(tmp_path / "all.npz", id=np.array(["a/r1", "b/r1"]), rhythm=x_MW[:2])
     with pytest.raises(UsageError, match=r"r1 is the name of 2 records\. Name one: a/r1, b/r1"):
         neighbours(tmp_path / "all.npz", "r1")
     assert [each.id for each in neighbours(tmp_path / "all.npz", "b/r1")] == ["a/r1"]
 
 
-def test_a_vector_of_no_direction_has_no_neighbours(tmp_path: Path) -> None:
+def test_a_vector_of_no_direction_has_no_neighbours(tmp_path):
     np.savez(tmp_path / "all.npz", id=np.array(["a", "b"]), rhythm=np.zeros((2, 4), np.float32))
     with pytest.raises(InputError, match=r"the vector of a has length 0\. Embed it again"):
         neighbours(tmp_path / "all.npz", "a")

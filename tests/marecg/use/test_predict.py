@@ -1,7 +1,5 @@
 """What a model says of a record without a probe."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from tests.marecg.made_records import make_ecg, make_record
@@ -9,14 +7,11 @@ from tests.marecg.made_records import make_ecg, make_record
 import ecg_ontology
 from ecg_ontology import perturb
 from marecg.model.mar_ecg import MarEcg
-from marecg.recipes import Config
 from marecg.use.predict import predict_file
 
 
 @pytest.mark.parametrize("wrong", [False, True])
-def test_a_model_of_a_graph_that_is_wrong_on_purpose_says_so(
-    micro: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture, wrong: bool
-) -> None:
+def test_a_model_of_a_graph_that_is_wrong_on_purpose_says_so(micro, tmp_path, caplog, wrong):
     real = ecg_ontology.load()
     model = MarEcg(micro.model, perturb.flat(real) if wrong else real).eval()
     torch.nn.init.normal_(model.prototypes)

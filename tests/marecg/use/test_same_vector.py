@@ -52,9 +52,7 @@ def expected(model: MarEcg) -> NDArray[np.float32]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_through_every_format(
-    model: MarEcg, expected: NDArray[np.float32], tmp_path: Path, name: str
-) -> None:
+def test_through_every_format(model, expected, tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     FORMATS[name](path, X_CL)
@@ -67,9 +65,7 @@ def test_through_every_format(
 
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
 @pytest.mark.parametrize("turn", [1, -1])
-def test_in_any_batch_and_order(
-    model: MarEcg, expected: NDArray[np.float32], batch_size: int, turn: int
-) -> None:
+def test_in_any_batch_and_order(model, expected, batch_size, turn):
     x_BCL = np.stack([make_ecg(seed=seed) for seed in range(5)])
     x_BCL[2] = X_CL
     wide_BW = embed(model, x_BCL[::turn], fs=500, batch_size=batch_size, readout="wide").wide

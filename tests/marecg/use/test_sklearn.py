@@ -40,7 +40,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> EcgEmbedder:
     return EcgEmbedder(one_lead_model(tmp_path_factory.mktemp("checks") / "model"), fs=50, leads=("I",))
 
 
-def test_every_check_of_scikit_learn_that_applies_is_passed(checked: EcgEmbedder) -> None:
+def test_every_check_of_scikit_learn_that_applies_is_passed(checked):
     passed, skipped = [], []
     for estimator, check in estimator_checks_generator(checked):
         try:
@@ -70,7 +70,7 @@ def two_rates() -> tuple[Any, Any]:
     return wave + 0.1 * rng.normal(size=wave.shape), label
 
 
-def test_a_pipeline_is_cross_validated_on_two_leads(run: Path, two_rates: tuple[Any, Any]) -> None:
+def test_a_pipeline_is_cross_validated_on_two_leads(run, two_rates):
     x, y = two_rates
     embedder = EcgEmbedder(run, fs=100, leads=["II", "V1"])
     pipeline = make_pipeline(embedder, StandardScaler(), LogisticRegression())
@@ -79,14 +79,14 @@ def test_a_pipeline_is_cross_validated_on_two_leads(run: Path, two_rates: tuple[
     assert (flat.predict(x.reshape(len(x), -1)) == pipeline.fit(x, y).predict(x)).all()
 
 
-def test_the_pipeline_of_the_guide_runs_on_a_corpus(run: Path, corpus_folder: Path) -> None:
+def test_the_pipeline_of_the_guide_runs_on_a_corpus(run, corpus_folder):
     corpus = Corpus.open(corpus_folder)
     x, y = corpus.signals(range(len(corpus))), np.arange(len(corpus)) % 2
     pipeline = make_pipeline(EcgEmbedder(run, fs=500), StandardScaler(), LogisticRegression())
     assert np.isfinite(cross_val_score(pipeline, x, y, cv=2)).all()
 
 
-def test_it_gives_what_embed_gives_under_named_columns(run: Path, two_rates: tuple[Any, Any]) -> None:
+def test_it_gives_what_embed_gives_under_named_columns(run, two_rates):
     x, _ = two_rates
     embedder = EcgEmbedder(run, fs=100, leads=("II", "V1"))
     expected = embed(MarEcg.from_pretrained(run), x, fs=100, leads=("II", "V1")).rhythm
@@ -96,7 +96,7 @@ def test_it_gives_what_embed_gives_under_named_columns(run: Path, two_rates: tup
     assert list(frame.columns) == embedder.get_feature_names_out().tolist()
 
 
-def test_the_wide_readout_is_a_parameter_like_the_others(run: Path, two_rates: tuple[Any, Any]) -> None:
+def test_the_wide_readout_is_a_parameter_like_the_others(run, two_rates):
     x, _ = two_rates
     embedder = EcgEmbedder(run, fs=100, leads=("II", "V1"), readout="wide")
     found = embedder.fit_transform(x)
@@ -108,9 +108,7 @@ def test_the_wide_readout_is_a_parameter_like_the_others(run: Path, two_rates: t
         clone(embedder).set_params(readout="all").fit(x)
 
 
-def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(
-    run: Path, two_rates: tuple[Any, Any]
-) -> None:
+def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(run, two_rates):
     x, _ = two_rates
     embedder = EcgEmbedder(str(run), fs=100, leads=("II", "V1")).fit(x)
     assert clone(embedder).get_params() == embedder.get_params()
@@ -127,14 +125,12 @@ def test_clones_and_pickles_carry_the_name_of_the_model_and_not_its_weights(
         ((2, 1, 500), ("X",), "unknown"),
     ],
 )
-def test_records_that_do_not_fit_the_leads_are_refused(
-    run: Path, shape: tuple[int, ...], leads: tuple[str, ...], problem: str
-) -> None:
+def test_records_that_do_not_fit_the_leads_are_refused(run, shape, leads, problem):
     with pytest.raises(UsageError, match=problem):
         EcgEmbedder(run, fs=100, leads=leads).fit_transform(np.zeros(shape))
 
 
-def test_a_missing_model_and_a_missing_fit_are_said(tmp_path: Path, run: Path) -> None:
+def test_a_missing_model_and_a_missing_fit_are_said(tmp_path, run):
     with pytest.raises(CheckpointError, match="not a folder"):
         EcgEmbedder(tmp_path / "nowhere").fit(np.zeros((1, 12, 500)))
     with pytest.raises(NotFittedError):

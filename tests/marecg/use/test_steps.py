@@ -29,7 +29,7 @@ def folder(micro: Config, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_step_of_a_recording_is_a_row_with_its_second(folder: Path) -> None:
+def test_each_step_of_a_recording_is_a_row_with_its_second(folder):
     out = folder / "out.parquet"
     done = embed_records(folder / "model", [folder / "long"], out, step=10, part_records=None)
     rows = pq.read_table(out).to_pylist()
@@ -43,7 +43,7 @@ def test_each_step_of_a_recording_is_a_row_with_its_second(folder: Path) -> None
         np.testing.assert_allclose(row["rhythm"], alone, atol=1e-5)
 
 
-def test_predict_names_the_concepts_of_each_step(folder: Path) -> None:
+def test_predict_names_the_concepts_of_each_step(folder):
     steps = predict_steps(folder / "model", folder / "long", 10, top=2)
     assert list(steps) == [0, 10, 20]
     x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
@@ -51,7 +51,7 @@ def test_predict_names_the_concepts_of_each_step(folder: Path) -> None:
     assert [each.index for each in steps[10]] == np.argsort(-q_N, kind="stable")[:2].tolist()
 
 
-def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_each_step(folder: Path) -> None:
+def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_each_step(folder):
     make_record(folder / "ward", "day", make_ecg(25.5))
     make_record(folder / "ward", "short", make_ecg(9))
     done = predict_into(folder / "model", Inputs([folder / "ward"], step=10), folder / "q.parquet")
@@ -69,6 +69,6 @@ def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_eac
     np.testing.assert_allclose([rows[1][name] for name in names], q_N, atol=1e-6)
 
 
-def test_a_corpus_has_windows_and_no_steps(place: Path, tmp_path: Path) -> None:
+def test_a_corpus_has_windows_and_no_steps(place, tmp_path):
     with pytest.raises(UsageError, match="holds windows"):
         embed_records(place / "model", [place / "corpus"], tmp_path / "out.parquet", step=10)

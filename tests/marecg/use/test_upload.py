@@ -19,13 +19,13 @@ def folder(micro: Config, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_without_a_token_nothing_is_sent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_token_nothing_is_sent(folder, monkeypatch):
     monkeypatch.setattr(uploading, "get_token", lambda: None)
     with pytest.raises(UsageError, match="HF_TOKEN"):
         uploading.upload(folder, "someone/mar-ecg")
 
 
-def test_a_model_and_its_card_are_sent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_and_its_card_are_sent(folder, monkeypatch):
     sent: dict[str, Any] = {}
     monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", fake_hub(sent))
     monkeypatch.setattr(uploading, "get_token", lambda: "hf_secret")
@@ -33,7 +33,7 @@ def test_a_model_and_its_card_are_sent(folder: Path, monkeypatch: pytest.MonkeyP
     assert {"README.md", "config.json", "model.safetensors", "ontology.json"} == sent["files"]
 
 
-def test_a_hub_that_cannot_be_reached_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hub_that_cannot_be_reached_is_one_line(folder, monkeypatch):
     def unreachable(*_: object, **__: object) -> None:
         raise HTTPError("no route\nto host")
 
@@ -43,7 +43,7 @@ def test_a_hub_that_cannot_be_reached_is_one_line(folder: Path, monkeypatch: pyt
         uploading.upload(folder, "someone/mar-ecg")
 
 
-def test_a_classifier_is_refused_before_its_head_is_lost(folder: Path, tmp_path: Path) -> None:
+def test_a_classifier_is_refused_before_its_head_is_lost(folder, tmp_path):
     (tmp_path / "classifier.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UsageError, match="is a classifier"):
         uploading.upload(tmp_path, "someone/mar-ecg")

@@ -76,9 +76,7 @@ def of_arms(*names: str) -> Design:
     return BRANCHES.model_copy(update={"branch_arms": names})
 
 
-def test_from_bases_to_the_figure_and_on_where_it_was(
-    corpus: Path, bases: list[Path], tmp_path: Path
-) -> None:
+def test_from_bases_to_the_figure_and_on_where_it_was(corpus, bases, tmp_path):
     first = experiment(bases[:1], corpus, tmp_path, HEADS)
     made = {path: path.stat().st_mtime_ns for path in (tmp_path / "scores").iterdir()}
     both = experiment(bases, corpus, tmp_path, HEADS)
@@ -95,8 +93,8 @@ def test_from_bases_to_the_figure_and_on_where_it_was(
 
 
 def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_probe(
-    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    corpus, bases, tmp_path, monkeypatch
+):
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -115,9 +113,7 @@ def test_branches_of_a_base_draw_alike_and_are_scored_by_prototypes_and_by_a_pro
     assert "nan" not in texts[1] + texts[2]
 
 
-def test_two_branches_of_one_graph_stay_equal(
-    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_branches_of_one_graph_stay_equal(corpus, bases, tmp_path, monkeypatch):
     monkeypatch.setattr(perturb, "flat", lambda real: real)
     experiment(bases[:1], corpus, tmp_path, of_arms("real", "flat", "shuffle 0"))
     real, same, other = (
@@ -128,9 +124,7 @@ def test_two_branches_of_one_graph_stay_equal(
     assert not torch.equal(real.prototypes, other.prototypes)
 
 
-def test_what_cannot_be_compared_is_said_before_anything_is_computed(
-    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_compared_is_said_before_anything_is_computed(corpus, bases, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "FEWEST", 100)
     with pytest.raises(EcgError, match="has 40 coded records outside georgia"):
         experiment([], corpus, tmp_path, HEADS)
@@ -147,9 +141,7 @@ def test_what_cannot_be_compared_is_said_before_anything_is_computed(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_arm_whose_graph_reads_other_leaves_is_refused(
-    corpus: Path, bases: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_arm_whose_graph_reads_other_leaves_is_refused(corpus, bases, tmp_path, monkeypatch):
     def deaf(real: Ontology) -> Ontology:
         rows = tuple(row for row in real.draft.mappings if row.code != CODES[0])
         return Ontology(real.draft.model_copy(update={"mappings": rows}))
@@ -162,7 +154,7 @@ def test_an_arm_whose_graph_reads_other_leaves_is_refused(
     assert not list(tmp_path.glob("**/branches"))
 
 
-def test_regimes_take_codes_away_and_nothing_else(corpus: Path) -> None:
+def test_regimes_take_codes_away_and_nothing_else(corpus):
     split = Split.of(Corpus.open(corpus), "georgia")
     every, few, coarse, without = (
         split.taught(split.teach, regime, 0, [5]) for regime in ("all", "few", "coarse", "left-out")
@@ -177,7 +169,7 @@ def test_regimes_take_codes_away_and_nothing_else(corpus: Path) -> None:
     assert len(without.row_M) == (every.y_MN[:, 5] == 0).sum()
 
 
-def test_neighbours_that_share_a_diagnosis_give_a_gain_of_one() -> None:
+def test_neighbours_that_share_a_diagnosis_give_a_gain_of_one():
     gain_QM = np.zeros((2, 18), int)
     gain_QM[0, 1], gain_QM[1, 17] = 3, 1
     ideal_Q = np.array([3.0, 1.0])

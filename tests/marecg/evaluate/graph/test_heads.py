@@ -28,7 +28,7 @@ def heads_of(*arms: GraphArm, seed: int = 3) -> Heads:
     return Heads(torch.from_numpy(np.stack([arm.propagation() for arm in arms])), 6, seed)
 
 
-def test_each_arm_has_the_prototypes_that_the_papers_head_makes_of_the_same_weights() -> None:
+def test_each_arm_has_the_prototypes_that_the_papers_head_makes_of_the_same_weights():
     heads = heads_of(EDGELESS, REAL)
     one = PrototypeHead(torch.tensor(ONTO.a_hat), 64, 64, 0.1)
     part = {name: value[1].detach() for name, value in heads.stacked.items()}
@@ -42,7 +42,7 @@ def test_each_arm_has_the_prototypes_that_the_papers_head_makes_of_the_same_weig
     torch.testing.assert_close(heads.log_q(x_BF)[1], q_BN)
 
 
-def test_two_arms_of_one_graph_draw_alike_and_stay_equal() -> None:
+def test_two_arms_of_one_graph_draw_alike_and_stay_equal():
     torch.manual_seed(0)
     x_MF, y_MN = torch.randn(30, 6), torch.zeros(30, len(ONTO), dtype=torch.bool)
     y_MN[torch.arange(30), torch.arange(30) % 35 + 5] = True
@@ -55,19 +55,19 @@ def test_two_arms_of_one_graph_draw_alike_and_stay_equal() -> None:
     assert not torch.allclose(first_BN, other_BN)
 
 
-def test_without_a_graph_a_target_is_the_active_leaves_alone() -> None:
+def test_without_a_graph_a_target_is_the_active_leaves_alone():
     t_1N = EDGELESS.targets(leaves("AntMI", "STD"), NOTHING)
     assert t_1N[0, [ONTO.node("AntMI").index, ONTO.node("STD").index]] == pytest.approx([0.5, 0.5])
     assert t_1N.sum() == pytest.approx(1)
 
 
-def test_with_a_graph_targets_are_those_of_the_ontology() -> None:
+def test_with_a_graph_targets_are_those_of_the_ontology():
     expected = ONTO.soft_targets(leaves("AntMI", "STD"), sigma=0.5, rule="max-index")
     assert REAL.targets(leaves("AntMI", "STD"), NOTHING) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("arm", [REAL, EDGELESS])
-def test_a_record_of_a_family_alone_has_a_target_around_its_root(arm: GraphArm) -> None:
+def test_a_record_of_a_family_alone_has_a_target_around_its_root(arm):
     root = ONTO.roots[3]
     t_N = arm.targets(np.zeros((1, len(ONTO)), np.uint8), np.array([root]))[0]
     assert t_N.argmax() == root
@@ -75,6 +75,6 @@ def test_a_record_of_a_family_alone_has_a_target_around_its_root(arm: GraphArm) 
     assert (t_N > 0).sum() == (len(ONTO) if arm is REAL else 1)
 
 
-def test_only_the_real_arm_passes_prototypes_over_the_edges() -> None:
+def test_only_the_real_arm_passes_prototypes_over_the_edges():
     assert REAL.propagation() == pytest.approx(np.eye(len(ONTO)) + ONTO.a_hat)
     assert EDGELESS.propagation() == pytest.approx(2 * np.eye(len(ONTO)))

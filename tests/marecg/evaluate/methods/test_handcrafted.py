@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.marecg.ecg.test_intervals import drawn
 
 from marecg.base.config import LEADS
@@ -26,13 +25,13 @@ WEIGHTS = (0.8, 1.0, 0.3, -0.9, 0.3, 0.6, -0.6, -0.3, 0.5, 1.0, 0.9, 0.7)
     ],
     ids=["asystole", "noise", "drift", "80 ms", "one sample"],
 )
-def test_any_signal_has_the_same_number_of_finite_features(signal: NDArray[np.float64]) -> None:
+def test_any_signal_has_the_same_number_of_finite_features(signal):
     features = measure(signal.astype(np.float32))
     assert features.shape == (258,)
     assert np.isfinite(features).all()
 
 
-def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles_and_heights() -> None:
+def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles_and_heights():
     x_CL = drawn()
     once, twice = measure(x_CL), measure(2 * x_CL)
     for doubled in (slice(7 * 12), slice(INTERVALS.stop, None)):
@@ -41,7 +40,7 @@ def test_a_doubled_signal_keeps_its_intervals_and_doubles_its_percentiles_and_he
     np.testing.assert_allclose(twice[kept], once[kept], rtol=1e-5)
 
 
-def test_intervals_between_beats_are_in_seconds() -> None:
+def test_intervals_between_beats_are_in_seconds():
     """Peaks a second apart but for one early beat: 1, 0.8, 1.2, 1 s."""
     peaks = np.array([100.0, 600.0, 1000.0, 1600.0, 2100.0])
     beats, mean, sd, least, most, rmssd, unsteady = _rhythm(peaks)
@@ -51,13 +50,13 @@ def test_intervals_between_beats_are_in_seconds() -> None:
     assert unsteady == 1.0
 
 
-def test_intervals_are_in_seconds_with_what_is_told_and_the_axis_as_a_direction() -> None:
+def test_intervals_are_in_seconds_with_what_is_told_and_the_axis_as_a_direction():
     """A QT of 360 ms at an RR of 810 ms is a QTc of 400 ms; no PR and no P."""
     found = _intervals(Measurements(rate=60 / 0.81, qrs=90, qt=360, axis=90))
     np.testing.assert_allclose(found, [0, 0, 0.09, 0.36, 0.4, 0, 0, 1, 1, 0, 1], atol=1e-12)
 
 
-def test_heights_are_those_above_the_pr_baseline() -> None:
+def test_heights_are_those_above_the_pr_baseline():
     """Each lead has 0.12 mV at P, 1.2 at R and 0.3 at T, times its weight, and nothing between QRS and T."""
     p, q, r, s, st, t = measure(drawn())[INTERVALS.stop :].reshape(6, len(LEADS))
     weights = np.array(WEIGHTS)
@@ -68,5 +67,5 @@ def test_heights_are_those_above_the_pr_baseline() -> None:
     np.testing.assert_allclose(st, 0, atol=0.03)
 
 
-def test_as_a_method_it_gives_one_row_per_recording() -> None:
+def test_as_a_method_it_gives_one_row_per_recording():
     assert handcrafted().compute([drawn(), drawn(rr=0.6)]).shape == (2, 258)

@@ -9,7 +9,6 @@ from marecg.evaluate.probe.linear import (
     EXACT,
     PATIENCE,
     STRENGTHS,
-    Choose,
     Part,
     choose_logistic,
 )
@@ -109,7 +108,7 @@ def test_val_records_that_tell_no_classes_apart_are_refused():
 
 
 @pytest.mark.parametrize("choose", [choose_logistic, choose_ridge])
-def test_weights_count_once_the_features_are_standardised(choose: Choose) -> None:
+def test_weights_count_once_the_features_are_standardised(choose):
     generator = np.random.default_rng(0)
     x_MF = generator.normal(size=(60, 4)) * [1, 10, 100, 1]
     y_MK = (x_MF[:, :1] + generator.normal(size=(60, 1)) > 0).astype(np.uint8)

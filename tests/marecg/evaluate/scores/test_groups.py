@@ -8,13 +8,13 @@ from marecg.evaluate.scores.groups import age_bands, group_figures, scored
 from marecg.evaluate.scores.metrics import class_auc
 
 
-def test_ages_lie_in_bands_that_begin_where_the_last_one_ended() -> None:
+def test_ages_lie_in_bands_that_begin_where_the_last_one_ended():
     bands = age_bands(pd.Series([0, 39.5, 40, 79, 80, 101, np.nan]))
     assert bands.tolist()[:-1] == ["0–39", "0–39", "40–59", "60–79", "80+", "80+"]
     assert pd.isna(bands.tolist()[-1])
 
 
-def test_a_group_is_judged_on_the_classes_that_it_has_enough_of_beside_everyone_on_the_same() -> None:
+def test_a_group_is_judged_on_the_classes_that_it_has_enough_of_beside_everyone_on_the_same():
     generator = np.random.default_rng(0)
     sex = ["F"] * 40 + ["M"] * 60 + [None] * 10
     y_MK = (generator.random((110, 2)) < 0.4).astype(np.uint8)
@@ -34,7 +34,7 @@ def test_a_group_is_judged_on_the_classes_that_it_has_enough_of_beside_everyone_
     assert women.low < women.auc < women.high
 
 
-def test_a_rotation_in_which_a_class_cannot_be_told_takes_no_part() -> None:
+def test_a_rotation_in_which_a_class_cannot_be_told_takes_no_part():
     generator = np.random.default_rng(0)
     y_M1 = (generator.random((60, 1)) < 0.4).astype(np.uint8)
     y_M1[20:40] = 0

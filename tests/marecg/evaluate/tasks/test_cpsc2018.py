@@ -1,7 +1,6 @@
 """CPSC2018 is one task, in whichever of its two forms it lies on disk."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from scipy.io import savemat
@@ -11,9 +10,7 @@ from marecg.evaluate.tasks.cpsc2018 import cpsc2018_task
 Ecg = Callable[..., np.ndarray]
 
 
-def test_both_published_forms_give_the_same_task(
-    tmp_path: Path, ecg: Ecg, write_record: Callable[..., Path]
-) -> None:
+def test_both_published_forms_give_the_same_task(tmp_path, ecg, write_record):
     ours, challenge = tmp_path / "organisers", tmp_path / "cpsc_2018"
     labels = {"A0001": ("5", "2"), "A0002": ("1",), "A0003": ("9",)}
     codes = {"1": "426783006", "2": "164889003", "5": "59118001", "9": "164931005"}
