@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ecg_ontology
 from ecg_ontology import Kind, Ontology, SourceError
 from ecg_ontology.bundle import bundle_text, parse_bundle
-from ecg_ontology.checks.every import findings
+from ecg_ontology.checks import findings
 from ecg_ontology.concepts import Regime, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, Header, RoutingRow
 from ecg_ontology.draw import draw_distances, draw_graph

@@ -9,7 +9,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import Finding, Severity, UsageError, reports
-from ecg_ontology.checks.every import CHAPTERS, RULES, findings
+from ecg_ontology.checks import CHAPTERS, RULES, findings
 from ecg_ontology.concepts import Name, Regime
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Misstatement, RoutingRow
 from ecg_ontology.sources import read_source

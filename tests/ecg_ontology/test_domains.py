@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import ecg_ontology
 from ecg_ontology import EcgError, Kind, Ontology, UsageError
 from ecg_ontology.domains import draft_from_networkx
-from ecg_ontology.tree import branches
+from ecg_ontology.hierarchy import branches
 
 IRI = "https://example.org/lung"
 OBO = """format-version: 1.2

@@ -13,7 +13,7 @@ from pyshacl import validate as shacl_validate
 
 import ecg_ontology
 from ecg_ontology import Severity
-from ecg_ontology.checks.every import RULES, findings
+from ecg_ontology.checks import RULES, findings
 from ecg_ontology.sources import read_source
 
 

@@ -5,7 +5,7 @@ import io
 
 import ecg_ontology
 from ecg_ontology import Finding, Severity
-from ecg_ontology.listings import github, tsv
+from ecg_ontology.reports import github, tsv
 
 ODD = Finding(
     id="CCG-E305",

@@ -1,7 +1,7 @@
 """What lies above and below a concept."""
 
 from ecg_ontology import Kind
-from ecg_ontology.tree import branches
+from ecg_ontology.hierarchy import branches
 
 
 def names(concepts):

@@ -124,7 +124,7 @@ def _report(
     findings: "Sequence[Finding]", fail_on: Threshold, form: ReportFormat, source: str | None = None
 ) -> None:
     """Print findings, and end with exit code 1 when they fail."""
-    from ecg_ontology import listings, reports
+    from ecg_ontology import reports
 
     threshold = ecg_ontology.Severity[fail_on]
     failed = reports.fails(findings, threshold)
@@ -135,10 +135,10 @@ def _report(
     elif form == "junit":
         result(reports.junit(findings, threshold))
     elif form == "tsv":
-        result(listings.tsv(findings))
+        result(reports.tsv(findings))
     elif form == "github":
         if findings:
-            result(listings.github(findings, source))
+            result(reports.github(findings, source))
     else:
         for finding in findings:
             place = f"{finding.where}: " if finding.where else ""

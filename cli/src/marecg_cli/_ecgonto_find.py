@@ -75,7 +75,7 @@ def tree(
 
     Example: ecgonto tree AMI
     """
-    from ecg_ontology.tree import branches
+    from ecg_ontology.hierarchy import branches
 
     onto = ecg_ontology.load(ontology)
     top = None if node is None else ecg_ontology.find_concept(onto, node)

@@ -19,11 +19,11 @@ from ecg_ontology.drafts import Erratum
 from ecg_ontology.draw import graph_figure
 from ecg_ontology.figures import inline_svg
 from ecg_ontology.files import refuse_unmarked, replacing
+from ecg_ontology.hierarchy import branches
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.routing import PROFILES
 from ecg_ontology.search import Field, searchable_texts
-from ecg_ontology.tree import branches
 from ecg_ontology.wording import fold
 
 MARK = "<!doctype html>\n<!-- written by ecgonto browse -->\n"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ecg_ontology.bundle import bundle_text
+from ecg_ontology.checks import findings
 from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
-from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError, UsageError

@@ -1,7 +1,7 @@
 """Pictures: the graph, D_tree, and a soft target on the graph. SVG, PNG or PDF, by the file's ending.
 
-Families have the colours of Okabe and Ito, which colour-blind readers tell apart, and shapes of their own as
-well; kinds of edge differ in stroke.
+Families have the colours of Okabe and Ito, for colour-blind readers, and shapes of their own; kinds of edge
+differ in stroke.
 
 Shapes: N concepts.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,7 +19,6 @@ from ecg_ontology.concepts import Kind
 from ecg_ontology.explain import Explanation
 from ecg_ontology.figures import new_figure, save_figure
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.positions import node_positions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,14 +91,11 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 
     Args:
         onto: the ontology.
-        out: where the picture goes: .svg, .png or .pdf.
+        out: .svg, .png or .pdf.
         why: from `ecg_ontology.explain_codes`.
 
-    Returns:
-        The path of the picture.
-
     Raises:
-        UsageError: the ending is no picture's, or matplotlib is not installed.
+        UsageError: the ending isn't a picture's, or matplotlib is not installed.
         OutputError: the file can't be written.
 
     Example:
@@ -125,7 +122,7 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     """Draw D_tree as a heatmap, concepts grouped by family.
 
     Raises:
-        UsageError: the ending is no picture's, or matplotlib is not installed.
+        UsageError: the ending isn't a picture's, or matplotlib is not installed.
         OutputError: the file can't be written.
 
     Example:
@@ -149,6 +146,50 @@ def draw_distances(onto: Ontology, out: str | Path) -> Path:
     image.set_clim(-0.5, steps - 0.5)
     bar.ax.tick_params(labelsize=10)
     return save_figure(figure, out)
+
+
+def node_positions(onto: Ontology) -> Positions:
+    """Return where each concept stands, by index: x from −1.9 to 1.9, y from −1 to 1 upwards.
+
+    Roots stand on an inner ellipse in ring order, each family's leaves fanned out beyond its root.
+    """
+    family = onto.families
+    ring = _ring_order(onto)
+    members = {
+        root: _adjacent_leaves_together([leaf for leaf in onto.leaves if family[leaf] == root], onto)
+        for root in ring
+    }
+    # A family's share of the circle grows with its leaves; a small one still gets room for its name.
+    share = np.array([max(len(members[root]), 3) + 1.0 for root in ring])
+    widths = share / share.sum() * 2 * np.pi
+    positions: dict[int, tuple[float, float]] = {}
+    for root, end, width in zip(ring, np.cumsum(widths), widths, strict=True):
+        middle = end - width / 2
+        positions[root] = (0.85 * float(np.cos(middle)), 0.42 * float(np.sin(middle)))
+        for place, leaf in enumerate(members[root], start=1):
+            angle = end - width * (1 - place / (len(members[root]) + 1))
+            radius = 0.84 if place % 2 else 1.0
+            positions[leaf] = (1.9 * radius * float(np.cos(angle)), radius * float(np.sin(angle)))
+    return positions
+
+
+def _adjacent_leaves_together(leaves: list[int], onto: Ontology) -> list[int]:
+    """The leaves of a family in an order that keeps joined ones together."""
+    joined = nx.Graph()
+    joined.add_nodes_from(leaves)
+    joined.add_edges_from(
+        (e.source, e.target) for e in onto.relations if e.source in joined and e.target in joined
+    )
+    return [int(leaf) for leaf in nx.utils.cuthill_mckee_ordering(joined, heuristic=min)]
+
+
+def _ring_order(onto: Ontology) -> list[int]:
+    """Roots in the order of the ring, where it is one cycle; else by index."""
+    ring = nx.Graph((edge.source, edge.target) for edge in onto.relations if edge.kind is Kind.ring)
+    is_cycle = len(ring) > 2 and nx.is_connected(ring) and all(degree == 2 for _, degree in ring.degree)
+    if is_cycle and set(ring) == set(onto.roots):
+        return [int(node) for node in nx.dfs_preorder_nodes(ring, min(ring))]
+    return list(onto.roots)
 
 
 def _draw_edges(onto: Ontology, axes: "Axes", positions: Positions) -> None:
@@ -176,15 +217,15 @@ def _curve(start: tuple[float, float], end: tuple[float, float], bend: float) ->
 def _draw_nodes(
     onto: Ontology,
     axes: "Axes",
-    positions: Positions,
+    at: Positions,
     sizes: NDArray[np.float64],
     marked: Collection[int],
-    links: str,
+    url: str,
 ) -> None:
     colours, places = family_colours(onto), _family_places(onto)
     for root in onto.roots:  # a family has one shape and one colour: its nodes are drawn at once
         members = [node.index for node in onto.nodes if onto.families[node.index] == root]
-        x, y = zip(*(positions[index] for index in members), strict=True)
+        x, y = zip(*(at[index] for index in members), strict=True)
         dots = axes.scatter(
             x,
             y,
@@ -195,11 +236,11 @@ def _draw_nodes(
             linewidths=[3.0 if index in marked else 1.0 for index in members],
             zorder=2,
         )
-        dots.set_urls([links.format(index) for index in members] if links else [None])
+        dots.set_urls([url.format(index) for index in members] if url else [None])
     for node in onto.nodes:
         name = axes.annotate(
             node.abbr,
-            positions[node.index],
+            at[node.index],
             xytext=(0, -0.5 * float(np.sqrt(sizes[node.index])) - 3),
             textcoords="offset points",
             ha="center",
@@ -209,7 +250,7 @@ def _draw_nodes(
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
             zorder=3,
         )
-        name.set_url(links.format(node.index) or None)
+        name.set_url(url.format(node.index) or None)
     axes.set_axis_off()
     axes.margins(0.05, 0.08)
 
@@ -233,17 +274,10 @@ def _legend(onto: Ontology, axes: "Axes") -> None:
 
     kinds = [kind for kind in Kind if any(edge.kind is kind for edge in onto.relations)]
     names = {Kind.subtype_of: "subtype of", Kind.manifestation_of: "manifestation of"}
+    style: dict[str, Any] = {"color": "black", "alpha": 0.8}
     strokes = [
-        Line2D(
-            [],
-            [],
-            linestyle=STROKES[kind],
-            color="black",
-            alpha=0.8,
-            linewidth=3.5 if kind is Kind.ring else 1.8,
-        )
+        Line2D([], [], linestyle=STROKES[kind], linewidth=3.5 if kind is Kind.ring else 1.8, **style)
         for kind in kinds
     ]
-    axes.legend(
-        strokes, [names.get(kind, kind.value) for kind in kinds], loc="center", frameon=False, fontsize=11
-    )
+    labels = [names.get(kind, kind.value) for kind in kinds]
+    axes.legend(strokes, labels, loc="center", frameon=False, fontsize=11)

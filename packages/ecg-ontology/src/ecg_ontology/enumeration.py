@@ -3,12 +3,47 @@
 The lines are, for every concept in index order, ``node <index> <tier> <abbr> <iri>`` and then, sorted, for
 every edge ``edge <kind> <source> <target>``, fields separated by tabs. Labels, text variants and routing are
 not in them: a model stays valid when those are corrected.
+
+Only what is sound in a draft is numbered, so the checks can ask for the enumeration of a faulty one too.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from ecg_ontology.concepts import Concept, Relation, Tier
+from ecg_ontology.concepts import Concept, Kind, Relation, Tier
+from ecg_ontology.drafts import Draft, DraftConcept
+
+KIND_ORDER = {kind: place for place, kind in enumerate(Kind)}
+_SAME = Concept.model_fields.keys() & DraftConcept.model_fields.keys() - {"index"}
+"""What a concept has as its source states it."""
+
+
+def draft_nodes(draft: Draft) -> tuple[Concept, ...]:
+    """Return the concepts that state an index and a tier, in index order."""
+    nodes = [
+        Concept(index=one.index, root=one.tier is Tier.root, **{name: getattr(one, name) for name in _SAME})
+        for one in draft.concepts
+        if one.index is not None and one.tier is not None
+    ]
+    return tuple(sorted(nodes, key=lambda node: node.index))
+
+
+def draft_relations(draft: Draft) -> tuple[Relation, ...]:
+    """Return the edges between numbered concepts, each once, by kind as `Kind` lists them."""
+    index = {concept.iri: concept.index for concept in draft.concepts}
+    edges = set()
+    for relation in draft.relations:
+        source, target = index.get(relation.subject), index.get(relation.object)
+        if source is not None and target is not None:
+            if relation.kind.symmetric and source > target:
+                source, target = target, source
+            edges.add(Relation(kind=relation.kind, source=source, target=target))
+    return tuple(sorted(edges, key=lambda edge: (KIND_ORDER[edge.kind], edge.source, edge.target)))
+
+
+def draft_lines(draft: Draft) -> tuple[str, ...]:
+    """Return the enumeration's lines of `draft`."""
+    return enumeration_lines(draft_nodes(draft), draft_relations(draft))
 
 
 def enumeration_lines(nodes: Iterable[Concept], relations: Iterable[Relation]) -> tuple[str, ...]:
@@ -34,9 +69,9 @@ def enumeration_difference(old: Sequence[str], new: Sequence[str]) -> tuple[str,
         ('- node 0 Root Normal x#N', '+ node 0 Root Healthy x#N')
     """
     before, after = set(old), set(new)
-    gone = [(line, "- ") for line in old if line not in after]
-    come = [(line, "+ ") for line in new if line not in before]
-    return tuple(sign + line.replace("\t", " ") for line, sign in sorted(gone + come, key=_order))
+    changes = [(line, "- ") for line in old if line not in after]
+    changes += [(line, "+ ") for line in new if line not in before]
+    return tuple(sign + line.replace("\t", " ") for line, sign in sorted(changes, key=_order))
 
 
 def _order(item: tuple[str, str]) -> tuple[bool, int, bool, str]:

@@ -5,6 +5,8 @@ Every error that a user can cause is an `EcgError`, so one `except` at the comma
 """
 
 from collections.abc import Collection
+from importlib import import_module
+from typing import Any
 
 
 class EcgError(ValueError):
@@ -38,6 +40,14 @@ def refuse_unknown(kind: str, name: str, choices: Collection[str], where: object
     if name not in choices:
         problem, remedy = f"no {kind} is called {name!r}", f"Choose one of {', '.join(choices)}"
         raise UsageError(problem, where=where, remedy=remedy)
+
+
+def optional(module: str, problem: str, remedy: str) -> Any:
+    """Import a module that need not be installed. Raises `UsageError` where it isn't."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(problem, remedy=remedy) from error
 
 
 class InputError(EcgError):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ecg_ontology.errors import UsageError
-from ecg_ontology.extras import optional
+from ecg_ontology.errors import UsageError, optional
 from ecg_ontology.fhir import write_fhir
 from ecg_ontology.files import refuse_unmarked, replacing
 from ecg_ontology.ontology import Ontology

@@ -59,7 +59,7 @@ def validate(source: str | Path | None = None, profile: Profile = "paper") -> tu
         >>> ecg_ontology.validate(profile="curated")
         ()
     """
-    from ecg_ontology.checks.every import findings
+    from ecg_ontology.checks import findings
 
     return findings(read_draft(source), profile)
 

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable
 
 from ecg_ontology.drafts import LOCK_LINE, Draft, Lock
-from ecg_ontology.enumeration import sha256_of
+from ecg_ontology.enumeration import draft_lines, sha256_of
 from ecg_ontology.errors import SourceError
-from ecg_ontology.resolve import draft_lines
 
 _HEAD = """\
 # What a version froze. `ecgonto build --new-version` writes this file; never edit it.

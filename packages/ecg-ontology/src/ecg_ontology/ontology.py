@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, write_bundle
 from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
 from ecg_ontology.drafts import Draft, Header, RoutingRow
+from ecg_ontology.enumeration import draft_nodes, draft_relations
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import refuse_unmarked
-from ecg_ontology.resolve import draft_nodes, draft_relations
 from ecg_ontology.routing import RoutingTable
 from ecg_ontology.vocabulary import Vocabulary
 
@@ -256,7 +256,7 @@ class Ontology(Vocabulary):
 
 def _refuse_unsound(draft: Draft, where: object) -> None:
     from ecg_ontology.checks.mappings import DECISIVE
-    from ecg_ontology.checks.structure import STRUCTURE
+    from ecg_ontology.checks.relations import STRUCTURE
 
     findings = (*STRUCTURE.findings(draft), *DECISIVE.findings(draft))
     errors = [finding for finding in findings if finding.severity is Severity.error]

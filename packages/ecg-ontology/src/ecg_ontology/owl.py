@@ -18,8 +18,7 @@ from typing import Any
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Finding
-from ecg_ontology.errors import UsageError
-from ecg_ontology.extras import optional
+from ecg_ontology.errors import UsageError, optional
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.turtle import SCHEMA, concept_namespace
@@ -62,8 +61,7 @@ REASONER: Chapter[Ontology] = Chapter("Reasoner")
     why="From a contradiction a reasoner concludes anything: no answer of it means anything any more.",
     fix="Look for a concept of two tiers, or a relation whose ends are of the wrong tier",
 )
-def contradiction(onto: Ontology) -> Iterator[Breach]:
-    """The reasoner finds a contradiction."""
+def _contradiction(onto: Ontology) -> Iterator[Breach]:
     owlready2 = _owlready2()
     heart, log = world(onto), io.StringIO()
     try:

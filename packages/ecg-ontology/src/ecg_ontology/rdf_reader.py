@@ -8,27 +8,30 @@ from typing import TypeVar
 import rdflib
 from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
-from ecg_ontology.concepts import Kind, Tier
+from ecg_ontology.concepts import Kind, Name, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, Header
+from ecg_ontology.enumeration import KIND_ORDER
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import refuse_pipe
-from ecg_ontology.rdf_nodes import (
+from ecg_ontology.rdf_statements import (
     CCG,
     ENGLISH,
     Node,
+    Statements,
+    Triples,
     Values,
-    is_concept,
     is_english,
     is_text,
     language_of,
-    names,
 )
-from ecg_ontology.rdf_statements import Statements, Triples
 from ecg_ontology.rdf_writer import RDF_FORMATS, schema
 from ecg_ontology.turtle import SCHEMA
 from ecg_ontology.xml_entities import refuse_nested_entities
 
-_ORDER = {kind: place for place, kind in enumerate(Kind)}
+GraphT = TypeVar("GraphT", bound=rdflib.Graph)
+_ERRATUM = ("source", "printed", "found", "decision", "test")
+_BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
+"""How rdflib refuses a Turtle file."""
 
 
 def read_graph(path: Path) -> Draft:
@@ -37,42 +40,24 @@ def read_graph(path: Path) -> Draft:
     Raises:
         SourceError: it can't be read, names no ontology or two, or describes no concept.
     """
-    return _Reading(parse(path, Triples()), path).draft()
+    return _Reading(_parse(path, Triples()), path).draft()
 
 
 def read_errata(path: Path) -> tuple[Erratum, ...]:
-    """Read a file of errata.
-
-    Raises:
-        SourceError: it can't be read.
-    """
-    graph = parse(path, rdflib.Graph(store="SimpleMemory"))  # a sixth of the time of a store with contexts
+    """Read a file of errata. Raises `SourceError` where it can't be read."""
+    graph = _parse(path, rdflib.Graph(store="SimpleMemory"))  # a sixth of the time of a store with contexts
     entries = (
         Erratum(
             id=str(graph.value(entry, DCTERMS.identifier) or ""),
-            **{
-                name: str(graph.value(entry, CCG[name]) or "")
-                for name in ("source", "printed", "found", "decision", "test")
-            },
+            **{name: str(graph.value(entry, CCG[name]) or "") for name in _ERRATUM},
         )
         for entry in graph.subjects(RDF.type, CCG.Erratum)
     )
     return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
-_BAD_SYNTAX = re.compile(r"at line (\d+) of <[^>]*>: Bad syntax \((.*?)\) at \^ in")
-"""What rdflib says of Turtle that is none."""
-
-
-G = TypeVar("G", bound=rdflib.Graph)
-
-
-def parse(path: Path, graph: G) -> G:
-    """Return `graph` with the triples of a file.
-
-    Raises:
-        SourceError: it can't be read, or is not RDF in the form that its ending names.
-    """
+def _parse(path: Path, graph: GraphT) -> GraphT:
+    """The graph with the triples of a file. Raises `SourceError` where it isn't in the form of its ending."""
     refuse_pipe(path)
     rdf_log = logging.getLogger("rdflib.term")
     form = RDF_FORMATS[path.suffix]
@@ -104,7 +89,7 @@ class _Reading:
         self.relations: list[DraftRelation] = []
 
     def draft(self) -> Draft:
-        concepts = [subject for subject, values in self.stated.subjects.items() if is_concept(values)]
+        concepts = [subject for subject, values in self.stated.subjects.items() if _is_concept(values)]
         if not concepts:
             remedy = f"State nodes of the classes Root and Leaf of the vocabulary {SCHEMA}"
             raise SourceError("describes no concept", where=self.path, remedy=remedy)
@@ -115,7 +100,7 @@ class _Reading:
         draft = Draft(
             header=header,
             concepts=tuple(sorted(read, key=lambda c: (c.index is None, c.index or 0, c.iri))),
-            relations=tuple(sorted(self.relations, key=lambda r: (_ORDER[r.kind], r.subject, r.object))),
+            relations=tuple(sorted(self.relations, key=lambda r: (KIND_ORDER[r.kind], r.subject, r.object))),
             misstatements=tuple(sorted(self.stated.misstatements, key=lambda m: (m.subject, m.problem))),
         )
         return draft.model_copy(update={"statements": self.stated.left(draft)})
@@ -170,9 +155,9 @@ class _Reading:
             iri=str(iri),
             index=int(index) if re.fullmatch(r"-?[0-9]{1,9}", index) else None,
             abbr=self.stated.one(iri, values, SKOS.notation),
-            translations=names(label for label in labels if not is_english(label)),
+            translations=_names([label for label in labels if not is_english(label)]),
             label=self.stated.english(iri, values, SKOS.prefLabel),
-            synonyms=names(values.get(SKOS.altLabel, [])),
+            synonyms=_names(values.get(SKOS.altLabel, [])),
             definition=self.stated.definition(iri, values),
             sources=self.stated.sources(iri, values),
             tier=tiers[0] if tiers else None,
@@ -200,3 +185,14 @@ class _Reading:
         for predicate, ends in values.items():
             foreign = (end for end in ends if (subject, predicate, end) not in schema())
             self.stated.keep(subject, predicate, foreign)
+
+
+def _is_concept(values: Values) -> bool:
+    types = values.get(RDF.type, ())
+    return CCG["index"] in values or any(CCG[name] in types for name in (*Tier, "Concept"))
+
+
+def _names(values: list[Node]) -> tuple[Name, ...]:
+    """The texts with their languages, by language and text."""
+    names = {Name(text=str(value), language=language_of(value)) for value in values if is_text(value)}
+    return tuple(sorted(names, key=lambda name: (name.language, name.text)))

@@ -1,30 +1,50 @@
 """What an RDF file states of each subject, taken value by value; what nobody takes is kept as it is."""
 
+import re
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Self
 
 import rdflib
-from rdflib.namespace import DCTERMS, SKOS
+from rdflib.compare import to_canonical_graph
+from rdflib.namespace import DCTERMS, OWL, RDFS, SKOS
 
 from ecg_ontology.drafts import Draft, Misstatement, Statement
-from ecg_ontology.rdf_nodes import (
-    ENGLISH,
-    Node,
-    Triple,
-    Values,
-    canonical,
-    is_english,
-    is_text,
-    language_of,
-    short,
-)
-from ecg_ontology.rdf_writer import derived, term
-from ecg_ontology.source_lines import SourceLines
+from ecg_ontology.files import read_text
+from ecg_ontology.rdf_writer import Triple, derived, term
 from ecg_ontology.turtle import SCHEMA
 
+CCG = rdflib.Namespace(SCHEMA)
+ENGLISH = "en"
+Node = rdflib.term.Node
+Values = dict[Node, list[Node]]
+"""What is stated of one subject: objects by predicate."""
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_PREFIXES = {"ccg": CCG, "skos": SKOS, "owl": OWL, "dcterms": DCTERMS, "rdfs": RDFS}
+
+
+def is_text(value: Node) -> bool:
+    """Whether it is a literal."""
+    return isinstance(value, rdflib.Literal)
+
+
+def language_of(value: Node) -> str:
+    """The language of a text, empty where it has none."""
+    return (value.language or "") if isinstance(value, rdflib.Literal) else ""
+
+
+def is_english(value: Node) -> bool:
+    """Whether it is a text in English, or in no language."""
+    return not is_text(value) or language_of(value).casefold().partition("-")[0] in ("", ENGLISH)
+
+
+def _short(predicate: Node) -> str:
+    """A predicate as messages name it."""
+    for prefix, namespace in _PREFIXES.items():
+        if str(predicate).startswith(str(namespace)):
+            return f"{prefix}:{str(predicate).removeprefix(str(namespace))}"
+    return f"<{predicate}>"
 
 
 class Triples(rdflib.Graph):
@@ -44,6 +64,29 @@ class Triples(rdflib.Graph):
 
     def __contains__(self, triple: object) -> bool:
         return triple in self._triples
+
+
+class SourceLines:
+    """Where a Turtle file states something. RDF parsers keep no lines, so its layout is searched for them."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        self._lines: dict[tuple[str, str], int] = {}
+        text = read_text(path) if path.suffix == ".ttl" else ""
+        prefixes = dict(re.findall(r"(?m)^@prefix\s+([\w-]*):\s*<([^>]*)>", text))
+        subject = ""
+        for number, line in enumerate(text.split("\n"), start=1):
+            if head := re.match(r"(?:<([^>]+)>|([\w-]*):([\w-]+))\s", line):
+                iri, prefix, local = head.groups()
+                subject = iri or prefixes.get(prefix, "") + local
+                self._lines.setdefault((subject, ""), number)
+            elif statement := re.match(r"\s+ccg:(\w+)\s", line):
+                self._lines.setdefault((subject, statement[1]), number)
+
+    def of(self, iri: str, predicate: str = "") -> str:
+        """Return ``file:line`` of the statement, of its subject's entry, or the file alone."""
+        number = self._lines.get((iri, predicate)) or self._lines.get((iri, ""))
+        return f"{self._name}:{number}" if number else self._name
 
 
 class Statements:
@@ -70,12 +113,11 @@ class Statements:
 
     def one(self, subject: Node, values: Values, predicate: rdflib.URIRef) -> str:
         """The only value; of several the first in order of text, and a misstatement."""
-        texts = sorted({str(value) for value in values.get(predicate, ())})
-        if len(texts) > 1:
-            self.misstate(
-                subject, f"has {len(texts)} values of {short(predicate)}: {', '.join(texts)}", predicate
-            )
         stated = values.pop(predicate, [])
+        texts = sorted({str(value) for value in stated})
+        if len(texts) > 1:
+            problem = f"has {len(texts)} values of {_short(predicate)}: {', '.join(texts)}"
+            self.misstate(subject, problem, predicate)
         self.keep(subject, predicate, (value for value in stated if language_of(value)))
         return texts[0] if texts else ""
 
@@ -83,18 +125,16 @@ class Statements:
         """The English text, else one without a language; two of one language are a misstatement."""
         by_language: dict[str, list[str]] = defaultdict(list)
         texts = values.pop(predicate, [])
-        for value in texts:
-            if is_text(value):
-                by_language[language_of(value).casefold()].append(str(value))
+        for value in filter(is_text, texts):
+            by_language[language_of(value).casefold()].append(str(value))
         for language, of_language in sorted(by_language.items()):
             if len(set(of_language)) > 1:
                 in_language = f" in {language!r}" if language else ""
                 listed = ", ".join(map(repr, sorted(of_language)))
-                problem = f"has {len(of_language)} values of {short(predicate)}{in_language}: {listed}"
+                problem = f"has {len(of_language)} values of {_short(predicate)}{in_language}: {listed}"
                 self.misstate(subject, problem, predicate)
         english = sorted(tag for tag in by_language if tag.partition("-")[0] == ENGLISH)
-        chosen = next((tag for tag in (*english, "") if tag in by_language), None)
-        label = min(by_language[chosen]) if chosen is not None else ""
+        label = next((min(by_language[tag]) for tag in (*english, "") if tag in by_language), "")
         translated = predicate == SKOS.prefLabel
         held = {rdflib.Literal(label, lang=ENGLISH)} | {v for v in texts if translated and not is_english(v)}
         self.keep(subject, predicate, (value for value in texts if value not in held))
@@ -125,10 +165,10 @@ class Statements:
         """Whether the only value is true; no value is false, and any other word a misstatement."""
         stated = {str(value) for value in values.pop(predicate, ())}
         if strange := sorted(stated - _BOOLEANS.keys()):
-            self.misstate(subject, f"has {short(predicate)} {strange[0]!r}, not true or false", predicate)
+            self.misstate(subject, f"has {_short(predicate)} {strange[0]!r}, not true or false", predicate)
         booleans = {_BOOLEANS[text] for text in stated & _BOOLEANS.keys()}
         if len(booleans) > 1:
-            self.misstate(subject, f"has {short(predicate)} true and false", predicate)
+            self.misstate(subject, f"has {_short(predicate)} true and false", predicate)
         return True in booleans
 
     def take(self, values: Values, predicate: Node, value: Node) -> bool:
@@ -146,7 +186,7 @@ class Statements:
         """Keep what no field took; a word of our namespace among it is misspelt or misplaced."""
         for predicate, ends in values.items():
             if str(predicate).startswith(SCHEMA):
-                problem = f"states {short(predicate)}, which means nothing there"
+                problem = f"states {_short(predicate)}, which means nothing there"
                 self.misstate(subject, problem, predicate)
             self.keep(subject, predicate, ends)
 
@@ -166,6 +206,8 @@ class Statements:
                 twin = (subject, predicate, rdflib.Literal(str(end), lang=language))
                 rest += [twin] if twin in self.graph else []
         if any(isinstance(node, rdflib.BNode) for triple in rest for node in triple):
-            rest = list(canonical(rest))  # the same names for nodes without one, however the file was read
+            graph = rdflib.Graph()  # the same names for nodes without one, however the file was read
+            graph += rest
+            rest = list(to_canonical_graph(graph))
         statements = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
         return tuple(sorted(statements, key=lambda each: (each.subject, each.predicate, each.object)))

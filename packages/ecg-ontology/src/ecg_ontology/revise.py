@@ -10,8 +10,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from ecg_ontology.building import write_files
+from ecg_ontology.checks import findings
 from ecg_ontology.checks.enumeration import NO_LOCK
-from ecg_ontology.checks.every import findings
 from ecg_ontology.concepts import Finding, Severity
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.errors import InputError, SourceError, UsageError

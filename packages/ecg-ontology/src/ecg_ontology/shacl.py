@@ -3,7 +3,7 @@
 import warnings
 from pathlib import Path
 
-from ecg_ontology.extras import optional
+from ecg_ontology.errors import optional
 from ecg_ontology.loading import read_draft
 from ecg_ontology.rdf_writer import RDF_FORMATS
 from ecg_ontology.sources import graph_file

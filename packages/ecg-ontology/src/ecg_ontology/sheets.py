@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ecg_ontology.errors import InputError, UsageError
-from ecg_ontology.extras import optional
+from ecg_ontology.errors import InputError, UsageError, optional
 from ecg_ontology.files import read_text, replacing
 
 ENDINGS = (".tsv", ".csv", ".xlsx")

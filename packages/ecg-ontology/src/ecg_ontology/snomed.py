@@ -44,8 +44,7 @@ SNOMED: Chapter[Reviewed] = Chapter("SNOMED CT release")
     why="A code that no release has is a typing error that happens to fit its check digit.",
     fix="Look the code up, and correct or remove its row",
 )
-def missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
-    """A routed code is not in the release."""
+def _missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
         if route.code not in reviewed.release.active:
             yield Breach(route.code, f"{route.code} ({route.label}) is not in the release")
@@ -57,8 +56,7 @@ def missing_concept(reviewed: Reviewed) -> Iterator[Breach]:
     why="Hospitals stop sending inactive codes: the leaf loses its support silently.",
     fix="Route the code that replaces it as well; keep this one for old records",
 )
-def inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
-    """A routed code is inactive in the release."""
+def _inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.routes:
         if reviewed.release.active.get(route.code) is False:
             named = "; ".join(sorted(reviewed.release.replacements.get(route.code, ())))
@@ -72,8 +70,7 @@ def inactive_concept(reviewed: Reviewed) -> Iterator[Breach]:
     why="A label that shares no word with any term of its code names something else.",
     fix="Compare the official label with the release, and review where the code is routed",
 )
-def foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
-    """No active term of the code shares a word with its label."""
+def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
     for route in reviewed.active_routes():
         words = _words(route.label)
         terms = reviewed.release.terms.get(route.code, set())
@@ -89,8 +86,7 @@ def foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
     why="If a code is a subtype of another leaf's own code, a record with it misses that leaf.",
     fix="Route the code to that leaf, or to one of its subtypes, as well",
 )
-def lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
-    """The release places a code under one that names a single leaf, and the code does not reach that leaf."""
+def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
     named = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
     above = _generalisations(reviewed.onto)
     for route in reviewed.active_routes():

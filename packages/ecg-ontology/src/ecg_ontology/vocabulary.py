@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ecg_ontology import enumeration
 from ecg_ontology.concepts import Concept, Kind, Relation
 from ecg_ontology.errors import UnknownConceptError
-from ecg_ontology.is_a import above, below
+from ecg_ontology.hierarchy import above, below
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,5 +1,33 @@
-"""The findings catalogue, a module for each chapter.
+"""The findings catalogue, a module for each chapter, and the check of a draft against all of it.
 
 A rule has an id that never changes meaning. The letter is its severity, the first digit its chapter:
 0 structure, 1 text variants, 2 enumeration, 3 routing.
 """
+
+from ecg_ontology.checks.enumeration import ENUMERATION
+from ecg_ontology.checks.relations import STRUCTURE
+from ecg_ontology.checks.routing import PROFILE_DIFFERENCE, ROUTING
+from ecg_ontology.checks.rule import Chapter, Rule
+from ecg_ontology.checks.texts import TEXTS
+from ecg_ontology.concepts import Finding, Profile
+from ecg_ontology.drafts import Draft
+from ecg_ontology.errors import refuse_unknown
+from ecg_ontology.routing import PROFILES
+
+CHAPTERS: tuple[Chapter[Draft], ...] = (STRUCTURE, TEXTS, ENUMERATION, ROUTING)
+RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule in chapter.rules}
+
+
+def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
+    """Return the findings of the whole catalogue, in its order; () when all is well.
+
+    Args:
+        draft: the ontology as stated.
+        profile: under ``curated`` the rows printed otherwise by the paper are not used, and not reported.
+
+    Raises:
+        UsageError: there is no such profile.
+    """
+    refuse_unknown("routing profile", profile, PROFILES)
+    rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
+    return tuple(finding for rule in rules for finding in rule.findings(draft))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.drafts import SEMVER, Draft, Lock
-from ecg_ontology.enumeration import enumeration_difference, sha256_of
+from ecg_ontology.enumeration import draft_lines, enumeration_difference, sha256_of
 from ecg_ontology.lock import TABLE, frozen_items, seal_of, yielding
-from ecg_ontology.resolve import draft_lines
 
 ENUMERATION: Chapter[Draft] = Chapter("Enumeration")
 FROZEN = "CCG-E206"
@@ -21,8 +20,7 @@ NO_LOCK = "CCG-E208"
     why="The lock is the only witness of what existing checkpoints were trained on.",
     fix="Restore enumeration.lock from version control",
 )
-def edited_lock(draft: Draft) -> Iterator[Breach]:
-    """A hash of the lock is not that of its lines."""
+def _edited_lock(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None:
         return
@@ -43,8 +41,7 @@ def edited_lock(draft: Draft) -> Iterator[Breach]:
     why="Renumbering, inserting or reusing an index changes c* and pairs prototypes with the wrong concepts.",
     fix="Append new concepts at the end; for a change that is meant, raise the major version and rebuild",
 )
-def moved_index(draft: Draft) -> Iterator[Breach]:
-    """A node line of the lock is gone."""
+def _moved_index(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None or _rose(draft, lock, 1):
         return
@@ -65,8 +62,7 @@ def moved_index(draft: Draft) -> Iterator[Breach]:
     why="Edges move D and Â, and what yields moves c*: a model of the same version would mean another thing.",
     fix="Undo the change, or raise the version in the header and run ecgonto build",
 )
-def changed_graph(draft: Draft) -> Iterator[Breach]:
-    """Edges or appended nodes differ from the lock at the same version."""
+def _changed_graph(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None or _rose(draft, lock, 2):
         return
@@ -87,8 +83,7 @@ def changed_graph(draft: Draft) -> Iterator[Breach]:
     why="Without it nothing notices that an index moved.",
     fix="Keep the graph in a folder, and run ecgonto build",
 )
-def no_lock(draft: Draft) -> Iterator[Breach]:
-    """A graph alone has no lock."""
+def _no_lock(draft: Draft) -> Iterator[Breach]:
     if not draft.mappings:
         yield from _unlocked(draft)
 
@@ -99,8 +94,7 @@ def no_lock(draft: Draft) -> Iterator[Breach]:
     why="Without it nothing notices that an index moved or that a row was sent to another node.",
     fix="Restore enumeration.lock from version control; for a first version run ecgonto build",
 )
-def lost_lock(draft: Draft) -> Iterator[Breach]:
-    """Sources with routing tables have no lock."""
+def _lost_lock(draft: Draft) -> Iterator[Breach]:
     if draft.mappings:
         yield from _unlocked(draft)
 
@@ -117,8 +111,7 @@ def _unlocked(draft: Draft) -> Iterator[Breach]:
     why="What a change may do follows from the version: one that can't be compared switches the lock off.",
     fix="Write three numbers, such as 1.2.0",
 )
-def no_version(draft: Draft) -> Iterator[Breach]:
-    """The version of the header or of the lock is none."""
+def _no_version(draft: Draft) -> Iterator[Breach]:
     stated = [("the ontology", draft.header.version, "")]
     if draft.lock is not None:
         stated.append(("enumeration.lock", draft.lock.version, draft.lock.place))
@@ -133,8 +126,7 @@ def no_version(draft: Draft) -> Iterator[Breach]:
     why="A row sent to another node or a changed text teaches otherwise; a version tells who learned which.",
     fix="Undo the change; if it is meant, run ecgonto build --new-version: a higher minor one for codes",
 )
-def thawed(draft: Draft) -> Iterator[Breach]:
-    """Official map, routing tables, texts, errata or shapes differ from the lock."""
+def _thawed(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is None or not lock.hashes or _rose(draft, lock, 2):
         return
@@ -161,8 +153,7 @@ def thawed(draft: Draft) -> Iterator[Breach]:
     why="A lower version would switch the lock off, and a later one would freeze what nobody saw.",
     fix="Write the lock's version or a higher one into the ontology's header",
 )
-def lower_version(draft: Draft) -> Iterator[Breach]:
-    """The header's version is below that of the lock."""
+def _lower_version(draft: Draft) -> Iterator[Breach]:
     lock = draft.lock
     if lock is not None and version_of(draft.header.version) < version_of(lock.version):
         message = f"the version {draft.header.version} is below {lock.version}, which is frozen"

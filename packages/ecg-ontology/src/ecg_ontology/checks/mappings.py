@@ -33,8 +33,7 @@ JUSTIFICATIONS = frozenset(
     why="A code that is routed to nothing supervises nothing.",
     fix="Correct the object_id, or define the concept",
 )
-def unknown_node(draft: Draft) -> Iterator[Breach]:
-    """A row names a node that does not exist."""
+def _unknown_node(draft: Draft) -> Iterator[Breach]:
     for row in (*draft.mappings, *draft.crosswalks):
         if row.node is not None and row.node not in draft.by_iri:
             problem = f"{row.code} is routed to {row.node}, which isn't a concept here"
@@ -47,8 +46,7 @@ def unknown_node(draft: Draft) -> Iterator[Breach]:
     why="Rows of two tables add up: a code means both, and neither curator knows.",
     fix="Keep its rows in one table; only a table of a profile (paper, curated) replaces rows of another",
 )
-def scattered_code(draft: Draft) -> Iterator[Breach]:
-    """Two tables route one code."""
+def _scattered_code(draft: Draft) -> Iterator[Breach]:
     tables: dict[str, dict[str, RoutingRow]] = defaultdict(dict)
     for row in draft.mappings:
         if row.table not in PROFILES:
@@ -65,8 +63,7 @@ def scattered_code(draft: Draft) -> Iterator[Breach]:
     why="A row that denies a mapping, or says something that nobody knows, would be routed like any other.",
     fix="Use a predicate of SKOS (exact-, close-, broad-, narrow- or relatedMatch); remove what is denied",
 )
-def no_relation(draft: Draft) -> Iterator[Breach]:
-    """A row denies its mapping, or its predicate isn't of SKOS."""
+def _no_relation(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.modifier:
             yield Breach(row.code, f"{row.code} has the predicate_modifier {row.modifier!r}", row.where)
@@ -80,8 +77,7 @@ def no_relation(draft: Draft) -> Iterator[Breach]:
     why="Whoever reviews mappings must tell a clinician's decision from a program's guess.",
     fix="Use a term of SEMAPV, such as semapv:ManualMappingCuration",
 )
-def unknown_justification(draft: Draft) -> Iterator[Breach]:
-    """A row's justification isn't a term of SEMAPV."""
+def _unknown_justification(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.justification not in JUSTIFICATIONS:
             message = f"{row.code} has the mapping_justification {row.justification!r}"
@@ -94,8 +90,7 @@ def unknown_justification(draft: Draft) -> Iterator[Breach]:
     why="A label that belongs to another node hides a slip in the object_id: reviewers read labels.",
     fix="Correct the object_id, or take the label from the graph",
 )
-def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
-    """The object_label is not the node's."""
+def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         concept = draft.by_iri.get(row.node or "")
         if concept is None or not row.node_label:
@@ -111,8 +106,7 @@ def contradicting_node_label(draft: Draft) -> Iterator[Breach]:
     why="A code whose label is another concept's name teaches that concept's records as this one's.",
     fix="Correct the object_id; a wider leaf that the named one is a subtype of takes broadMatch",
 )
-def foreign_name(draft: Draft) -> Iterator[Breach]:
-    """A code is routed to leaves, or exactly to a root, and its label is the name of another concept."""
+def _foreign_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, set[str]] = defaultdict(set)
     tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for concept in draft.concepts:
@@ -145,8 +139,7 @@ def foreign_name(draft: Draft) -> Iterator[Breach]:
     why="A narrowMatch says that the code means more than the leaf; its records are supervised as the leaf.",
     fix="Route the code to the family, or to a leaf that is as wide",
 )
-def narrower_leaf(draft: Draft) -> Iterator[Breach]:
-    """A narrowMatch ends at a leaf."""
+def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     leaves = {concept.iri for concept in draft.concepts if concept.tier is Tier.leaf}
     for row in draft.mappings:
         if row.predicate == "skos:narrowMatch" and row.node in leaves:
@@ -162,8 +155,7 @@ def narrower_leaf(draft: Draft) -> Iterator[Breach]:
     why="Another name of the same thing is possible; a slip in the object_id is more likely.",
     fix="Compare the two, and add the code's label to the node's synonyms (skos:altLabel) if they are one",
 )
-def wordless_exact_match(draft: Draft) -> Iterator[Breach]:
-    """An exactMatch carries no word of its node."""
+def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
     rows = list(_exact_matches(draft))
     ends = {row.node for row in rows}
     words = {
@@ -190,8 +182,7 @@ def _exact_matches(draft: Draft) -> Iterator[RoutingRow]:
     why="A concept is retired where it stands (owl:deprecated): its index is never reused, nor its rows.",
     fix="Route the code to the concept that replaces it, or to sssom:NoTermFound",
 )
-def retired_node(draft: Draft) -> Iterator[Breach]:
-    """A row ends at a concept that is deprecated."""
+def _retired_node(draft: Draft) -> Iterator[Breach]:
     retired = {concept.iri for concept in draft.concepts if concept.deprecated}
     for row in draft.mappings:
         if row.node in retired:
@@ -205,8 +196,7 @@ def retired_node(draft: Draft) -> Iterator[Breach]:
     why="The codes of a table that has another name are gone, and nobody is told.",
     fix="Call it routing.NAME.sssom.tsv, in small letters, or move it elsewhere",
 )
-def unread_table(draft: Draft) -> Iterator[Breach]:
-    """A file looks like a routing table and isn't read."""
+def _unread_table(draft: Draft) -> Iterator[Breach]:
     for name in draft.unread:
         yield Breach(name, f"{name} looks like a routing table and isn't read", name)
 

@@ -16,8 +16,7 @@ CONCEPTS: Chapter[Draft] = Chapter("Concepts")
     why="The index is the column of y and the row of D: two concepts on one index share their supervision.",
     fix="Give the newer concept the next free index at the end",
 )
-def duplicate_index(draft: Draft) -> Iterator[Breach]:
-    """Two concepts carry one index."""
+def _duplicate_index(draft: Draft) -> Iterator[Breach]:
     holders: dict[int, list[DraftConcept]] = defaultdict(list)
     for concept in draft.concepts:
         if concept.index is not None:
@@ -34,8 +33,7 @@ def duplicate_index(draft: Draft) -> Iterator[Breach]:
     why="Matrices have no missing rows; a gap means that a concept was lost or renumbered.",
     fix="Restore the missing concept, or retire it in place: an index is never reused",
 )
-def index_gap(draft: Draft) -> Iterator[Breach]:
-    """The index set is not 0 … N−1."""
+def _index_gap(draft: Draft) -> Iterator[Breach]:
     indices = {concept.index for concept in draft.concepts if concept.index is not None}
     if len(indices) < len(draft.concepts):
         return  # an index that is missing at its concept, or twice, is E003's or E001's business
@@ -54,8 +52,7 @@ def index_gap(draft: Draft) -> Iterator[Breach]:
     why="Without them a concept can't be placed in y, named in a message, or read by a clinician.",
     fix="Add the missing statement",
 )
-def incomplete_concept(draft: Draft) -> Iterator[Breach]:
-    """A concept lacks a statement."""
+def _incomplete_concept(draft: Draft) -> Iterator[Breach]:
     for concept in draft.concepts:
         missing = [
             name
@@ -78,8 +75,7 @@ def incomplete_concept(draft: Draft) -> Iterator[Breach]:
     why="Commands and messages name concepts by abbreviation.",
     fix="Rename one of them",
 )
-def shared_abbreviation(draft: Draft) -> Iterator[Breach]:
-    """Two concepts carry one abbreviation."""
+def _shared_abbreviation(draft: Draft) -> Iterator[Breach]:
     first: dict[str, DraftConcept] = {}
     for concept in draft.concepts:
         other = first.setdefault(concept.abbr, concept)
@@ -94,8 +90,7 @@ def shared_abbreviation(draft: Draft) -> Iterator[Breach]:
     why="Of two labels or two indices one would be picked by chance; a misspelt word says nothing.",
     fix="Keep the one that is meant, spelt as the vocabulary spells it",
 )
-def misstatement(draft: Draft) -> Iterator[Breach]:
-    """A source states something twice, or in words that mean nothing."""
+def _misstatement(draft: Draft) -> Iterator[Breach]:
     for each in draft.misstatements:
         name = draft.abbreviation(each.subject)
         yield Breach(name, f"{name} {each.problem}", each.place)

@@ -4,43 +4,44 @@ from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
+from ecg_ontology.checks.nodes import CONCEPTS
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftRelation
+from ecg_ontology.hierarchy import reachable
 
-RELATIONS: Chapter[Draft] = Chapter("Relations")
+STRUCTURE: Chapter[Draft] = Chapter("Structure", CONCEPTS)
+"""A draft that breaks one of these rules, or of those of the concepts, can't be built."""
 
+_BETWEEN_LEAVES = (Kind.subtype_of, Kind.manifestation_of, Kind.sibling)
 _ENDS = {
     Kind.family: (Tier.leaf, Tier.root),
-    Kind.subtype_of: (Tier.leaf, Tier.leaf),
-    Kind.manifestation_of: (Tier.leaf, Tier.leaf),
-    Kind.sibling: (Tier.leaf, Tier.leaf),
     Kind.ring: (Tier.root, Tier.root),
+    **dict.fromkeys(_BETWEEN_LEAVES, (Tier.leaf, Tier.leaf)),
 }
 
 
-def _resolved(draft: Draft) -> list[DraftRelation]:
-    """Relations whose ends exist: the others are E007's business alone."""
+def _resolved(draft: Draft, *kinds: Kind) -> list[DraftRelation]:
+    """Relations of these kinds (default: all) whose ends exist: the others are E007's business alone."""
     concepts = draft.by_iri
-    return [r for r in draft.relations if r.subject in concepts and r.object in concepts]
+    chosen = (edge for edge in draft.relations if edge.kind in (kinds or tuple(Kind)))
+    return [edge for edge in chosen if edge.subject in concepts and edge.object in concepts]
 
 
 def _families(draft: Draft) -> dict[str, list[str]]:
     families: dict[str, list[str]] = defaultdict(list)
-    for relation in _resolved(draft):
-        if relation.kind is Kind.family:
-            families[relation.subject].append(relation.object)
+    for relation in _resolved(draft, Kind.family):
+        families[relation.subject].append(relation.object)
     return families
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E005",
     "Every leaf has exactly one family",
     why="Routing brings a leaf's root with it; with two roots, or none, that is undefined.",
     fix="State one ccg:family",
 )
-def family_count(draft: Draft) -> Iterator[Breach]:
-    """A leaf has no family, or several."""
+def _family_count(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
     for concept in draft.concepts:
         roots = families[concept.iri]
@@ -50,14 +51,13 @@ def family_count(draft: Draft) -> Iterator[Breach]:
             yield Breach(name, f"leaf {name} should have one family and has {names}", concept.place)
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E006",
     "Every relation joins the tiers that its kind is made for",
     why="A family edge to a leaf or a ring edge to a leaf changes D where nobody expects it.",
     fix="Use the kind of relation that says what is meant, or correct its end",
 )
-def wrong_tier(draft: Draft) -> Iterator[Breach]:
-    """A relation joins the wrong tiers."""
+def _wrong_tier(draft: Draft) -> Iterator[Breach]:
     for relation in _resolved(draft):
         ends = (draft.by_iri[relation.subject].tier, draft.by_iri[relation.object].tier)
         if None not in ends and ends != _ENDS[relation.kind]:
@@ -66,41 +66,38 @@ def wrong_tier(draft: Draft) -> Iterator[Breach]:
             yield _breach(draft, relation, f"joins {stated}; {relation.kind} is for {expected}")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E007",
     "Every relation ends at a concept",
     why="An edge to nowhere is usually a misspelt name: the edge that was meant is missing.",
     fix="Correct the name, or define the concept",
 )
-def dangling_relation(draft: Draft) -> Iterator[Breach]:
-    """A relation names something that isn't a concept."""
+def _dangling_relation(draft: Draft) -> Iterator[Breach]:
     for relation in draft.relations:
         for end in (relation.subject, relation.object):
             if end not in draft.by_iri:
                 yield _breach(draft, relation, f"names {end}, which isn't a concept here")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E008",
     "No concept is related to itself",
     why="A has no self-loops; Â adds its own.",
     fix="Remove the relation, or name the other concept",
 )
-def self_loop(draft: Draft) -> Iterator[Breach]:
-    """A relation begins where it ends."""
+def _self_loop(draft: Draft) -> Iterator[Breach]:
     for relation in draft.relations:
         if relation.subject == relation.object:
             yield _breach(draft, relation, "is a self-loop")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E009",
     "Symmetric relations are stated from both ends",
     why="Whoever reads one concept's entry must see all its siblings; a missing half is a half-made edit.",
     fix="State the relation at the other concept too, or remove it here",
 )
-def one_sided(draft: Draft) -> Iterator[Breach]:
-    """A sibling or ring relation is stated from one end only."""
+def _one_sided(draft: Draft) -> Iterator[Breach]:
     stated = {(r.kind, r.subject, r.object) for r in draft.relations}
     for relation in _resolved(draft):
         mirrored = (relation.kind, relation.object, relation.subject)
@@ -108,17 +105,16 @@ def one_sided(draft: Draft) -> Iterator[Breach]:
             yield _breach(draft, relation, f"is not stated at {draft.abbreviation(relation.object)}")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E010",
     "No concept is a subtype of itself, directly or over others",
     why="IS_A is an order; the rule most-specific needs the length of its paths.",
     fix="Remove one relation of the cycle",
 )
-def subtype_cycle(draft: Draft) -> Iterator[Breach]:
-    """The subtypeOf relations run in a circle."""
+def _subtype_cycle(draft: Draft) -> Iterator[Breach]:
     parents: dict[str, dict[str, DraftRelation]] = defaultdict(dict)
-    for relation in _resolved(draft):
-        if relation.kind is Kind.subtype_of and relation.subject != relation.object:
+    for relation in _resolved(draft, Kind.subtype_of):
+        if relation.subject != relation.object:
             parents[relation.subject][relation.object] = relation
     try:
         TopologicalSorter(parents).prepare()
@@ -129,15 +125,14 @@ def subtype_cycle(draft: Draft) -> Iterator[Breach]:
         yield Breach(draft.abbreviation(cycle[0]), f"subtypeOf runs in a circle: {path}", place)
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E011",
     "Every concept is connected to every other, or to its family in a forest",
     why="D between unconnected concepts is a convention (largest distance + 1), not a distance; only a graph "
     "without any ring, whose families stand apart by design, may rely on it.",
     fix="Add the missing family or ring relation",
 )
-def disconnected(draft: Draft) -> Iterator[Breach]:
-    """The graph falls into parts."""
+def _disconnected(draft: Draft) -> Iterator[Breach]:
     neighbours: dict[str, set[str]] = {concept.iri: set() for concept in draft.concepts}
     for relation in _resolved(draft):
         neighbours[relation.subject].add(relation.object)
@@ -145,47 +140,41 @@ def disconnected(draft: Draft) -> Iterator[Breach]:
     if not neighbours:
         yield Breach("graph", "there is no concept at all")
         return
-    forest = not any(relation.kind is Kind.ring for relation in _resolved(draft))
-    starts = {concept.iri for concept in draft.concepts if concept.tier is Tier.root} if forest else set()
-    reached, frontier = set[str](), starts or {draft.concepts[0].iri}
-    while frontier:
-        reached |= frontier
-        frontier = {other for iri in frontier for other in neighbours[iri]} - reached
+    forest = not _resolved(draft, Kind.ring)
+    starts = [concept.iri for concept in draft.concepts if concept.tier is Tier.root] if forest else []
+    reached = set(reachable(starts or [draft.concepts[0].iri], neighbours))
     apart = [draft.abbreviation(iri) for iri in neighbours if iri not in reached]
     if apart:
         start = "a family" if starts else draft.abbreviation(draft.concepts[0].iri)
         yield Breach(apart[0], f"no path leads from {start} to {', '.join(apart)}")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-E012",
     "A subtype, manifestation or sibling belongs to the same family",
     why="The closed form of D counts on it: leaves of different families meet over their roots only.",
     fix="Correct the family of one of the two, or remove the relation",
 )
-def cross_family(draft: Draft) -> Iterator[Breach]:
-    """An edge between leaves crosses families."""
+def _cross_family(draft: Draft) -> Iterator[Breach]:
     families = _families(draft)
-    for relation in _resolved(draft):
-        if relation.kind in (Kind.subtype_of, Kind.manifestation_of, Kind.sibling):
-            one, other = families[relation.subject], families[relation.object]
-            if one and other and not set(one) & set(other):
-                between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
-                yield _breach(draft, relation, f"crosses the families {between}")
+    for relation in _resolved(draft, *_BETWEEN_LEAVES):
+        one, other = families[relation.subject], families[relation.object]
+        if one and other and not set(one) & set(other):
+            between = " and ".join(draft.abbreviation(family[0]) for family in (one, other))
+            yield _breach(draft, relation, f"crosses the families {between}")
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-W013",
     "The roots form one ring",
     why="The ring bounds D: two leaves are never further apart than 2 + half the number of families.",
     fix="Join each root to the one before and the one after it with ccg:ring",
 )
-def broken_ring(draft: Draft) -> Iterator[Breach]:
-    """A root has too few or too many neighbours on the ring."""
+def _broken_ring(draft: Draft) -> Iterator[Breach]:
     roots = [concept for concept in draft.concepts if concept.tier is Tier.root]
     neighbours: dict[str, set[str]] = {root.iri: set() for root in roots}
-    for relation in _resolved(draft):
-        if relation.kind is Kind.ring and {relation.subject, relation.object} <= neighbours.keys():
+    for relation in _resolved(draft, Kind.ring):
+        if {relation.subject, relation.object} <= neighbours.keys():
             neighbours[relation.subject] |= {relation.object} - {relation.subject}
             neighbours[relation.object] |= {relation.subject} - {relation.object}
     expected = min(len(roots) - 1, 2)
@@ -193,24 +182,21 @@ def broken_ring(draft: Draft) -> Iterator[Breach]:
         if len(neighbours[root.iri]) != expected:
             name = draft.abbreviation(root.iri)
             names = ", ".join(sorted(draft.abbreviation(iri) for iri in neighbours[root.iri])) or "none"
-            yield Breach(
-                name, f"root {name} should have {expected} neighbours on the ring and has {names}", root.place
-            )
+            message = f"root {name} should have {expected} neighbours on the ring and has {names}"
+            yield Breach(name, message, root.place)
 
 
-@RELATIONS.rule(
+@STRUCTURE.rule(
     "CCG-W014",
     "A subtype stands after its parent",
     why="The rule max-index picks the higher index: a subtype before its parent would lose to it.",
     fix="Append new subtypes at the end; where one must stand before, use the rule most-specific",
 )
-def subtype_before_parent(draft: Draft) -> Iterator[Breach]:
-    """A subtype has a lower index than its parent."""
-    for relation in _resolved(draft):
-        if relation.kind is Kind.subtype_of:
-            below, above = draft.by_iri[relation.subject].index, draft.by_iri[relation.object].index
-            if below is not None and above is not None and below < above:
-                yield _breach(draft, relation, f"has the index {below}, before its parent's {above}")
+def _subtype_before_parent(draft: Draft) -> Iterator[Breach]:
+    for relation in _resolved(draft, Kind.subtype_of):
+        below, above = draft.by_iri[relation.subject].index, draft.by_iri[relation.object].index
+        if below is not None and above is not None and below < above:
+            yield _breach(draft, relation, f"has the index {below}, before its parent's {above}")
 
 
 def _breach(draft: Draft, relation: DraftRelation, problem: str) -> Breach:

@@ -30,8 +30,7 @@ def _by_code(draft: Draft) -> dict[tuple[str, str], Rows]:
     why="A SNOMED CT identifier ends in a check digit: one that does not fit is a mistyped code.",
     fix="Correct the code after its official source",
 )
-def malformed_code(draft: Draft) -> Iterator[Breach]:
-    """A code is malformed or its check digit does not fit."""
+def _malformed_code(draft: Draft) -> Iterator[Breach]:
     for (_, code), rows in _by_code(draft).items():
         if problem := malformation(code):
             yield Breach(code, f"{code!r} isn't a code: {problem}", rows[0].where)
@@ -43,8 +42,7 @@ def malformed_code(draft: Draft) -> Iterator[Breach]:
     why='π names "one leaf and its parent root"; with no root or a foreign one, families are miscounted.',
     fix="Add the row of the leaf's own root, or remove that of the other",
 )
-def family_closure(draft: Draft) -> Iterator[Breach]:
-    """The roots among a code's nodes are not the families of its leaves."""
+def _family_closure(draft: Draft) -> Iterator[Breach]:
     tier = {concept.iri: concept.tier for concept in draft.concepts}
     family = draft.families
     for (_, code), rows in _by_code(draft).items():
@@ -63,8 +61,7 @@ def family_closure(draft: Draft) -> Iterator[Breach]:
     why="A code that is routed and unrouted, or named twice, has no meaning.",
     fix="Keep one label, one regime and each node once",
 )
-def contradicting_rows(draft: Draft) -> Iterator[Breach]:
-    """Rows of one code contradict each other."""
+def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
     tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for (_, code), rows in _by_code(draft).items():
         nodes = [row.node for row in rows]
@@ -89,8 +86,7 @@ def contradicting_rows(draft: Draft) -> Iterator[Breach]:
     why="A foreign label hides a foreign routing: the paper has four of them.",
     fix="Take the label from the official map, and review where the code is routed",
 )
-def wrong_label(draft: Draft) -> Iterator[Breach]:
-    """A row's label is not the official one."""
+def _wrong_label(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in _by_code(draft).items():
         official = draft.official.get(code)
         if table != "paper" and official is not None and rows[0].label != official:
@@ -105,8 +101,7 @@ def wrong_label(draft: Draft) -> Iterator[Breach]:
     why="A code without a row is silently ignored; an unrouted one is ignored for a reason.",
     fix="Add a row to routing.sssom.tsv: a node, or sssom:NoTermFound with a reason",
 )
-def undecided_code(draft: Draft) -> Iterator[Breach]:
-    """A code of the official map is in no row."""
+def _undecided_code(draft: Draft) -> Iterator[Breach]:
     decided = {row.code for row in draft.mappings if row.table == BASE_TABLE}
     for code, label in draft.official.items():
         if code not in decided:
@@ -119,8 +114,7 @@ def undecided_code(draft: Draft) -> Iterator[Breach]:
     why="Whoever finds a record without a target asks for the reason.",
     fix="Write the reason into the comment column",
 )
-def unexplained_code(draft: Draft) -> Iterator[Breach]:
-    """An unrouted code has no reason."""
+def _unexplained_code(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.node is None and not row.reason.strip():
             yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.where)
@@ -132,8 +126,7 @@ def unexplained_code(draft: Draft) -> Iterator[Breach]:
     why="Rows kept as printed reproduce the paper; they supervise with nodes that the code does not name.",
     fix="Use --profile curated where the paper need not be reproduced",
 )
-def printed_otherwise(draft: Draft) -> Iterator[Breach]:
-    """A row of the profile `paper` differs from the curated one."""
+def _printed_otherwise(draft: Draft) -> Iterator[Breach]:
     tables = _by_code(draft)
     for (table, code), rows in sorted(tables.items()):
         if table != "paper":

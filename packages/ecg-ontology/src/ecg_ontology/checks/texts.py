@@ -25,8 +25,7 @@ TEXTS: Chapter[Draft] = Chapter("Text variants")
     why="The concept-text head reads a fixed number of variants per node.",
     fix="Write exactly three different ccg:textVariant",
 )
-def variant_count(draft: Draft) -> Iterator[Breach]:
-    """A concept has more or fewer variants than three."""
+def _variant_count(draft: Draft) -> Iterator[Breach]:
     for concept in draft.concepts:
         count = sum(bool(text.strip()) for text in concept.variants)
         if count != VARIANTS_PER_CONCEPT or count < len(concept.variants):
@@ -41,8 +40,7 @@ def variant_count(draft: Draft) -> Iterator[Breach]:
     why="A text that stands for two concepts teaches the text head to confuse them.",
     fix="Reword one of them",
 )
-def shared_variant(draft: Draft) -> Iterator[Breach]:
-    """Two concepts have one variant, letter case apart."""
+def _shared_variant(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, list[str]] = defaultdict(list)
     for concept in draft.concepts:
         for text in concept.variants:
@@ -60,8 +58,7 @@ def shared_variant(draft: Draft) -> Iterator[Breach]:
     why="Codes are matched and concepts asked for by name; one that means two teaches either.",
     fix="Reword one of them, or say it of one concept",
 )
-def shared_name(draft: Draft) -> Iterator[Breach]:
-    """A label, abbreviation, synonym or translation is also another's name or text variant."""
+def _shared_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, dict[str, DraftConcept]] = defaultdict(dict)
     for concept in draft.concepts:
         for text in {fold(text) for text in _texts(concept)} - {""}:
@@ -81,8 +78,7 @@ def shared_name(draft: Draft) -> Iterator[Breach]:
     why="Control characters move a terminal's cursor, and no XML file can hold them: the OWL export fails.",
     fix="Remove the character",
 )
-def control_character(draft: Draft) -> Iterator[Breach]:
-    """A name, a text, a cell of a routing table or an erratum holds a control character."""
+def _control_character(draft: Draft) -> Iterator[Breach]:
     stated = [
         (draft.abbreviation(c.iri), c.place, [*_texts(c), *c.variants], _CONTROL) for c in draft.concepts
     ]

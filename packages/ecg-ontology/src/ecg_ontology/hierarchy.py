@@ -1,0 +1,79 @@
+"""The hierarchy: what lies above and below a concept, and the concepts as a tree.
+
+`family` and `subtypeOf` are IS_A. A manifestation shows its condition and isn't a kind of it: it is never a
+descendant.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ecg_ontology.concepts import Concept, Kind, Relation
+
+if TYPE_CHECKING:
+    from ecg_ontology.vocabulary import Vocabulary
+
+NodeT = TypeVar("NodeT", int, str)
+_IS_A = (Kind.family, Kind.subtype_of)
+
+
+class Branch(NamedTuple):
+    """One line of a tree: its depth, its concept, and whether what is below was listed before."""
+
+    depth: int
+    concept: Concept
+    again: bool
+
+
+def above(relations: Iterable[Relation], index: int) -> tuple[int, ...]:
+    """Return the ancestors of a concept, the nearest first, each level by index."""
+    upwards = _steps((edge.source, edge.target) for edge in relations if edge.kind in _IS_A)
+    return reachable([index], upwards)[1:]
+
+
+def below(relations: Iterable[Relation], index: int) -> tuple[int, ...]:
+    """Return the descendants of a concept, the nearest first, each level by index."""
+    downwards = _steps((edge.target, edge.source) for edge in relations if edge.kind in _IS_A)
+    return reachable([index], downwards)[1:]
+
+
+def _steps(pairs: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    steps: dict[int, list[int]] = {}
+    for near, far in pairs:
+        steps.setdefault(near, []).append(far)
+    return steps
+
+
+def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -> tuple[NodeT, ...]:
+    """Return the starts and everything that steps lead to, level by level, each level in order."""
+    reached: dict[NodeT, Any] = dict.fromkeys(starts)
+    level = list(reached)
+    while level:
+        level = sorted({far for near in level for far in steps.get(near, ())} - reached.keys())
+        reached.update(dict.fromkeys(level))
+    return tuple(reached)
+
+
+def branches(onto: "Vocabulary", top: int | None = None) -> Iterator[Branch]:
+    """Yield the tree under `top`, or under every root; subtypes stand under their parents only.
+
+    A concept of several parents stands under each, and what is below it only under the first.
+
+    Example:
+        >>> import ecg_ontology
+        >>> [(line.depth, line.concept.abbr) for line in branches(ecg_ontology.load(), 0)]
+        [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
+    """
+    subtypes = {edge.source for edge in onto.relations if edge.kind is Kind.subtype_of}
+    children = _steps(
+        (edge.target, edge.source)
+        for edge in onto.relations
+        if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes)
+    )
+    seen: set[int] = set()
+    stack = [(0, index) for index in reversed(onto.roots if top is None else (top,))]
+    while stack:
+        depth, index = stack.pop()
+        yield Branch(depth, onto.nodes[index], index in seen and index in children)
+        if index not in seen:
+            stack += [(depth + 1, child) for child in sorted(children.get(index, ()), reverse=True)]
+        seen.add(index)
