@@ -12,7 +12,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import OutputError, SourceError, UsageError
 from ecg_ontology.building import built_files, stale_files
-from ecg_ontology.bundle import read_bundle, write_bundle
+from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.sources import read_source
 from ecg_ontology.sssom import read_sssom, sssom_text
 from ecg_ontology.turtle import turtle_text
@@ -247,7 +247,7 @@ def test_building_faulty_sources_is_refused_and_names_the_fault(copy, tmp_path):
 def test_a_bundle_without_concepts_cannot_be_loaded(onto, tmp_path):
     path = tmp_path / "empty.json"
     draft = onto.draft.model_copy(update={"concepts": (), "relations": (), "mappings": ()})
-    write_bundle(draft, path)
+    path.write_text(bundle_text(draft), encoding="utf-8")
     assert read_bundle(path).concepts == ()
     with pytest.raises(SourceError, match="no concept at all"):
         ecg_ontology.load(path)

@@ -18,7 +18,7 @@ from ecg_ontology.concepts import Concept, Name
 from ecg_ontology.drafts import Erratum
 from ecg_ontology.draw import graph_figure
 from ecg_ontology.figures import inline_svg
-from ecg_ontology.files import refuse_unmarked, replacing
+from ecg_ontology.files import refuse_unmarked, write_text
 from ecg_ontology.hierarchy import branches
 from ecg_ontology.languages import label_in, language_notes
 from ecg_ontology.ontology import Ontology
@@ -68,8 +68,7 @@ def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
         True
     """
     refuse_unmarked(Path(out), MARK.encode())
-    with replacing(out) as temporary:
-        temporary.write_text(page_text(onto, language), encoding="utf-8")
+    write_text(out, page_text(onto, language))
     return Path(out)
 
 

@@ -3,17 +3,17 @@
 import re
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from ecg_ontology.bundle import bundle_text
+from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.checks import findings
 from ecg_ontology.checks.enumeration import FROZEN, NO_LOCK, version_of
 from ecg_ontology.concepts import Severity
 from ecg_ontology.drafts import Draft
-from ecg_ontology.errors import SourceError, UsageError
-from ecg_ontology.files import read_text, refuse_others, replacing
+from ecg_ontology.errors import EcgError, SourceError, UsageError
+from ecg_ontology.files import read_text, refuse_others, replacing, write_text
 from ecg_ontology.lock import lock_of, lock_text
-from ecg_ontology.overwriting import bundle_draft
 from ecg_ontology.sources import LOCK, graph_file, read_source
 
 
@@ -62,10 +62,7 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
     if new_version:
         files |= _graph_of_version(sources, draft, new_version)
         draft = draft.model_copy(update={"header": draft.header.model_copy(update={"version": new_version})})
-    earlier = bundle_draft(bundle) if bundle.exists() else None
-    if bundle.exists() and (earlier is None or earlier.header.iri != draft.header.iri):
-        what = f"is the ontology {earlier.header.iri}" if earlier else "isn't an ontology"
-        raise UsageError(f"{what} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json")
+    earlier = _earlier(bundle, draft.header.iri)
     first = draft.lock is None and (earlier is None or earlier.lock is None)
     errors = [
         finding
@@ -85,6 +82,19 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
         raise UsageError(problem, where=sources / LOCK, remedy=remedy)
     text = bundle_text(draft.model_copy(update={"lock": lock}))
     return files | {bundle: text, sources / LOCK: lock_text(lock)}
+
+
+def _earlier(bundle: Path, iri: str) -> Draft | None:
+    """An older bundle of the same ontology. Raises `UsageError` where something else is there."""
+    if not bundle.exists():
+        return None
+    problem = "isn't an ontology"
+    with suppress(EcgError):
+        earlier = read_bundle(bundle)
+        if earlier.header.iri == iri:
+            return earlier
+        problem = f"is the ontology {earlier.header.iri}"
+    raise UsageError(f"{problem} and would be lost", where=bundle, remedy="Name a new file, --out OUT.json")
 
 
 def _graph_of_version(sources: Path, draft: Draft, version: str) -> dict[Path, str]:
@@ -109,11 +119,6 @@ def stale_files(files: Mapping[Path, str]) -> list[Path]:
 
 
 def write_files(files: Mapping[Path, str]) -> None:
-    """Write `files`, each whole or not at all.
-
-    Raises:
-        OutputError: one can't be written.
-    """
+    """Write `files`, each whole or not at all. Raises `OutputError` where one can't be written."""
     for path, text in files.items():
-        with replacing(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(path, text)

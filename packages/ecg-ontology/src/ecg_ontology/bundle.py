@@ -9,70 +9,47 @@ from pydantic import ValidationError
 
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError
-from ecg_ontology.files import replacing
 
 _HASH = "bundle_sha256"
 BUNDLE_MARK = f'"{_HASH}"'.encode()
 _STATED = re.compile(rb'\s*\{\s*"bundle_sha256"\s*:\s*"([0-9a-f]{64})"\s*,')
 _NOT_CONTENT = {"place", "node_label"}
 """Where a file states something is the file's; so is what a row calls its node."""
+_LISTS = ("concepts", "relations", "mappings", "crosswalks", "misstatements")
 _EXCLUDED: dict[str, Any] = {
-    "concepts": {"__all__": _NOT_CONTENT},
-    "relations": {"__all__": _NOT_CONTENT},
-    "mappings": {"__all__": _NOT_CONTENT},
-    "crosswalks": {"__all__": _NOT_CONTENT},
-    "misstatements": {"__all__": _NOT_CONTENT},
+    **{field: {"__all__": _NOT_CONTENT} for field in _LISTS},
     "lock": {"place", "items"},
     "unread": True,
 }
 
 
 def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`).
+    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`), whose hash comes first.
 
     Raises:
         SourceError: the file can't be read, isn't a bundle, or was changed since it was written.
     """
     try:
-        return parse_bundle(path.read_bytes(), path)
+        text = path.read_bytes()
+        stated = _STATED.match(text)
+        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
     except OSError as error:
         raise SourceError(f"cannot be read ({error.strerror})", where=path) from error
-
-
-def parse_bundle(text: bytes, where: object) -> Draft:
-    """Read the text of a bundle, whose hash comes first.
-
-    Raises:
-        SourceError: it isn't a bundle, or was changed since it was written.
-    """
-    stated = _STATED.match(text)
-    try:
-        draft = Draft.model_validate_json(b"{" + text[stated.end() :] if stated else text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         problem = f"isn't an ontology bundle: {field + ': ' if field else ''}{first['msg']}"
         remedy = "Write a bundle with `ecgonto build` or `ecgonto export OUT.json`"
-        raise SourceError(problem, where=where, remedy=remedy) from error
+        raise SourceError(problem, where=path, remedy=remedy) from error
     if not stated or stated[1].decode() != bundle_sha256(draft):
         problem = f"was changed since it was written: its {_HASH} is not that of its content"
         remedy = "Put back the file as it was, or change the sources and build it anew"
-        raise SourceError(problem, where=where, remedy=remedy)
+        raise SourceError(problem, where=path, remedy=remedy)
     return draft
 
 
-def write_bundle(draft: Draft, path: Path) -> None:
-    """Write `draft` as a bundle: the same bytes for the same content, wherever it was read from.
-
-    Raises:
-        OutputError: the file can't be written.
-    """
-    with replacing(path) as temporary:
-        temporary.write_text(bundle_text(draft), encoding="utf-8")
-
-
 def bundle_text(draft: Draft) -> str:
-    """Return the text of the bundle, its hash first."""
+    """Return the text of the bundle: the same for the same content, wherever it was read from."""
     content = _content(draft)
     return f'{{\n "{_HASH}": "{_sha256(content)}",{content.removeprefix("{")}\n'
 

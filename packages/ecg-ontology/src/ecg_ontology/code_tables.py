@@ -4,7 +4,6 @@ Codes of other vocabularies become CURIEs (`icd10:I48.0`), or SNOMED CT by what 
 SSSOM or as a plain table, or OMOP's CONCEPT table.
 """
 
-import csv
 import hashlib
 import math
 import re
@@ -14,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ecg_ontology.errors import InputError, UsageError
+from ecg_ontology.errors import InputError, UsageError, refuse_unknown
 from ecg_ontology.sssom import code_pairs
+from ecg_ontology.tables import column_names, rows
 
 CodeVocabulary = Literal["snomed", "icd10", "omop", "scp"]
 VOCABULARIES: tuple[str, ...] = get_args(CodeVocabulary)
@@ -23,9 +23,6 @@ ID_COLUMN = "id"
 CODE_COLUMNS = ("code", "codes")
 """What the column of codes is called where nobody says."""
 MAPPING_COLUMNS = ("code", "snomed")
-_SNOMED_OF_OMOP = {"SNOMED"}
-_LONGEST = 1 << 20
-"""Characters of a cell; the csv module's own limit is lower."""
 
 
 @dataclass(frozen=True)
@@ -140,13 +137,11 @@ def read_code_table(
         {'00001': ('scp:NORM',)}
     """
     path = Path(path)
-    if vocabulary not in VOCABULARIES:
-        remedy = f"Choose one of {', '.join(VOCABULARIES)}"
-        raise UsageError(f"no vocabulary is called {vocabulary!r}", where="codes.vocabulary", remedy=remedy)
+    refuse_unknown("vocabulary", vocabulary, VOCABULARIES, "codes.vocabulary")
     if concepts is not None and vocabulary != "omop":
         remedy = "Add --set codes.vocabulary=omop"
         raise UsageError("a CONCEPT table is for OMOP's concept ids", where="codes.concepts", remedy=remedy)
-    names = _column_names(path)
+    names = column_names(path)
     code_column = code_column or next((name for name in CODE_COLUMNS if name in names), CODE_COLUMNS[0])
     columns = [name for name in (id_column, code_column, patient_column) if name]
     if missing := [name for name in columns if name not in names]:
@@ -155,7 +150,7 @@ def read_code_table(
     translate = _translation(vocabulary, mapping, concepts)
     codes: dict[str, dict[str, None]] = {}
     patients: dict[str, str] = {}
-    for place, (record, stated, *patient) in _rows(path, columns):
+    for place, (record, stated, *patient) in rows(path, columns):
         name = _text(record)
         if not name:
             raise InputError(f"names no record in `{id_column}`", where=f"{path}, {place}")
@@ -208,10 +203,10 @@ def _pairs(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix.lower() != ".csv":
         yield from code_pairs(path)
         return
-    if missing := [name for name in MAPPING_COLUMNS if name not in _column_names(path)]:
+    if missing := [name for name in MAPPING_COLUMNS if name not in column_names(path)]:
         problem = f"isn't a mapping: it has no column {', '.join(missing)}"
         raise InputError(problem, where=path, remedy="Name its columns code and snomed")
-    for place, (code, target) in _rows(path, list(MAPPING_COLUMNS)):
+    for place, (code, target) in rows(path, list(MAPPING_COLUMNS)):
         identifier = _text(target)
         if identifier and not identifier.isdecimal():
             problem = f"{identifier!r} isn't a SNOMED CT identifier"
@@ -228,88 +223,14 @@ def _bare(code: str) -> str:
 def _concepts(path: Path) -> dict[str, str]:
     """OMOP concept id → SNOMED CT identifier, or a CURIE by the name of another vocabulary."""
     columns = ["concept_id", "vocabulary_id", "concept_code"]
-    names = _column_names(path)
+    names = column_names(path)
     if missing := [name for name in columns if name not in names]:
         raise InputError(f"isn't a CONCEPT table: it has no column {', '.join(missing)}", where=path)
     codes = {}
-    for _, (concept, vocabulary, code) in _rows(path, columns):
+    for _, (concept, vocabulary, code) in rows(path, columns):
         name = _text(vocabulary)
-        codes[_text(concept)] = _text(code) if name in _SNOMED_OF_OMOP else f"{name.lower()}:{_text(code)}"
+        codes[_text(concept)] = _text(code) if name == "SNOMED" else f"{name.lower()}:{_text(code)}"
     return codes
-
-
-# --- rows
-
-
-def _column_names(path: Path) -> list[str]:
-    if path.suffix == ".parquet":
-        return [str(name) for name in _parquet(path).schema_arrow.names]
-    _, names = next(_lines(path), (1, []))
-    return names
-
-
-def _rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
-    """Each row's place in words and its cells in these columns."""
-    if path.suffix == ".parquet":
-        for row, named in enumerate(_parquet_rows(path, columns), start=1):
-            yield f"row {row}", [named[name] for name in columns]
-        return
-    lines = _lines(path)
-    _, names = next(lines)
-    places = [names.index(name) for name in columns]
-    for number, cells in lines:
-        if len(cells) != len(names):
-            problem = f"has {len(cells)} cells, and its header {len(names)}"
-            raise InputError(problem, where=f"{path}, line {number}")
-        yield f"line {number}", [cells[place] for place in places]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Each line's number and cells; the header's first separator is the table's."""
-    if not path.is_file():
-        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            head = file.readline(_LONGEST)
-            file.seek(0)
-            between = max("\t;,", key=head.count)
-            reader = csv.reader(file, delimiter=between)
-            for cells in reader:
-                if cells:
-                    yield reader.line_num, cells
-    except UnicodeDecodeError as error:
-        remedy = "Save it as UTF-8; in Excel that is 'CSV UTF-8'"
-        raise InputError("isn't UTF-8 text", where=path, remedy=remedy) from error
-    except (OSError, csv.Error) as error:
-        raise InputError(f"can't be read as a table of codes ({error})", where=path) from error
-
-
-def _parquet(path: Path) -> Any:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise UsageError("reading .parquet needs pyarrow", remedy="pip install pyarrow") from error
-    if not path.is_file():
-        raise InputError("isn't a file" if path.exists() else "is not there", where=path)
-    try:
-        return parquet.ParquetFile(path)
-    except (ArrowException, OSError) as error:
-        raise _no_parquet(path, error) from error
-
-
-def _parquet_rows(path: Path, columns: list[str]) -> Iterator[dict[str, Any]]:
-    table = _parquet(path)
-    from pyarrow import ArrowException
-
-    try:
-        for batch in table.iter_batches(columns=sorted(set(columns))):
-            yield from batch.to_pylist()
-    except (ArrowException, OSError, UnicodeDecodeError) as error:  # what its foot does not tell
-        raise _no_parquet(path, error) from error
-
-
-def _no_parquet(path: Path, error: Exception) -> InputError:
-    return InputError(f"isn't a Parquet table ({' '.join(str(error).split())[:200]})", where=path)
 
 
 def _sha256(path: Path) -> str:

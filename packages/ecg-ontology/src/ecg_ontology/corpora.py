@@ -1,6 +1,5 @@
 """The codes of a corpus: from WFDB headers, from PTB-XL's database, or from a table of codes or of counts."""
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from ecg_ontology.concepts import Frozen
 from ecg_ontology.dx import CPSC_LABELS, diagnoses, header_comments
 from ecg_ontology.errors import InputError, UsageError
 from ecg_ontology.files import refuse_pipe
+from ecg_ontology.tables import column_names, rows
 
 PAPER_SOURCES = ("Ningbo", "Georgia", "PTB")
 """The three sources of the pretraining corpus, as the official Dx map names their columns."""
@@ -108,30 +108,17 @@ def _codes_of(header: Path) -> tuple[str, ...]:
 
 
 def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise UsageError("reading .parquet needs pyarrow", remedy="pip install pyarrow") from error
-    try:
-        rows = parquet.read_table(table, columns=["codes"])["codes"].to_pylist()
-        return tuple(tuple(map(str, codes or ())) for codes in rows)
-    except (ArrowException, KeyError, OSError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(
-            f"isn't a table with lists of codes in a column `codes`: {reason[:200]}", where=table
-        ) from error
+    if "codes" not in column_names(table):
+        raise InputError("isn't a table with lists of codes in a column `codes`", where=table)
+    return tuple(tuple(map(str, codes or ())) for _, (codes,) in rows(table, ["codes"]))
 
 
 def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            header = list(reader.fieldnames or ())
-            rows = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"cannot be read as a table of counts ({error})", where=path) from error
+    header = column_names(path)
     if "scp_codes" in header:
-        return _from_records(path, tuple(_statements(row["scp_codes"], path, line) for line, row in rows))
+        return _from_records(
+            path, tuple(_statements(text, path, place) for place, (text,) in rows(path, ["scp_codes"]))
+        )
     if "code" not in header:
         raise InputError("has no column `code`", where=path, remedy="Give a .csv with columns code and count")
     chosen = tuple(sources) or _default_columns(header)
@@ -140,12 +127,12 @@ def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
         problem = f"has no column {', '.join(missing) or 'count'}"
         raise UsageError(problem, where=path, remedy=f"It has {', '.join(header)}")
     counts: dict[str, int] = {}
-    for line, row in rows:
-        code = row["code"].strip()
+    for place, (text, *numbers) in rows(path, ["code", *chosen]):
+        code = text.strip()
         if code in counts:
-            problem = f"line {line} counts {code} a second time"
+            problem = f"{place} counts {code} a second time"
             raise InputError(problem, where=path, remedy="Keep one row for each code")
-        counts[code] = sum(_count(row[column], path, code) for column in chosen)
+        counts[code] = sum(_count(number, path, code) for number in numbers)
     return CorpusCodes(name=str(path), counts={code: n for code, n in counts.items() if n}, sources=chosen)
 
 
@@ -154,9 +141,9 @@ def _default_columns(header: Sequence[str]) -> tuple[str, ...]:
     return paper or tuple(column for column in ("count", "total") if column in header)[:1]
 
 
-def _statements(text: str, path: Path, line: int) -> tuple[str, ...]:
+def _statements(text: str, path: Path, place: str) -> tuple[str, ...]:
     if not re.fullmatch(rf"\{{({_LIKELIHOOD}(,|(?=\}})))*\}}", text.strip()):
-        problem = f"line {line} names its statements as {text[:60]!r}"
+        problem = f"{place} names its statements as {text[:60]!r}"
         raise InputError(problem, where=path, remedy="Download PTB-XL again")
     return tuple(f"scp:{name}" for name in re.findall(_LIKELIHOOD, text))
 

@@ -141,16 +141,10 @@ def _edges(
         yield kind, a, b
         if kind.symmetric:
             yield kind, b, a
+    import networkx as nx
+
+    hierarchy = nx.DiGraph(above)
     for node in graph:  # a subtype belongs to the family of what it is a subtype of
         if node not in tops:
-            reached = _reached(node, above)
-            yield from ((Kind.family, node, root) for root in roots if root in reached)
-
-
-def _reached(node: Hashable, above: dict[Any, list[Any]]) -> set[Any]:
-    reached: set[Any] = set()
-    frontier = {node}
-    while frontier:
-        frontier = {parent for each in frontier for parent in above[each]} - reached
-        reached |= frontier
-    return reached
+            over = nx.descendants(hierarchy, node)
+            yield from ((Kind.family, node, root) for root in roots if root in over)

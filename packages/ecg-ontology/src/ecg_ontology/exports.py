@@ -9,9 +9,9 @@ import numpy as np
 
 from ecg_ontology.errors import UsageError, optional
 from ecg_ontology.fhir import write_fhir
-from ecg_ontology.files import refuse_unmarked, replacing
+from ecg_ontology.files import refuse_unmarked, replacing, write_text
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.overwriting import NODES_HEADER, refuse_foreign
+from ecg_ontology.overwriting import NODES_HEADER, TABLES, refuse_foreign
 from ecg_ontology.vocabulary_exports import routing_text, skos_mark, skos_text, sssom_mark
 
 
@@ -61,8 +61,7 @@ def export(onto: Ontology, out: str | Path) -> Path:
     if two in _VIEWS:
         text, mark = _VIEWS[two]
         refuse_unmarked(out, mark(onto).encode())
-        with replacing(out) as temporary:
-            temporary.write_text(text(onto), encoding="utf-8")
+        write_text(out, text(onto))
         return out
     refuse_foreign(onto, out)
     with replacing(out) as temporary:
@@ -99,34 +98,30 @@ def _csv(onto: Ontology, path: Path) -> None:
     path.mkdir()
     abbr = [node.abbr for node in onto.nodes]
     nodes = ((n.index, n.abbr, n.label, "root" if n.root else "leaf", n.iri) for n in onto.nodes)
-    _table(path / "nodes.csv", NODES_HEADER, nodes)
     edges = ((edge.kind, edge.source, edge.target) for edge in onto.relations)
-    _table(path / "edges.csv", ("kind", "source", "target"), edges)
     routes = (
         (r.code, r.label, r.status, " ".join(abbr[i] for i in r.nodes)) for r in onto.routes(onto.codes)
     )
-    _table(path / "routing.csv", ("code", "label", "status", "nodes"), routes)
-    _table(path / "distances.csv", abbr, onto.distances.tolist())
-    _table(path / "a_hat.csv", abbr, onto.a_hat.tolist())
+    tables: tuple[tuple[Iterable[str], Iterable[Iterable[object]]], ...] = (
+        (NODES_HEADER, nodes),
+        (("kind", "source", "target"), edges),
+        (("code", "label", "status", "nodes"), routes),
+        (abbr, onto.distances.tolist()),
+        (abbr, onto.a_hat.tolist()),
+    )
+    for name, (header, rows) in zip(TABLES, tables, strict=True):
+        with (path / name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
 
 
-def _table(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-def _rdf(onto: Ontology, path: Path) -> None:
+def _graph(onto: Ontology, path: Path) -> None:
+    from ecg_ontology.obo_text import obo_text
     from ecg_ontology.rdf_writer import rdf_text
 
-    path.write_text(rdf_text(onto.draft, path.suffix), encoding="utf-8")
-
-
-def _obo(onto: Ontology, path: Path) -> None:
-    from ecg_ontology.obo_text import obo_text
-
-    path.write_text(obo_text(onto.draft), encoding="utf-8")
+    text = obo_text(onto.draft) if path.suffix == ".obo" else rdf_text(onto.draft, path.suffix)
+    path.write_text(text, encoding="utf-8")
 
 
 def _dot(onto: Ontology, path: Path) -> None:
@@ -148,11 +143,7 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".safetensors": _safetensors,
     ".json": Ontology.save,
     ".csv": _csv,
-    ".ttl": _rdf,
-    ".owl": _rdf,
-    ".nt": _rdf,
-    ".jsonld": _rdf,
-    ".obo": _obo,
+    **dict.fromkeys((".ttl", ".owl", ".nt", ".jsonld", ".obo"), _graph),
     ".dot": _dot,
     ".fhir": write_fhir,
 }

@@ -147,6 +147,12 @@ def _replace_folder(target: Path, by: Path) -> None:
             old.replace(by if target.exists() else target)
 
 
+def write_text(target: str | Path, text: str) -> None:
+    """Write a file in UTF-8, whole or not at all. Raises `OutputError` where it can't be written."""
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
     """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
 

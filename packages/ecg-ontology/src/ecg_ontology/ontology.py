@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, write_bundle
+from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
 from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
 from ecg_ontology.drafts import Draft, Header, RoutingRow
 from ecg_ontology.enumeration import draft_nodes, draft_relations
 from ecg_ontology.errors import SourceError
-from ecg_ontology.files import refuse_unmarked
+from ecg_ontology.files import refuse_unmarked, write_text
 from ecg_ontology.routing import RoutingTable
 from ecg_ontology.vocabulary import Vocabulary
 
@@ -145,7 +145,7 @@ class Ontology(Vocabulary):
             UsageError: something else than a bundle is there.
         """
         refuse_unmarked(Path(path), BUNDLE_MARK)
-        write_bundle(self.draft, Path(path))
+        write_text(path, bundle_text(self.draft))
 
     @cached_property
     def bundle_sha256(self) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from ecg_ontology.bundle import read_bundle
-from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import EcgError, UsageError
 from ecg_ontology.fhir import FILE
 from ecg_ontology.files import read_text, refuse_others
@@ -24,6 +23,9 @@ NODES_HEADER = ("index", "abbr", "label", "tier", "iri")
 TABLES = ("nodes.csv", "edges.csv", "routing.csv", "distances.csv", "a_hat.csv")
 
 _REMEDY = "Name a new file, or remove that one first"
+_OTHERS = (EcgError, OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, StopIteration)
+_NOT_OURS = (*_OTHERS, csv.Error, zipfile.BadZipFile)
+"""What reading somebody's file as one of ours ends in."""
 _TURTLE_TOKEN = re.compile(
     r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals
     r'|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
@@ -42,29 +44,36 @@ def refuse_foreign(onto: Ontology, out: Path) -> None:
     """
     if not out.exists():
         return
-    if out.suffix == ".csv":
-        refuse_others(out, TABLES.__contains__)
-        if any(out.iterdir()) and not _has_nodes(out, onto):
-            raise UsageError("holds other tables, which would be lost", where=out, remedy="Name a new folder")
-        return
-    if out.suffix == ".fhir" or out.name == "fhir":
-        refuse_others(out, FILE.fullmatch)
-        if any(out.iterdir()) and onto.header.iri not in _fhir_urls(out):
-            raise UsageError("holds others' resources", where=out, remedy="Name a new folder")
+    ending = ".fhir" if out.name == "fhir" else out.suffix
+    if ending in _FOLDERS:
+        is_ours, content = _FOLDERS[ending]
+        refuse_others(out, is_ours)
+        ours = (onto.header.iri, *(node.iri for node in onto.nodes))
+        if any(out.iterdir()) and names_in(out, ending).isdisjoint(ours):
+            problem = f"holds other {content}, which would be lost"
+            raise UsageError(problem, where=out, remedy="Name a new folder")
         return
     if not out.is_file():
         raise UsageError("isn't a file", where=out, remedy=_REMEDY)
-    iri = _IRIS[out.suffix](out) if out.suffix in _IRIS else onto.header.iri
-    if iri != onto.header.iri:
-        what = f"is the ontology {iri}" if iri else "isn't an export of an ontology"
+    names = names_in(out, ending)
+    if onto.header.iri not in names:
+        what = f"is the ontology {min(names)}" if any(names) else "isn't an export of an ontology"
         raise UsageError(f"{what}, and would be lost", where=out, remedy=_REMEDY)
-    if out.suffix == ".ttl" and (comments := turtle_comments(read_text(out))):
+    if ending == ".ttl" and (comments := turtle_comments(read_text(out))):
         line, text = comments[0]
-        raise UsageError(
-            f"has {len(comments)} comments, which would be lost; the first is in line {line}: {text[:60]}",
-            where=out,
-            remedy="State them as rdfs:comment, which is kept, or name a new file",
+        problem = (
+            f"has {len(comments)} comments, which would be lost; the first is in line {line}: {text[:60]}"
         )
+        remedy = "State them as rdfs:comment, which is kept, or name a new file"
+        raise UsageError(problem, where=out, remedy=remedy)
+
+
+def names_in(path: Path, ending: str) -> set[str]:
+    """Return the IRIs by which a file or a folder of this ending says whose it is; none where it doesn't."""
+    try:
+        return _NAMES[ending](path)
+    except _NOT_OURS:
+        return set()
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
@@ -78,77 +87,48 @@ def turtle_comments(text: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 
 
-def bundle_draft(path: Path) -> Draft | None:
-    """Return what a bundle holds; None where the file isn't one."""
-    try:
-        return read_bundle(path)
-    except EcgError:
-        return None
-
-
-def _bundle_iri(path: Path) -> str:
-    draft = bundle_draft(path)
-    return draft.header.iri if draft else ""
-
-
-def _graph_iri(path: Path) -> str:
+def _in_graph(path: Path) -> set[str]:
     from ecg_ontology.sources import read_source
 
-    try:
-        return read_source(path).header.iri
-    except EcgError:
-        return ""
+    return {read_source(path).header.iri}
 
 
-def _has_nodes(folder: Path, onto: Ontology) -> bool:
-    """Whether the table of nodes in a folder lists one of this ontology."""
-    try:
-        rows = csv.DictReader(read_text(folder / "nodes.csv").splitlines())
-        return not {row.get("iri") for row in rows}.isdisjoint(node.iri for node in onto.nodes)
-    except (EcgError, csv.Error):
-        return False
+def _in_arrays(path: Path) -> set[str]:
+    with np.load(path) as arrays:
+        return {str(arrays["iri"])}
 
 
-def _fhir_urls(folder: Path) -> list[str]:
-    """Names of the code systems in a folder."""
-    try:
-        return [str(json.loads(read_text(path))["url"]) for path in folder.glob("CodeSystem-*.json")]
-    except (EcgError, ValueError, LookupError, TypeError):
-        return []
-
-
-def _npz_iri(path: Path) -> str:
-    try:
-        with np.load(path) as arrays:
-            return str(arrays["iri"])
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
-        return ""
-
-
-def _named_iri(path: Path) -> str:
-    """The name that the head of a file states in quotes after the word iri."""
+def _in_head(path: Path) -> set[str]:
+    """What the head of a file states in quotes after the word iri."""
     with path.open("rb") as file:
         stated = re.search(rb'\biri\W{1,4}"([^"]+)"', file.read(1 << 14))
-    return stated[1].decode(errors="replace") if stated else ""
+    return {stated[1].decode()} if stated else set()
 
 
-def _json_ld_iri(path: Path) -> str:
-    """The name of the ontology in a JSON-LD file; "" where it states none."""
-    try:
-        nodes = json.loads(read_text(path))["@graph"]
-        return next(str(node["@id"]) for node in nodes if "owl:Ontology" in str(node.get("@type")))
-    except (EcgError, ValueError, LookupError, TypeError, AttributeError, StopIteration):
-        return ""
+def _in_json_ld(path: Path) -> set[str]:
+    nodes = json.loads(read_text(path))["@graph"]
+    return {str(node["@id"]) for node in nodes if "owl:Ontology" in str(node.get("@type"))}
 
 
-_IRIS: dict[str, Callable[[Path], str]] = {
-    ".npz": _npz_iri,
-    ".safetensors": _named_iri,
-    ".dot": _named_iri,
-    ".json": _bundle_iri,
-    ".ttl": _graph_iri,
-    ".owl": _graph_iri,
-    ".nt": _graph_iri,
-    ".jsonld": _json_ld_iri,
-    ".obo": _graph_iri,
+def _in_nodes(folder: Path) -> set[str]:
+    return {row["iri"] for row in csv.DictReader(read_text(folder / "nodes.csv").splitlines())}
+
+
+def _in_code_systems(folder: Path) -> set[str]:
+    return {str(json.loads(read_text(path))["url"]) for path in folder.glob("CodeSystem-*.json")}
+
+
+_NAMES: dict[str, Callable[[Path], set[str]]] = {
+    ".npz": _in_arrays,
+    ".json": lambda path: {read_bundle(path).header.iri},
+    ".jsonld": _in_json_ld,
+    ".csv": _in_nodes,
+    ".fhir": _in_code_systems,
+    **dict.fromkeys((".safetensors", ".dot"), _in_head),
+    **dict.fromkeys((".ttl", ".owl", ".nt", ".obo"), _in_graph),
 }
+_FOLDERS: dict[str, tuple[Callable[[str], object], str]] = {
+    ".csv": (TABLES.__contains__, "tables"),
+    ".fhir": (FILE.fullmatch, "resources"),
+}
+"""Which names the files of an export have, and what they are."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology.errors import InputError
+from ecg_ontology.hierarchy import reachable
 
 IS_A = "116680003"
 _CONCEPT = ("id", "effectiveTime", "active")
@@ -61,21 +62,14 @@ class Release:
 
     def ancestors(self, code: str) -> set[str]:
         """Return everything that `code` is a subtype of, directly or over others."""
-        reached: set[str] = set()
-        frontier = {code}
-        while frontier:
-            frontier = {above for below in frontier for above in self.parents.get(below, ())} - reached
-            reached |= frontier
-        return reached
+        return set(reachable([code], self.parents)) - {code}
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
     """Read what a release says about `codes`.
 
-    Args:
-        path: an RF2 zip or folder (Snapshot is preferred to Full), or a Global Patient Set file:
-            tab-separated, with columns for concept id, terms and status.
-        codes: SNOMED CT identifiers.
+    It is an RF2 zip or folder (Snapshot is preferred to Full), or a Global Patient Set file: tab-separated,
+    with columns for concept id, terms and status.
 
     Raises:
         InputError: the path is not there or isn't such a release.

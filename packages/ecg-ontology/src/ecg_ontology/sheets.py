@@ -2,13 +2,13 @@
 
 import csv
 import datetime
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ecg_ontology.errors import InputError, UsageError, optional
-from ecg_ontology.files import read_text, replacing
+from ecg_ontology.files import replacing
+from ecg_ontology.tables import lines
 
 ENDINGS = (".tsv", ".csv", ".xlsx")
 _FORMULA = ("=", "+", "-", "@")
@@ -65,14 +65,14 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
         InputError: the file can't be read, or lacks a column.
     """
     _refuse_other_endings(path)
-    lines = _read_workbook(path) if path.suffix == ".xlsx" else _read_text(path)
-    header = [cell.strip() for cell in lines[0]] if lines else []
+    numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))
+    header = [cell.strip() for cell in numbered[0][1]] if numbered else []
     missing = [column for column in needed if column not in header]
     if missing:
         problem = f"has no column {', '.join(missing)}"
         raise InputError(problem, where=path, remedy="Keep the header as written")
     rows = []
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in numbered[1:]:
         if any(cell.strip() for cell in line):
             if len(line) > len(header):
                 raise InputError("the row has more cells than the header", where=f"{path}:{number}")
@@ -84,16 +84,6 @@ def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, s
 def _refuse_other_endings(path: Path) -> None:
     if path.suffix not in ENDINGS:
         raise UsageError("isn't a table", where=path, remedy=f"Choose one of {', '.join(ENDINGS)}")
-
-
-def _read_text(path: Path) -> list[list[str]]:
-    text = read_text(path)
-    first = text.partition("\n")[0]
-    delimiter = max("\t;,", key=first.count)  # spreadsheet programs save with the delimiter of their country
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise InputError(f"isn't a table ({error})", where=path) from error
 
 
 def _guarded(text: str) -> str:
@@ -147,12 +137,12 @@ def _write_workbook(
     book.save(path)
 
 
-def _read_workbook(path: Path) -> list[list[str]]:
+def _read_workbook(path: Path) -> list[tuple[int, list[str]]]:
     openpyxl = _openpyxl()
     try:
         book = openpyxl.load_workbook(path, read_only=True)
         sheet = book.worksheets[0]
-        lines = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
+        rows = [[_text(cell, path) for cell in row] for row in sheet.iter_rows()]
         book.close()
     except InputError:
         raise
@@ -161,8 +151,8 @@ def _read_workbook(path: Path) -> list[list[str]]:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise InputError(f"isn't a workbook ({reason[:200]})", where=path) from error
-    width = len(lines[0]) if lines else 0
-    return [line[:width] if not any(line[width:]) else line for line in lines]
+    width = len(rows[0]) if rows else 0
+    return list(enumerate((row if any(row[width:]) else row[:width] for row in rows), start=1))
 
 
 def _text(cell: Any, path: Path) -> str:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 from ecg_ontology.checks.rule import Breach, Chapter
-from ecg_ontology.concepts import Finding, Kind, Route
+from ecg_ontology.concepts import Finding, Route
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.release import Release, read_release
 
@@ -88,26 +87,14 @@ def _foreign_label(reviewed: Reviewed) -> Iterator[Breach]:
 )
 def _lies_elsewhere(reviewed: Reviewed) -> Iterator[Breach]:
     named = {route.code: route.leaves[0] for route in reviewed.routes if len(route.leaves) == 1}
-    above = _generalisations(reviewed.onto)
     for route in reviewed.active_routes():
-        reached = {leaf for own in route.leaves for leaf in above[own]}
+        above = (concept.index for leaf in route.leaves for concept in reviewed.onto.ancestors(leaf))
+        reached = {*route.leaves, *above}
         for code in sorted(reviewed.release.ancestors(route.code) & named.keys()):
             if named[code] not in reached:
                 leaf = reviewed.onto.nodes[named[code]].abbr
                 message = f"{route.code} ({route.label}) lies under {code}, which is routed to {leaf}"
                 yield Breach(route.code, message)
-
-
-def _generalisations(onto: Ontology) -> dict[int, set[int]]:
-    """Each leaf with everything that it is a subtype of."""
-    parents: dict[int, list[int]] = {leaf: [] for leaf in onto.leaves}
-    for edge in onto.relations:
-        if edge.kind is Kind.subtype_of:
-            parents[edge.source].append(edge.target)
-    above: dict[int, set[int]] = {}
-    for leaf in TopologicalSorter(parents).static_order():  # parents first
-        above[leaf] = {leaf}.union(*(above[parent] for parent in parents[leaf]))
-    return above
 
 
 def _words(text: str) -> set[str]:
