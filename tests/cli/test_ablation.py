@@ -15,9 +15,9 @@ from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import tidy
 from marecg.evaluate.table_print import records
 from marecg_cli import marecg
-from marecg_cli._ablation_text import ablation_json, standings_text
 from marecg_cli._options import settings
 from marecg_cli._recipes import print_costs
+from marecg_cli._scores_text import ablation_json, standings_text
 
 BETTER = AucDifference(mean=0.03, low=0.01, high=0.05, p=0.01)
 ALIKE = AucDifference(mean=0.01, low=-0.02, high=0.04, p=0.6)
@@ -74,7 +74,7 @@ def test_the_readout_that_is_asked_for_is_probed_and_compared(readout, wide, mon
         return []
 
     monkeypatch.setattr("marecg.evaluate.ablate.ablate", ablate)
-    monkeypatch.setattr("marecg_cli._ablation_text.standings", standings)
+    monkeypatch.setattr("marecg.evaluate.leaderboard.standings", standings)
     words = ["ablate", "--data", tmp_path, "--out", tmp_path, "--root", tmp_path, "--format", "markdown"]
     with pytest.raises(SystemExit) as ended:
         marecg.main([str(word) for word in [*words, "--set", f"probe.readout={readout}"]])

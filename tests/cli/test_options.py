@@ -219,7 +219,7 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
         "--seeds 4 --protocol merl --set splits=m --features f=f.npz "
         "--set readout=wide --out x --set features=k"
     )
-    found = reached(monkeypatch, marecg, line, "marecg.evaluate.probe_many.probe_many")
+    found = reached(monkeypatch, marecg, line, "marecg.evaluate.evaluation.probe_many")
     assert found["runs"] == ["a", "b"]
     assert found["tasks"] == {"ptbxl-form": Path("r"), "cpsc2018": Path("s")}
     assert (found["out"], found["features_in"]) == (Path("x"), Path("k"))
@@ -230,7 +230,7 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
         monkeypatch,
         marecg,
         "probe a --root r --set folds=1-5,6,7 --baseline minirocket",
-        "marecg.evaluate.probe_many.probe_many",
+        "marecg.evaluate.evaluation.probe_many",
     )
     request = Request.named(baselines=("minirocket",), folds=("1-5,6,7",))
     assert found["probe_one"].keywords["request"] == request

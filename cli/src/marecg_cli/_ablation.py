@@ -109,7 +109,7 @@ def ablate(
     from marecg.evaluate.sweep import search as search_by_val
     from marecg.evaluate.tasks.registry import roots
     from marecg.recipes import Config, by_name
-    from marecg_cli._ablation_text import print_ablation
+    from marecg_cli._scores_text import print_ablation
 
     of_probe, changes = by_group("probe.", set_)
     request = Request.named(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})

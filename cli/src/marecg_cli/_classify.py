@@ -130,8 +130,9 @@ def judge(
     """
     from marecg.evaluate.finetune import finetune
     from marecg.evaluate.request import READERS
+    from marecg.evaluate.scores.basis import remarks
     from marecg.use.tuning import Tuning
-    from marecg_cli._probe_text import probe_text, remarks
+    from marecg_cli._scores_text import probe_text
 
     values = settings(set_, {**TRAINING, "folds": READERS["folds"]})
     folds = values.pop("folds", ())

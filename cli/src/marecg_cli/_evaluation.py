@@ -117,12 +117,12 @@ def probe(
     """
     from functools import partial
 
-    from marecg.evaluate.evaluation import evaluate
+    from marecg.evaluate.evaluation import evaluate, probe_many
     from marecg.evaluate.model_card import write_model_card
-    from marecg.evaluate.probe_many import probe_many
     from marecg.evaluate.request import FRACTIONS, READERS, Request
+    from marecg.evaluate.scores.basis import remarks
     from marecg.evaluate.tasks.registry import roots
-    from marecg_cli._probe_text import many_text, probe_text, remarks
+    from marecg_cli._scores_text import many_text, probe_text
 
     folders = [word for word in runs or () if not (fraction and _is_share(word))]  # of --fraction 0.1 1
     if not folders and not features:

@@ -45,7 +45,7 @@ def ablate_graph(
 
     from ecg_ontology import Kind, perturb
     from marecg.corpus.prepared import Corpus
-    from marecg.evaluate.graph.design import Design
+    from marecg.evaluate.graph.arms import Design
     from marecg.evaluate.graph.experiment import experiment
     from marecg.evaluate.graph.page import write_answer
     from marecg.recipes.overrides import with_settings

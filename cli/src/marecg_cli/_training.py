@@ -78,7 +78,7 @@ def demo(
     Example: marecg demo
     """
     from marecg.report.demo import demo
-    from marecg_cli._demo_text import demo_text
+    from marecg_cli._scores_text import demo_text
 
     result(demo_text(demo(out, records, steps, seed)))
 

@@ -17,8 +17,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
 from marecg.evaluate.ablate import ProbedRun, ablate, earlier_report
-from marecg.evaluate.budget import equalled, records_of
-from marecg.evaluate.cost import Cost, cost_of
+from marecg.evaluate.cost import Cost, cost_of, equalled, records_of
 from marecg.evaluate.leaderboard import Standing, averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import AucDifference, Leak, Report

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.probe_many import probe_many
+from marecg.evaluate.evaluation import probe_many
 from marecg.evaluate.tasks.registry import roots
 
 A, B, DATA = Path("a"), Path("b"), Path("data")

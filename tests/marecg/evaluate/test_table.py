@@ -156,7 +156,7 @@ def test_the_csv_has_one_line_per_number():
         "test_records": "",
         "task_sha256": "",
         "leaked_records": "",
-        **dict.fromkeys(("records", "seeds", "versus", "versus_low", "versus_high"), ""),
+        **dict.fromkeys(("records", "seeds", "dimension", "versus", "versus_low", "versus_high"), ""),
         "seconds": "",
         "h_rank": "",
         "rank": "",

@@ -15,7 +15,7 @@ from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown, silent
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
-from marecg.evaluate.budget import Equal, equalled, records_of
+from marecg.evaluate.cost import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
@@ -99,16 +99,9 @@ def ablate(
     Args:
         recipes: as for `marecg.recipes.by_name`, or `RECIPE@GRAPH`: the same corpus, its codes read by
             another graph; or recipes themselves. The first is what the others' FLOPs are held against.
-        data: the prepared corpus to train on.
-        out: a folder for the runs, one each.
-        tasks: by name, the folder of their data.
-        request: how they are asked.
-        seeds: runs per recipe, seeded 0, 1, …
         equal: what all recipes have alike: the records that they see, the FLOPs, or once the one and once the
             other.
         records: how many those are; what the recipes' epochs say if None.
-        settings: `key=value` for every recipe alike.
-        jobs: runs side by side.
         progress: shows each run's steps, features and fits go by, but not of runs side by side.
         loggers: where each run is followed beside metrics.csv; see `marecg.train.run.train`.
 

@@ -18,10 +18,17 @@ from marecg.base.errors import InputError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.leak import describe_leak, leak
+from marecg.evaluate.leak import leak
+from marecg.evaluate.scores.basis import describe_leak
 from marecg.evaluate.scores.groups import FEW, age_bands
-from marecg.evaluate.scores.metrics import class_ap, class_auc, interval, resampled_macro_auc
-from marecg.evaluate.scores.reliability import error_by_chance, expected_calibration_error
+from marecg.evaluate.scores.metrics import (
+    class_ap,
+    class_auc,
+    error_by_chance,
+    expected_calibration_error,
+    interval,
+    resampled_macro_auc,
+)
 from marecg.evaluate.tasks.corpus import corpus_task
 from marecg.evaluate.tasks.labels import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
@@ -45,16 +52,12 @@ class GroupScore(Settings):
     """How a class does on the test part, or on a group of it.
 
     Attributes:
-        name: the class.
         group: such as `sex F`; empty for all of test.
         records: with a known label.
-        positives: of these.
         auc, low, high: area under the ROC, and its 95 % interval over records.
-        average_precision: area under precision by recall.
         ece, ece_before, ece_chance: expected calibration error as calibrated, of the sigmoid, and of true
             probabilities.
         log_loss, log_loss_before: mean cross-entropy, as calibrated and of the sigmoid.
-        sensitivity, specificity, ppv: at the class's threshold.
     """
 
     name: str
@@ -79,15 +82,9 @@ class Evaluation(Settings):
     """What `evaluation.json` says.
 
     Attributes:
-        model: whose encoder it began from.
-        data: the corpus.
-        task: what the labels are called.
-        folds: how the parts came about.
         counts: by part and class, positives and known labels.
         missing: records that the labels name and the corpus lacks.
-        leak: what is known of test records in the pretraining, in words.
         seen: how many test records were, or their patients.
-        scores: of every class, then of groups.
     """
 
     model: str
@@ -123,10 +120,8 @@ def fit_classifier(
 
     Args:
         classifier: unfitted; its model is left as it is.
-        data: a prepared corpus.
         out: the folder; an older classifier there is replaced.
         labels: a table as `labels.read_labels` reads; the corpus' leaves with enough support if None.
-        progress: shows the records go by.
 
     Raises:
         UsageError: a value can't be, or the folder holds other files.

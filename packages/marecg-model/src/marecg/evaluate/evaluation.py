@@ -3,7 +3,7 @@
 Shapes: R recordings, M labelled records, K classes, F features, D width.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from marecg.base.errors import InputError, UsageError
@@ -46,12 +46,9 @@ def evaluate(
     Args:
         run: a run folder, whose `model/` is probed, or another name as for `MarEcg.from_pretrained`.
         task: as for `registry.task_named`; in every rotation of `request.folds`.
-        root: the task's data.
-        request: how it is asked.
         features: other models' features by name, each an `.npz`; see `external.read_features`.
         out: where the report goes; the run folder if None. A model that isn't a run's keeps no report.
         features_in: where features are kept; `out/features` if None.
-        progress: shows each batch of features and each fit go by.
         cache: the trials of former calls, which are not run again; this one's are added.
 
     Raises:
@@ -81,6 +78,47 @@ def evaluate(
         widths = {name: each.x_RF.shape[1] for name, each in features_of.items()}
         judged.append(Judged(usable, widths, unreadable, trials, rank_of(features_of, usable)))
     return keep_report(home, under_test, request, judged)
+
+
+def probe_many(
+    runs: Sequence[str | Path],
+    tasks: Mapping[str, Path],
+    probe_one: Callable[..., Report],
+    refused: Callable[[InputError], None],
+    *,
+    out: Path | None = None,
+    features_in: Path | None = None,
+) -> Iterator[tuple[Path, Report]]:
+    """Probe every run on every task; each report comes with the folder that it was kept in.
+
+    What no run owns is computed and fitted once: its features are kept in one place, by default the first
+    run's.
+
+    Args:
+        runs: run folders, or other names as for `MarEcg.from_pretrained`; none where only other models'
+            features are judged.
+        probe_one: `evaluate` with everything filled in but run, task, root, out, features_in and cache.
+        refused: called when a task can't be asked of the records at hand, if there are further ones.
+
+    Raises:
+        UsageError: several runs and one place for their reports.
+        InputError: the only task can't be asked.
+    """
+    if out is not None and len(runs) > 1:
+        raise UsageError("several runs can't be kept in one --out", remedy="Leave it out, or name one run")
+    shared = features_in or (Path(runs[0]) / "features" if len(runs) > 1 else None)
+    models: Sequence[str | Path | None] = runs or (None,)
+    cache: TrialCache = {}
+    for run in models:
+        for task, root in tasks.items():
+            try:
+                report = probe_one(run, task, root, out=out, features_in=shared, cache=cache)
+            except InputError as error:
+                if len(tasks) == 1:
+                    raise
+                refused(error)
+            else:
+                yield out or Path(run or ""), report
 
 
 def _methods(under_test: ModelUnderTest, request: Request) -> tuple[Method, ...]:

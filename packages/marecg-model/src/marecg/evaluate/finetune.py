@@ -51,12 +51,8 @@ def finetune(
 
     Args:
         run: as for `MarEcg.from_pretrained`; it stays as it is.
-        task: as for `marecg.evaluate.tasks.registry.task_named`.
-        root: the task's data.
         how: one row each; the report is about the first, and compares the others with it.
-        fractions, seeds, folds: as for `marecg probe`.
         out: where the report goes; the run folder if None.
-        progress: shows each fit go by.
 
     Raises:
         UsageError: an impossible request, or a learning rate at which the values don't stay finite.

@@ -1,22 +1,20 @@
 """The rows of an ablation: means over the seeds of a recipe, and how each stands against the first.
 
-Shapes: R resamples of the test records, S draws of a share, M test records, K classes.
+Shapes: S draws of a share, over all runs; M test records, K classes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from marecg.evaluate.ablate import FLOPS, ProbedRun
 from marecg.evaluate.cost import Cost, cost_of
-from marecg.evaluate.scores import predictions
-from marecg.evaluate.scores.metrics import RESAMPLES, Floats, macro_auc, resampled_macro_auc
-from marecg.evaluate.scores.predictions import Predictions
+from marecg.evaluate.scores.metrics import RESAMPLES, Floats
+from marecg.evaluate.scores.predictions import Predictions, bootstrap, load
 from marecg.evaluate.scores.results import AucDifference
-from marecg.evaluate.scores.summary import OWN, difference, judged_by
+from marecg.evaluate.scores.summary import OWN, judged_by
 from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
 
@@ -58,12 +56,10 @@ class Standing:
     Attributes:
         name: the recipe, as it was asked for.
         flops: whether the arithmetic was made equal, and not the records.
-        runs: how many seeds.
         means: by share, the macro AUC in percent averaged over tasks and runs.
         differences: by task and share, its macro AUC minus that of the first recipe, with the interval of
             paired resamples of the test records; of the first itself none.
         cost: of all its runs together; None where a folder doesn't tell.
-        rank: the least effective rank of h_rhythm.
         leaked: whether it was pretrained on records that judge it.
     """
 
@@ -87,18 +83,16 @@ def standings(probed: Sequence[ProbedRun], wide: bool = False, resamples: int = 
     """Every recipe against the first, in their order.
 
     Args:
-        probed: what `ablate` returned.
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
             h_rhythm's pool).
-        resamples: of the test records.
     """
     scores = averaged(probed)
-    first: dict[Column, _Resampled] = {}
+    first: dict[Column, tuple[Predictions, Floats]] = {}
     standing: list[Standing] = []
     for name in dict.fromkeys(each.arm for each in probed):
         runs = [each for each in probed if each.arm == name]
         folders = list(dict.fromkeys(each.folder for each in runs))
-        cells = _resampled(runs, wide, resamples)
+        cells = _cells(runs, wide)
         first = first or cells
         own = scores[scores["group"] == name]
         row = own[own["method"] == judged_by(set(own["method"]), wide)]
@@ -109,7 +103,11 @@ def standings(probed: Sequence[ProbedRun], wide: bool = False, resamples: int = 
                 flops=name.endswith(FLOPS),
                 runs=len(folders),
                 means=row.groupby("fraction")["macro_auc"].mean().to_dict(),
-                differences=_against(cells, first) if standing else {},
+                differences={
+                    column: bootstrap(one.y_MK, logits_SMK, first[column][1], one.rotation_M, resamples)
+                    for column, (one, logits_SMK) in cells.items()
+                    if standing and column in first and one.ids == first[column][0].ids
+                },
                 cost=_total([cost_of(folder) for folder in folders]),
                 rank=None if ranks.empty else float(ranks.min()),
                 leaked=bool((row["leaked_records"].fillna(0) > 0).any()),
@@ -151,49 +149,27 @@ def _cost(cost: Cost | None, runs: int) -> list[str]:
     return [f"{cost.records / runs:,.0f}", f"{cost.flops / runs / 1e12:,.2f}", seconds]
 
 
-@dataclass(frozen=True)
-class _Resampled:
-    """The macro AUC of a recipe's runs in one cell: on the test records `ids`, and on resamples of them."""
-
-    ids: tuple[str, ...]
-    mean: float
-    auc_R: Floats
-
-
-def _resampled(probed: Sequence[ProbedRun], wide: bool, resamples: int) -> dict[Column, _Resampled]:
-    cells: dict[Column, tuple[Predictions, list[Floats]]] = {}
+def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
+    """By task and share the test records, and the logits [S, M, K] of all runs of a recipe."""
+    cells: dict[Column, tuple[Predictions, Floats]] = {}
     for each in probed:
-        path: Path = each.folder / "probe" / f"{each.report.task}-{each.report.protocol}.npz"
-        loaded = predictions.load(path)
+        loaded = load(each.folder / "probe" / f"{each.report.task}-{each.report.protocol}.npz")
         method = judged_by({name for name, _ in loaded.logits}, wide)
         for (name, at), logits_SMK in loaded.logits.items():
             if name == method:
-                cells.setdefault((each.report.task, at), (loaded, []))[1].append(logits_SMK)
-    return {
-        column: _Resampled(
-            one.ids,
-            float(np.mean([macro_auc(one.y_MK, x_MK, one.rotation_M) for run in runs for x_MK in run])),
-            resampled_macro_auc(one.y_MK, np.concatenate(runs), resamples, one.rotation_M),
-        )
-        for column, (one, runs) in cells.items()
-    }
-
-
-def _against(one: dict[Column, _Resampled], first: dict[Column, _Resampled]) -> dict[Column, AucDifference]:
-    return {
-        column: difference(cell.mean - first[column].mean, cell.auc_R, first[column].auc_R)
-        for column, cell in one.items()
-        if column in first and cell.ids == first[column].ids
-    }
+                _, before_SMK = cells.get((each.report.task, at), (loaded, logits_SMK[:0]))
+                cells[each.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
+    return cells
 
 
 def _total(costs: Sequence[Cost | None]) -> Cost | None:
+    """What all runs took together; None where one doesn't tell."""
     complete = [cost for cost in costs if cost is not None]
+    seconds = [cost.seconds for cost in complete if cost.seconds is not None]
     if len(complete) < len(costs):
         return None
-    seconds = [cost.seconds for cost in complete if cost.seconds is not None]
     return Cost(
         sum(cost.records for cost in complete),
         sum(cost.flops for cost in complete),
-        sum(seconds) if len(seconds) == len(complete) else None,
+        sum(seconds) if len(seconds) == len(costs) else None,
     )

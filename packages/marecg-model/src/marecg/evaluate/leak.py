@@ -14,13 +14,6 @@ from marecg.corpus.trained_on import TrainedOn
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 
-LEAK = (
-    "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
-    "patients ({counts}). Its numbers don't measure how it does on records that it has never seen."
-)
-NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
-UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
-
 
 def leak(run: Path, *rotations: Task) -> Leak | None:
     """The val and test records of a task that a run was pretrained on; None where nobody knows of any.
@@ -50,17 +43,6 @@ def leak(run: Path, *rotations: Task) -> Leak | None:
         same_patient=_names(recordings, by_patient),
         same_signal=_names(recordings, by_signal),
     )
-
-
-def describe_leak(leak: Leak | None) -> str:
-    """What is said of a leak wherever a probe is shown."""
-    if leak is None:
-        return UNKNOWN
-    if not leak.records:
-        return NO_LEAK
-    signs = {"record": leak.same_record, "patient": leak.same_patient, "signal": leak.same_signal}
-    counts = ", ".join(f"{len(records)} by the same {sign}" for sign, records in signs.items() if records)
-    return LEAK.format(records=leak.records, counts=counts)
 
 
 def _of(names: tuple[str | None, ...], trained: Set[str | None], rows: Iterable[int]) -> set[int]:

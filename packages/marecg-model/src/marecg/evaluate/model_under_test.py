@@ -52,8 +52,6 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
     """A run's encoder, loaded; without a run the first of the features.
 
     Args:
-        run: as for `MarEcg.from_pretrained`.
-        features: other models', by name.
         readout: the row that all others are compared with.
 
     Raises:

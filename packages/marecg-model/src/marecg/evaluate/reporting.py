@@ -39,7 +39,6 @@ class Judged:
         task: restricted to those records.
         widths: how many features each method has.
         unreadable: why each of the others can't be read, by id.
-        trials: by method.
         rank: the effective rank of h_rhythm; None of mere features.
     """
 

@@ -36,8 +36,6 @@ class Request:
 
     Attributes:
         fractions: shares of the training part, each in (0, 1]; they are brought into ascending order.
-        seeds: draws per share below 1.
-        protocol: how features are judged.
         splits: MERL's split tables, if labels and split shall come from there.
         baselines: beside those that are always there.
         readout: what of a run's encoder the others are compared with; `wide` adds a random encoder's too.

@@ -30,11 +30,8 @@ class SweepAxis(NamedTuple):
     """A value that is varied: the choices, or where there are none, a range.
 
     Attributes:
-        key: the value's dotted name.
-        choices: what it is set to.
         low, high: the ends of a range; whole numbers where the value is one.
         log: whether orders of magnitude are alike.
-        text: how it was asked for.
     """
 
     key: str
@@ -109,9 +106,6 @@ def search(
     What is drawn follows from the trials before and the recipe's seed, so an interruption changes nothing.
 
     Args:
-        config: the recipe.
-        axes: what is varied.
-        trials: how many combinations in all.
         out: where the search is kept, as `search.journal`.
         measure: trains and probes a recipe.
 

@@ -33,18 +33,17 @@ KINDS = {
     **dict.fromkeys(("source", "group", "method", "task"), "str"),
     **dict.fromkeys(("fraction", "macro_auc", "sd", "low", "high"), "float64"),
     **{"test_records": "Int64", "task_sha256": "str", "leaked_records": "Int64"},
-    **dict.fromkeys(("records", "seeds"), "Int64"),
+    **dict.fromkeys(("records", "seeds", "dimension"), "Int64"),
     **dict.fromkeys(("versus", "versus_low", "versus_high", "seconds", "h_rank"), "float64"),
 }
 """The frame's columns.
 
 `source` is `PRINTED` or `MEASURED`; `group` the run, empty where several share the figure. Macro AUC, its
 spread over seeds and its interval are in percent. Figures are compared where `task_sha256` is the same.
-`leaked_records`
-says on how many val and test records the encoder was pretrained, and is missing where nobody knows; `records`
-are those of one of `seeds` draws; `versus` is the figure minus that of the method which the report is
-about, on the same test records, with its interval; `h_rank` is the least effective rank of h_rhythm, of a
-run's own encoder.
+`leaked_records` says on how many val and test records the encoder was pretrained, and is missing where nobody
+knows; `records` are those of one of `seeds` draws, `dimension` counts the features; `versus` is the figure
+minus that of the method which the report is about, on the same test records, with its interval; `h_rank` is
+the least effective rank of h_rhythm, of a run's own encoder.
 """
 VERSUS = ["versus", "versus_low", "versus_high"]
 """What belongs to one report alone."""
@@ -117,7 +116,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "task": report.task,
             "fraction": cell.fraction,
             "macro_auc": 100 * cell.macro_auc.mean,
-            "sd": None if cell.macro_auc.sd is None else 100 * cell.macro_auc.sd,
+            "sd": _percent(cell.macro_auc.sd),
             "low": 100 * cell.interval.low,
             "high": 100 * cell.interval.high,
             "test_records": report.records.test,
@@ -125,10 +124,33 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "leaked_records": leaks if own or cell.method == report.reference else 0,
             "records": cell.records if cell.fraction else None,
             "seeds": cell.seeds if cell.fraction else None,
+            "dimension": cell.dimension,
             **dict(zip(VERSUS, _points(cell.versus_encoder), strict=False)),
             "seconds": cell.seconds,
             "h_rank": report.rank if own else None,
         }
+
+
+def by_class(report: Report) -> pd.DataFrame:
+    """AUC and average precision of every class in percent, of each method at its largest share."""
+    largest = {cell.method: cell for cell in report.cells}  # the shares ascend
+    figures = []
+    for method, cell in largest.items():
+        for each in cell.classes:
+            line = {"method": method, "class": each.name, "positives": each.support}
+            for name, spread in (("auc", each.auc), ("ap", each.ap)):
+                line |= {name: 100 * spread.mean, f"{name}_sd": _percent(spread.sd)}
+            figures.append(line)
+    return pd.DataFrame(figures)
+
+
+def as_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """A dictionary per line, None where something is missing."""
+    return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _points(versus: AucDifference | None) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from marecg.evaluate.table import MEASURED, ROW, names_of, ranks, share, tasks_of, title
+from marecg.evaluate.table import MEASURED, ROW, as_dicts, names_of, ranks, share, tasks_of, title
 from marecg.nn.collapse import COLLAPSED
 
 NOTE = (
@@ -48,6 +48,7 @@ class Style:
     plus_minus: str
     dagger: str
     plain: Callable[[str], str]
+    digits: int = 2
 
     def figures(self, scores: pd.DataFrame, intervals: bool) -> list[str]:
         """Such as `77.53 ± 1.20 [75.1, 80.2]†`, with the interval if it is wanted."""
@@ -55,7 +56,8 @@ class Style:
         return [self._figure(line, rank, intervals) for line, rank in ranked]
 
     def _figure(self, line: Any, rank: Any, intervals: bool) -> str:
-        text = f"{line.macro_auc:.2f}" + (f"{self.plus_minus}{line.sd:.2f}" if line.sd >= 0 else "")
+        values = [f"{value:.{self.digits}f}" for value in (line.macro_auc, line.sd) if not pd.isna(value)]
+        text = self.plus_minus.join(values)
         if intervals and line.low == line.low:
             text += f" [{line.low:.1f}, {line.high:.1f}]"
         leaked = not pd.isna(line.leaked_records) and line.leaked_records
@@ -123,9 +125,8 @@ def long_json(scores: pd.DataFrame, intervals: bool = True) -> str:
 
 
 def records(scores: pd.DataFrame) -> list[dict[str, Any]]:
-    """A dictionary per figure, None where something is missing."""
-    ranked = scores.assign(rank=ranks(scores)).astype(object)
-    return list(ranked.where(ranked.notna(), None).to_dict("records"))
+    """A dictionary per figure, with its rank."""
+    return as_dicts(scores.assign(rank=ranks(scores)))
 
 
 FORMATS: dict[str, Callable[[pd.DataFrame, bool], str]] = {

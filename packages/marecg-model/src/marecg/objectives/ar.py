@@ -63,8 +63,6 @@ def ar_losses(
     """The two mean squared errors, in units of the normalised signal.
 
     Args:
-        predicted_BSCP: x̂ over the whole record window.
-        target_BSCP: the patches themselves, after RevIN.
         masked_BTC: bool, the index set M inside the encoder's context; the other S − T patches trail.
         real_BS: bool, False at patches that hold padding; those count for nothing.
 

@@ -32,7 +32,6 @@ def embedded(ontology: Ontology, cache: Path | None = None) -> Tensor:
     """The embeddings of an ontology's variants: kept beside its corpus, shipped, or else made now.
 
     Args:
-        ontology: whose variants.
         cache: a file that `marecg texts --ontology` wrote; passed over where there is none.
 
     Raises:

@@ -17,8 +17,6 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
     Args:
         first_BK: projections of h_rhythm; over all ranks, if there are several, so that every record's
             negatives are the whole batch.
-        second_BK: those of the other views, in the same record order.
-        tau: the temperature.
     """
     views_2BK = normalize(torch.cat([first_BK, second_BK]), dim=-1)
     similarity = views_2BK @ views_2BK.T / tau
@@ -29,13 +27,7 @@ def nt_xent(first_BK: Tensor, second_BK: Tensor, tau: float) -> Tensor:
 
 @in_float32
 def info_nce(query_BK: Tensor, key_BK: Tensor, tau: float) -> Tensor:
-    """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4).
-
-    Args:
-        query_BK: only their directions count.
-        key_BK: in the same record order; only their directions count.
-        tau: the temperature.
-    """
+    """Each query finds its record's key among all keys of the batch (van den Oord et al. 2018, eq. 4)."""
     similarity_BB = normalize(query_BK, dim=-1) @ normalize(key_BK, dim=-1).T / tau
     return cross_entropy(similarity_BB, torch.arange(len(query_BK), device=query_BK.device))
 

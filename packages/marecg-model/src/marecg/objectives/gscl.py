@@ -88,13 +88,7 @@ def gscl_loss(logits_BN: Tensor, target_BN: Tensor) -> Tensor:
 
 
 def family_loss(logits_BN: Tensor, y_BN: Tensor, family_N: Tensor) -> Tensor:
-    """Cross-entropy of a record's families, alike, against the mass of q on each, over records with a leaf.
-
-    Args:
-        logits_BN: those of q.
-        y_BN: active leaves.
-        family_N: every concept's root; a root's is itself.
-    """
+    """Cross-entropy of a record's families, alike, against the mass of q on each; roots are in `family_N`."""
     member_RN = family_N.unique()[:, None] == family_N  # type: ignore[no-untyped-call]
     log_q_B1N = log_softmax(logits_BN, dim=-1)[:, None]
     log_mass_BR = log_q_B1N.masked_fill(~member_RN, -torch.inf).logsumexp(-1)

@@ -79,7 +79,6 @@ def jepa_loss(predicted_BTCD: Tensor, target_BTCD: Tensor, asked_BTC: Tensor) ->
     """Smooth-L1 between the prediction and the EMA encoder's tokens, LayerNormed, where it is asked for.
 
     Args:
-        predicted_BTCD: the predictor's output.
         target_BTCD: the EMA encoder's H of the unmasked record; no gradient flows into it.
         asked_BTC: bool, the masked positions that hold no padding.
     """

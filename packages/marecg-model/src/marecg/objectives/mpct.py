@@ -81,10 +81,7 @@ def instance_concept_loss(h_BD: Tensor, text_VD: Tensor, active_BV: Tensor, tau:
     """L_ICA: bidirectional InfoNCE between a record and the cross-attention summary of its text.
 
     Args:
-        h_BD: the record's embedding in the common space.
-        text_VD: all variants in the common space.
         active_BV: bool, the variants of the record's active leaves.
-        tau: temperature.
     """
     described_B = active_BV.any(1)
     score_BV = h_BD @ text_VD.T * h_BD.shape[-1] ** -0.5
@@ -104,9 +101,6 @@ def beat_concept_loss(
 
     Args:
         beats_BKD: features pooled around R-peaks; `real_BK` is False where a record has fewer beats.
-        text_VD: as for L_ICA.
-        active_BV: as for L_ICA.
-        tau: as for L_ICA.
     """
     both_B = active_BV.any(1) & real_BK.any(1)
     attended_BV, attended_BK = _some(active_BV), _some(real_BK)
@@ -132,14 +126,7 @@ def beat_concept_loss(
 
 @in_float32
 def ontology_prototype_loss(h_BD: Tensor, prototypes_ND: Tensor, y_BN: Tensor, tau: float) -> Tensor:
-    """L_OPA: KL from the uniform distribution over a record's active leaves to its soft assignment.
-
-    Args:
-        h_BD: the record's embedding in the space of the frozen prototypes.
-        prototypes_ND: one frozen prototype per concept, no gradient.
-        y_BN: multi-hot active leaves.
-        tau: temperature of the assignment.
-    """
+    """L_OPA: KL from the uniform distribution over a record's active leaves to its soft assignment."""
     active_B1 = y_BN.sum(-1, keepdim=True)
     logits_BN = normalize(h_BD, dim=-1) @ normalize(prototypes_ND.detach(), dim=-1).T / tau
     uniform_BN = (y_BN / active_B1.clamp(min=1)).to(logits_BN.dtype)

@@ -27,9 +27,6 @@ class Parts(NamedTuple):
     """What an objective's heads are built beside.
 
     Attributes:
-        shape: the model's.
-        model: the model itself.
-        ontology: whose concepts it has.
         texts: the sentence embeddings of the ontology's text variants, where there is such a file.
     """
 
@@ -66,9 +63,6 @@ class ObjectiveConfig(Settings):
 
 class Objective(nn.Module, ABC):
     """An objective of a run, with whatever of it is trained and thrown away.
-
-    Args:
-        settings: its values.
 
     Attributes:
         reaches: the parts of the model that its losses read; what no objective reaches takes no gradient.

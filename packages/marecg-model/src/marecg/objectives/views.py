@@ -40,7 +40,6 @@ class Pass:
         x_BSCP: the patches, after RevIN: of the whole window, the context's first.
         real_BS: where a patch holds no padding; `real_BT` is its part inside the context.
         masked_BTC: the index set M, nothing where the pass is clean.
-        h_BTCD: H of the context.
         encoded: every H that gradients reach: that of the context, and of `part`s.
         supervision: what is known of the records, as this pass shows them.
     """
@@ -105,9 +104,6 @@ class Views:
     """The looks at one micro-batch; draws are made in the order in which objectives ask.
 
     Args:
-        model: what is trained.
-        batch: signals and their supervision.
-        masking: how M is drawn.
         clean: how the unmasked pass looks at a record, and whether it is the one that is supervised.
         regulariser: what hides leads and drops entries of H in every pass; None does neither.
         generator: every draw of this micro-batch; on the batch's device, or each draw is copied there.

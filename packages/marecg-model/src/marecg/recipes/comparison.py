@@ -43,12 +43,7 @@ class Size(Protocol):
 
 
 def comparison(c1: Recipe, c1_gscl: Recipe, tiny: Size, small: Size) -> dict[str, Recipe]:
-    """Every method and control by its name, at the size of C1 and as `small-…` and `tiny-…`.
-
-    Args:
-        c1, c1_gscl: what they are derived from.
-        tiny, small: the sizes.
-    """
+    """Every method and control by its name, at the size of C1 and as `small-…` and `tiny-…`."""
     controls: dict[str, Recipe] = {
         "labels": partial(_labels, c1),
         "sigma0": partial(_sigma0, c1_gscl),

@@ -174,7 +174,6 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
     """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
 
     Args:
-        name: the recipe's.
         changes: as for `override`; they come after those of a file, and are checked together with them.
 
     Raises:

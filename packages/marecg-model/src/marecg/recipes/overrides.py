@@ -32,7 +32,6 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     has as many positions as its window has patches, it goes on having them.
 
     Args:
-        config: the recipe.
         changes: as on a command line, or read already.
 
     Raises:
@@ -90,10 +89,6 @@ def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
 
 def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
     """A group of settings with some changed; values are JSON, or else plain words.
-
-    Args:
-        kind: such as those of a preparation.
-        assignments: as on a command line.
 
     Raises:
         ConfigError: the key is unknown, the value impossible, or there is no `=`.

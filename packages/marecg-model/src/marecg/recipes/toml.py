@@ -24,7 +24,6 @@ def read(path: Path, recipe: Callable[[str], Config]) -> tuple[Config, list[Chan
     """The recipe that a file begins with and what it changes, its name first: that of the file.
 
     Args:
-        path: the file.
         recipe: makes a recipe that has a name, for `base`.
 
     Raises:

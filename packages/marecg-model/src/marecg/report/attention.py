@@ -21,12 +21,6 @@ def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -
     of the resampled record. An absent lead has its share as well: what is read there was filled in from
     the other leads.
 
-    Args:
-        model: left as it is.
-        x_KL: the leads in mV.
-        fs: samples per second.
-        leads: their names.
-
     Raises:
         UsageError: as for `marecg.embed`.
     """

@@ -45,13 +45,9 @@ def attention_map(
     """A record with the share of attention under each stretch of each lead, and the sum over leads below.
 
     Args:
-        x_CL: the leads in mV.
-        fs: samples per second.
         share_TC: at least 0 and 1 in all, the leads in `LEADS` order.
         start: seconds at which the first cell begins.
         step: seconds from cell to cell.
-        leads: what the rows of `x_CL` are.
-        label: what a reader who can't see it is told.
     """
     drawn_TC = share_TC[: int((SECONDS - start) / step)]
     relative_TC = drawn_TC * share_TC.size

@@ -99,7 +99,6 @@ def by_share(lines: Mapping[str, Sequence[tuple[str, float, float, float]]], tit
 
     Args:
         lines: by name, for each share its title, the mean, low and high in per cent.
-        title: what stands over it.
     """
     shares = list(dict.fromkeys(share for points in lines.values() for share, *_ in points))
     with canvas(4, 3.2 + 0.1 * len(lines)) as axes:

@@ -29,10 +29,6 @@ SHOWN = 6
 def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
     """Write `report.html` and the card `README.md` of a classifier into its folder.
 
-    Args:
-        folder: what `evaluate.classify.fit_classifier` wrote.
-        corpus: the one that it was judged on.
-
     Returns:
         The page.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from marecg.evaluate.scores.reliability import reliability
+from marecg.evaluate.scores.metrics import reliability
 from marecg.report.charts import canvas, legend, matrix, square, svg
 from marecg.report.svg import ACCENT
 

@@ -32,8 +32,6 @@ def demo(out: str | Path, records: int = 480, steps: int = 300, seed: int = 0) -
     Args:
         out: a folder for everything; an earlier demo in it is continued.
         records: how many records to train on; half as many again are probed.
-        steps: optimiser steps.
-        seed: the same seed gives the same demo.
     """
     out = Path(out)
     corpora = {"train": (records, seed), "probe": (records // 2, seed + 1)}

@@ -7,10 +7,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from ecg_ontology import Ontology
-from marecg.evaluate.leak import describe_leak
+from marecg.evaluate.scores.basis import basis, describe_leak
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.table import lines, read_report, share, tidy, title
+from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.report import captions
 from marecg.report.charts import NAMED, by_share
 from marecg.report.page import TEMPLATES, Figure, Section, heading, paragraph, slug, table
@@ -79,47 +79,15 @@ def _points(rows: pd.DataFrame) -> list[tuple[str, float, float, float]]:
 
 def _tables(report: Report, scores: pd.DataFrame) -> Markup:
     """Each method at each share; every class for every method at its largest share; what it all rests on."""
-    largest = {cell.method: cell for cell in report.cells}  # the shares ascend
-    scored = {score.name for score in report.cells[0].classes}
-    lacking = {
-        "Without positives or negatives in test, so without an AUC": report.cells[0].left_out,
-        "Without positives in a draw of the training records": sorted(scored & _untrained(report, True)),
-        "Without a concept that stands for it, so with AUC 50 in zero-shot": sorted(
-            scored & _untrained(report, False)
-        ),
-    }
-    template = TEMPLATES.get_template("probe.html.j2")
-    text = template.render(
+    unusable = ", ".join(f"{name}: {why}" for name, why in report.records.unreadable.items())
+    text = TEMPLATES.get_template("probe.html.j2").render(
         report=report,
-        rows=scores.astype(object).where(scores.notna(), None).to_dict("records"),
-        largest=largest,
-        classes=list(zip(*(cell.classes for cell in largest.values()), strict=True)),
-        lacking=lacking,
-        basis=list(_basis(report)),
+        rows=as_dicts(scores),
+        classes=[as_dicts(rows) for _, rows in by_class(report).groupby("class", sort=False)],
+        basis=[*basis(report), ("unusable", unusable or "none")],
         **{"share": share, "points": _in_points, "table": table},
     )
     return Markup(text)  # noqa: S704 (the template escapes)
-
-
-def _untrained(report: Report, labelled: bool) -> set[str]:
-    """Classes that a draw of any share did not show; or, without labels, that no concept stands for."""
-    cells = [cell for cell in report.cells if bool(cell.fraction) is labelled]
-    return {name for cell in cells for draw in cell.untrained for name in draw}
-
-
-def _basis(report: Report) -> Iterator[tuple[str, str]]:
-    """Everything that a number depends on."""
-    records = report.records
-    yield "records", f"{records.train} train, {records.val} val, {records.test} test"
-    yield "not used", f"{records.unlabelled} without a class, {len(records.missing)} missing"
-    yield "unusable", ", ".join(f"{name}: {why}" for name, why in records.unreadable.items()) or "none"
-    yield from (("split", report.folds), ("window", report.window), ("normalisation", report.normalisation))
-    yield "classes", report.policy
-    for name in ("model", "data", "task", "ontology"):
-        if sha256 := getattr(report, f"{name}_sha256"):
-            yield f"SHA-256 of the {name}", sha256
-    yield from (("the encoder", remark) for remark in report.remarks)
-    yield from (("otherwise than in MERL's code", note) for note in report.notes)
 
 
 def _in_points(value: float, sign: str = "") -> str:

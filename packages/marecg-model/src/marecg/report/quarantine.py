@@ -31,9 +31,7 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     """Write the page; returns how many pictures it has.
 
     Args:
-        folder: the corpus, for its report.
         sources: the folders it was prepared from, for the signals.
-        out: the HTML file.
 
     Raises:
         CorpusError: no corpus, or no records in the sources.

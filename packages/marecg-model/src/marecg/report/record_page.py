@@ -57,9 +57,7 @@ def write_record(
     Args:
         run: a finished run, a folder of a model or a classifier, or the name of an installed model.
         record: a record on disk in any format that is read; any of the twelve leads.
-        out: the HTML file.
         data: a prepared corpus, for the most similar labelled records.
-        language: `en` or `de`.
 
     Raises:
         CheckpointError: the folder holds no model, or its graph is another than the corpus'.

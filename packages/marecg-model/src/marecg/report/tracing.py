@@ -65,9 +65,7 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 
     Args:
         x_CL: the leads in mV; what isn't finite is left out, and what lies beyond 10 s isn't drawn.
-        fs: samples per second.
         leads: what the rows of `x_CL` are. One of the twelve that isn't among them is named as absent.
-        label: what a reader who can't see it is told.
     """
     gain, height = tracing_gain(x_CL, fs, leads), TOP + 4 * ROW + 5
     pulses = "".join(pulse(TOP + ROW * (row + 0.5), gain) for row in range(4))

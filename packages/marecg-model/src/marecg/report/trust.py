@@ -38,7 +38,6 @@ def trust(reports: Sequence[Report], scores: Sequence[Score] = ()) -> Trust:
     """The worst verdict over the probes of a run: what failed once is not to be believed everywhere.
 
     Args:
-        reports: of the probes.
         scores: what the model's card says it reaches, for a model that comes without its probes.
     """
     order = list(Verdict)

@@ -27,7 +27,6 @@ def write_report(
     """Write a run's page, and its pictures beside it as SVG.
 
     Args:
-        run: a finished run.
         data: a prepared corpus, to show records and their nearest neighbours; left out where None.
         records: records to show, in any format that is read; of WFDB with or without `.hea`.
         out: the HTML file; its pictures go into a folder of its name. By default report.html of the run, or

@@ -1,4 +1,4 @@
-"""What an arm of the experiment lets targets and prototypes know of a graph.
+"""The experiment's design, and what each of its arms lets targets and prototypes know of a graph.
 
 Shapes: M records, N concepts.
 """
@@ -11,8 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import Ontology
+from marecg.base.config import Settings, chosen
 
 NONE, REAL, EDGELESS, LABELS, SHUFFLE = "none", "real", "edgeless", "labels", "shuffle"
+
+
+class Design(Settings):
+    """Changed by `marecg ablate-graph --set key=value`; docs/graph/plan.md gives the reasons at length."""
+
+    test_source: str = chosen("ptbxl", "its codes test and never teach")
+    shuffles: int = chosen(20, "p can't fall below 1 / 21", ge=1)
+    sigmas: tuple[float, ...] = chosen((0.25, 0.5, 1.0), "of the soft targets; 1 is the paper's")
+    steps: tuple[int, ...] = chosen((100, 200, 400), "of the heads: when all is scored")
+    seeds: int = chosen(10, "draws and first weights of heads per base, with all codes", ge=0)
+    regime_seeds: int = chosen(5, "the same with few or coarse codes, and with leaves left out", ge=0)
+    branch_steps: int = chosen(0, "of the encoder, from each base by each arm; 0 trains heads alone", ge=0)
+    branch_sigma: float = chosen(0.5, "where heads have learnt most of what their targets hold", gt=0)
+    branch_arms: tuple[str, ...] = chosen(
+        (NONE, REAL, EDGELESS, f"{SHUFFLE} 0", LABELS, "flat", f"{SHUFFLE} 1", f"{SHUFFLE} 2"),
+        "the most telling first: each is trained on all bases before the next",
+    )
 
 
 @dataclass(frozen=True)
@@ -37,7 +55,6 @@ class GraphArm:
         The paper leaves records of roots out; here they start from the root, or are of its class alone.
 
         Args:
-            y_MN: active leaves.
             root_M: the one root of a record without leaves; −1 elsewhere.
         """
         coarse_M = root_M >= 0
@@ -60,9 +77,7 @@ def arms(real: Ontology, controls: Mapping[str, Ontology], sigmas: Sequence[floa
     """Every arm that has prototypes: those with a graph's targets once for each σ.
 
     Args:
-        real: the graph of the corpus.
         controls: other graphs by name; those of leaves exchanged are called `shuffle 0`, `shuffle 1`, …
-        sigmas: of the soft targets.
     """
     graphs = {REAL: real, **controls}
     reaching = [GraphArm(name, graph, sigma) for name, graph in graphs.items() for sigma in sigmas]

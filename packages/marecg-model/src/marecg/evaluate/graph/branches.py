@@ -28,8 +28,7 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.relabel import relabelled
 from marecg.corpus.subset import write_subset
-from marecg.evaluate.graph.arms import LABELS, NONE, GraphArm, arms
-from marecg.evaluate.graph.design import Design
+from marecg.evaluate.graph.arms import LABELS, NONE, Design, GraphArm, arms
 from marecg.evaluate.graph.records import Split, read_off
 from marecg.evaluate.graph.scores import Row, Tested, closed
 from marecg.model.mar_ecg import MarEcg
@@ -55,13 +54,7 @@ FOLDS, ALPHAS = 8, tuple(10.0**power for power in range(7))
 
 
 class Branch(NamedTuple):
-    """An arm of the encoder.
-
-    Attributes:
-        name: of the arm.
-        arm: its graph, if it has one.
-        data: the records that teach and those that test, under that graph.
-    """
+    """An arm of the encoder."""
 
     name: str
     arm: GraphArm | None
@@ -106,17 +99,7 @@ def trained_branches(
     steps: int,
     progress: Progress = shown,
 ) -> pd.DataFrame:
-    """Train and score every branch of every base; called again, it goes on in the one that it was in.
-
-    Args:
-        bases: runs of C1.
-        planned: the arms, each trained on all bases before the next.
-        split: what is held out, and what tests.
-        tested: the test records' labels.
-        out: gets `branches` and `scores`.
-        steps: of each branch.
-        progress: shows each branch go by.
-    """
+    """Train and score every branch of every base; called again, it goes on in the one that it was in."""
     shas = [weights_sha256(MarEcg.from_pretrained(base))[:12] for base in bases]
     plan = [(branch, at) for branch in planned for at in range(len(bases))]
     frames = []

@@ -17,9 +17,8 @@ from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
-from marecg.evaluate.graph.arms import arms
+from marecg.evaluate.graph.arms import Design, arms
 from marecg.evaluate.graph.branches import planned, trained_branches
-from marecg.evaluate.graph.design import Design
 from marecg.evaluate.graph.heads import Heads, trained
 from marecg.evaluate.graph.records import Hierarchy, Regime, Split
 from marecg.evaluate.graph.scores import Row, Tested, closed, scored
@@ -45,12 +44,9 @@ def experiment(
 
     Args:
         bases: runs or models that were trained alike, but for their seed; one may be added later.
-        data: the prepared corpus.
-        out: a folder for features, branches and scores.
         design: draws and steps; more seeds and branches may be asked for later.
         controls: other graphs by name, as for `arms`.
         root: PTB-XL's folder, for its hierarchy; without it there is neither severity nor nDCG.
-        progress: shows each run go by.
 
     Returns:
         A row per base, regime, seed, arm, σ, step and figure; `leaves.csv` in `out` says how many

@@ -29,7 +29,6 @@ class Heads(nn.Module):
 
     Args:
         propagate_ANN: I + Â of each arm.
-        features: F.
         seed: of the first weights, which all arms share.
     """
 
@@ -90,16 +89,7 @@ def trained(
     marks: Sequence[int],
     seed: int,
 ) -> Iterator[int]:
-    """Train all arms side by side; yields each of the marks, in steps, once it is reached.
-
-    Args:
-        heads: trained in place.
-        x_MF: features.
-        target_AMN: each arm's targets.
-        y_MN: active leaves, for the labels.
-        marks: ascending.
-        seed: of batches and dropout.
-    """
+    """Train all arms side by side; yields each of the marks, in steps, once it is reached."""
     optimiser = torch.optim.AdamW(heads.parameters(), lr=LR, weight_decay=WEIGHT_DECAY)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, marks[-1] + 1):

@@ -17,13 +17,7 @@ ACCENT = "#2f6fb3"
 
 
 def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
-    """Write `table.md` and `forest.svg` into a folder; returns the table.
-
-    Args:
-        scores: of `experiment`.
-        leaves: its `leaves.csv`.
-        out: the folder.
-    """
+    """Write `table.md` and `forest.svg` into a folder; returns the table."""
     by_regime = {
         str(regime): rows
         for regime, rows in verdict.at_mark(scores).groupby("regime", sort=False)

@@ -62,8 +62,6 @@ class Split:
         """Records of one source test; those of the others that have a leaf teach.
 
         Args:
-            corpus: all of them.
-            test_source: such as `ptbxl`.
             synthetic: sources that neither teach nor test.
 
         Raises:
@@ -92,8 +90,6 @@ class Split:
             rows: of the corpus, `teach` or `held_out`.
             regime: all codes, a tenth of the records, half of the records by their family's root alone, or
                 all without some leaves.
-            seed: of the draw.
-            left_out: those leaves.
         """
         y_MN, drawn_M = self.corpus.y[rows].copy(), np.random.default_rng(seed).random(len(rows))
         root_M = np.full(len(y_MN), -1, np.int64)
@@ -120,11 +116,8 @@ class Split:
         """The wide readout of some rows by a model, float32 [M, W] each; kept on disk.
 
         Args:
-            model: the encoder.
             parts: such as `teach`, `held_out` and `test`.
-            kept_in: the folder.
             samples: how many of a record are read; all if None.
-            progress: shows batches go by.
         """
         rows = np.concatenate(parts)
         stop_R = np.minimum(self.corpus.n_valid[rows], samples or self.corpus.config.window)

@@ -26,8 +26,6 @@ def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:
     """How far each arm's loss has come from a constant prior's to the targets' own entropy, [A]; 1 is all.
 
     Args:
-        log_q_AMN: what the arms say of held-out records.
-        target_AMN: their targets.
         prior_AN: each arm's mean target in training.
     """
 
@@ -44,8 +42,6 @@ class Tested:
     """The test records, which judge every arm.
 
     Attributes:
-        y_MN: their leaves.
-        names: of the concepts.
         rare: the leaves of the primary endpoint.
         hierarchy: PTB-XL's; without it there is neither severity nor nDCG@10.
     """
@@ -60,7 +56,6 @@ class Tested:
 
         Args:
             about: arm and σ, which every row repeats.
-            score_MN: of every record for every concept.
             space_MK: where neighbours are looked for.
         """
         auc_N = class_auc(self.y_MN, score_MN)

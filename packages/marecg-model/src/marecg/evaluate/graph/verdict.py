@@ -45,12 +45,7 @@ def leaves_of(regime: str, leaves: pd.DataFrame) -> list[str]:
 
 
 def primary(scores: pd.DataFrame, leaves: Sequence[str]) -> pd.DataFrame:
-    """Macro AUC over leaves, each arm's σ chosen on every second one and scored on the rest, both ways.
-
-    Args:
-        scores: of one regime, at its mark.
-        leaves: of the endpoint.
-    """
+    """Macro AUC over leaves, each arm's σ chosen on every second one and scored on the rest, both ways."""
     auc = scores[scores["metric"] == "auc"].fillna({"sigma": 0.0})
     by = [*KEY, "sigma"]
     halves = [auc[auc["of"].isin(leaves[half::2])].groupby(by)["value"].mean() for half in (0, 1)]
@@ -70,9 +65,6 @@ def fixed(
     """A figure at one σ, the mean over the leaves that are named.
 
     Args:
-        scores: of one regime, at its mark.
-        metric: such as `auc` or `severity`.
-        of: leaves; all that there is if None.
         sigma: of the arms that have one.
     """
     chosen = scores[(scores["metric"] == metric) & scores["sigma"].fillna(sigma).eq(sigma)]

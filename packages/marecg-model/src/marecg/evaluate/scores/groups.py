@@ -73,9 +73,6 @@ def group_figures(
 
     Args:
         people: by `age`, `sex`, `source` and the like, what is known of the M records, None where nothing is.
-        y_MK: their labels.
-        logits_SMK: what was said of them.
-        rotation_M: the rotation that each was tested in.
     """
     frame = pd.DataFrame(dict(people), dtype=object)
     if "age" in frame:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
-from marecg.evaluate.scores.metrics import Floats, Rotations, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.metrics import RESAMPLES, Floats, Rotations, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import difference
 from marecg.evaluate.scores.trial import Trial
@@ -29,9 +29,6 @@ class Predictions:
     """What a report's numbers were computed from.
 
     Attributes:
-        ids: the M test records.
-        classes: K names.
-        y_MK: uint8, their labels.
         logits: by method and fraction, [S, M, K].
         reference: the method that the report is about.
         rotation_M: int64, the rotation that each record was tested in; None where there was one alone.
@@ -106,8 +103,6 @@ def compare(
     """By fraction, the macro AUC of what `one` was about minus that of `other`, with its interval and p.
 
     Args:
-        one: the predictions of one run.
-        other: those of another one on the same records.
         test: by paired resamples of the records, or after DeLong, which asks for no draws.
 
     Raises:
@@ -143,10 +138,14 @@ def scarce(predictions: Predictions) -> dict[str, int]:
 
 
 def bootstrap(
-    y_MK: NDArray[np.uint8], one_SMK: Floats, other_SMK: Floats, rotation_M: Rotations = None
+    y_MK: NDArray[np.uint8],
+    one_SMK: Floats,
+    other_SMK: Floats,
+    rotation_M: Rotations = None,
+    resamples: int = RESAMPLES,
 ) -> AucDifference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
     runs = (one_SMK, other_SMK)
     one, other = (np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in run]) for run in runs)
-    resampled = (resampled_macro_auc(y_MK, run, rotation_M=rotation_M) for run in runs)
+    resampled = (resampled_macro_auc(y_MK, run, resamples, rotation_M) for run in runs)
     return difference(float(one - other), *resampled)

@@ -87,7 +87,6 @@ class Leak(Frozen):
     """Val and test records that the encoder was pretrained on, each under the first sign that gave it away.
 
     Attributes:
-        records: how many they are.
         same_record: by what the world calls them.
         same_patient: by their patient.
         same_signal: by the very same samples.

@@ -17,13 +17,10 @@ class Trial:
     """One probe: on which share, drawn with which seed, and what it said of the test records.
 
     Attributes:
-        fraction: the share of the training part.
-        seed: the seed of the draw.
         train: int64, the training records by number.
         chosen: what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge; None if nothing was.
         val_auc: the macro AUC on val of what was chosen.
         untrained: classes (by number) that the drawn records don't show.
-        logits_MK: on the test records.
         seconds: wall time of draw, fit, choice and scoring.
     """
 

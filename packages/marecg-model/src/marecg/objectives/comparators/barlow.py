@@ -52,12 +52,7 @@ class Barlow(Objective):
 
 @in_float32
 def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
-    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1), C being the correlation over the batch.
-
-    Args:
-        first_BK, second_BK: projections, in the same record order.
-        redundancy: λ.
-    """
+    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1): C correlates over the batch, λ is `redundancy`."""
     first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
     correlation_KK = first_BK.T @ second_BK / len(first_BK)
     diagonal_K = correlation_KK.diagonal()

@@ -70,12 +70,7 @@ class Dino(Momentum):
 
 @in_float32
 def dino_loss(student_BK: Tensor, teacher_BK: Tensor, tau: float, tau_slow: float) -> Tensor:
-    """Cross-entropy of the student's distribution against the teacher's, which takes no gradient.
-
-    Args:
-        student_BK: logits; teacher_BK: centred logits, of another view of the same records.
-        tau, tau_slow: temperatures of either.
-    """
+    """Cross-entropy of the student's logits against the teacher's, which are centred and take no gradient."""
     target_BK = (teacher_BK.detach() / tau_slow).softmax(-1)
     return -(target_BK * (student_BK / tau).log_softmax(-1)).sum(-1).mean()
 

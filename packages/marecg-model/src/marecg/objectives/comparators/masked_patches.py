@@ -13,10 +13,7 @@ def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor
     """Mean squared error over the masked patches that hold no padding (MAE §3: normalised pixels).
 
     Args:
-        predicted_BTCP: the decoder's output.
         x_BTCP: the patches; each is compared after its own mean and deviation are taken away.
-        masked_BTC: bool, M.
-        real_BT: bool, False at patches of padding.
     """
     centred_BTCP = x_BTCP - x_BTCP.mean(-1, keepdim=True)
     target_BTCP = centred_BTCP / (x_BTCP.var(-1, keepdim=True) + EPS).sqrt()

@@ -98,7 +98,6 @@ def temporal_loss(predicted_BHD: Tensor, future_BHD: Tensor) -> Tensor:
     """At each horizon a record's prediction finds its own future among the batch's.
 
     Args:
-        predicted_BHD: W_k c_t for each horizon k.
         future_BHD: z_{t+k} of the other view, in the same record order.
     """
     logits_HBB = torch.einsum("bhd,nhd->hbn", predicted_BHD, future_BHD)

@@ -1,0 +1,194 @@
+"""Scores for the terminal, a hundred columns wide, in percent as the field prints them."""
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from marecg.evaluate.scores.basis import basis, describe_leak, remarks
+from marecg.evaluate.scores.results import Report
+from marecg.evaluate.table import ROW, by_class, lines, names_of, of_reports, share, tasks_of, tidy, title
+from marecg.evaluate.table_print import FORMATS, LEAKED, Style, markdown_table, notes, records
+from marecg_cli._output import message, result, result_json
+
+if TYPE_CHECKING:
+    from marecg.evaluate.ablate import ProbedRun
+    from marecg.evaluate.leaderboard import Standing
+    from marecg.report.demo import Demo
+
+WIDTH = 100
+TEXT = Style({1: "▲ {}", 2: "△ {}"}, " ± ", "†", str, digits=1)
+MARKED = "▲ best, △ second best among the rows of a task that stand on the same records."
+DEMO_ROWS = {
+    "encoder": "the encoder that was trained just now",
+    "random encoder": "the same encoder without training",
+    "hand-crafted": "heart rate, intervals and amplitudes",
+    "zero-shot": "the encoder and the graph, without any label",
+}
+"""Methods of the probe, in words."""
+
+
+def probe_text(report: Report) -> str:
+    """Macro AUC per method and share, then per class at the largest share, then what the numbers rest on."""
+    scores = tidy(lines("", report))
+    classes = by_class(report).assign(
+        text=lambda of: of["auc"].map("{:.1f}".format) + " / " + of["ap"].map("{:.1f}".format)
+    )
+    wide = classes.pivot_table("text", ["class", "positives"], "method", aggfunc="first", sort=False)
+    return plain_text(
+        [
+            f"{report.task}: macro AUC on test [95 % interval], protocol {report.protocol}",
+            _scores_table(scores, report.reference),
+            f"AUC / average precision per class, at {share(scores['fraction'].max())}",
+            rich_table(
+                ["class", "positives", *wide], [(*map(str, key), *row) for key, *row in wide.itertuples()]
+            ),
+            MARKED,
+            describe_leak(report.leak),
+            *(f"{what[0].upper()}{what[1:]}: {text}." for what, text in basis(report)),
+            "Seconds of fitting: "
+            + ", ".join(
+                f"{each} {s:.1f}" for each, s in scores.groupby("method", sort=False)["seconds"].sum().items()
+            ),
+        ]
+    )
+
+
+def many_text(probed: Sequence[tuple[Path, Report]]) -> str:
+    """One table, with intervals, of several reports and the folders in which they are kept."""
+    return scores_text(
+        f"Macro AUC on test [95 % interval], protocol {probed[0][1].protocol}", of_reports(probed)
+    )
+
+
+def scores_text(head: str, scores: pd.DataFrame) -> str:
+    """A frame of scores as one table, with what must be known of them."""
+    leaked = (scores["leaked_records"].fillna(0) > 0).any()
+    dagger = [LEAKED.format(TEXT.dagger)] if leaked else []
+    return plain_text([head, _scores_table(scores), MARKED, *notes(scores), *dagger])
+
+
+def _scores_table(scores: pd.DataFrame, reference: str = "") -> Table:
+    """A row per task and method, a column per share; beside them what each has over the reference."""
+    scores = scores.assign(text=TEXT.figures(scores, intervals=True), name=names_of(scores))
+    shares = sorted(scores["fraction"].unique())
+    beside = [f"minus {reference}\nat {share(shares[-1])}"] if reference else []
+    table = rich_table(["features", *map(share, shares), *beside])
+    for task in tasks_of(scores):
+        of_task = scores[scores["task"] == task]
+        drawn = of_task.groupby("fraction")["records"].first().dropna()
+        table.add_section()
+        table.add_row(
+            f"{title(task)}, {of_task['test_records'].iloc[0]} test",
+            *(_records(drawn.get(at)) for at in shares),
+        )
+        table.add_section()
+        for _, row in of_task.groupby(ROW, sort=False):
+            texts = dict(zip(row["fraction"], row["text"].str.replace(" [", "\n["), strict=True))
+            first, last = row.iloc[0], row.loc[row["fraction"].idxmax()]
+            name = f"{first['name']}\n({first['dimension']})" if reference else first["name"]
+            table.add_row(
+                name, *(texts.get(at, "") for at in shares), *([_versus(last)] if reference else [])
+            )
+    return table
+
+
+def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: bool, resamples: int) -> None:
+    """What was measured on stderr, and both tables in the form that was asked for."""
+    from marecg.evaluate.leaderboard import NOTE, averaged, heads_and_lines, standings
+
+    for each in probed:
+        for line in (f"measured: {each.folder}, {each.report.task}", *remarks(each.report)):
+            message(line)
+    scores, standing = averaged(probed), standings(probed, wide, resamples)
+    if form == "json":
+        result_json(ablation_json(records(scores), standing))
+    elif form == "text":
+        over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
+        result(scores_text(f"Macro AUC on test{over}, protocol {probed[0].report.protocol}", scores))
+        result(standings_text(standing))
+    else:
+        result(FORMATS[form](scores, False).rstrip())
+        if form == "markdown":
+            result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")
+
+
+def standings_text(standing: "Sequence[Standing]") -> str:
+    """What each recipe took, and where it differs from the first."""
+    from marecg.evaluate.leaderboard import NOTE, heads_and_lines
+
+    return plain_text([rich_table(*heads_and_lines(standing)), NOTE])
+
+
+def ablation_json(cells: Sequence[dict[str, Any]], standing: "Sequence[Standing]") -> dict[str, Any]:
+    """Every figure, and per recipe its cost and its differences to the first."""
+    return {
+        "cells": cells,
+        "recipes": [
+            {
+                "recipe": one.name,
+                "equal": "flops" if one.flops else "records",
+                "runs": one.runs,
+                "rank": one.rank,
+                **(asdict(one.cost) if one.cost else dict.fromkeys(("records", "flops", "seconds"))),
+                "versus_first": [
+                    {"task": task, "fraction": fraction, **difference.model_dump()}
+                    for (task, fraction), difference in one.differences.items()
+                ],
+            }
+            for one in standing
+        ],
+    }
+
+
+def demo_text(done: "Demo") -> str:
+    """A table of four numbers, what they mean, and three ways on."""
+    auc = tidy(lines("", done.probe)).set_index("method")["macro_auc"]
+    rows = [(words, f"{auc[method]:.0f}") for method, words in DEMO_ROWS.items() if method in auc]
+    return plain_text(
+        [
+            f"How well findings can be read from {done.probe.records.test} synthetic ECGs that nothing was "
+            "trained on:",
+            rich_table(["read from", "AUC"], rows),
+            "100 is perfect, 50 a coin (macro AUC over the findings). So few and clean records show that "
+            "every part runs, not how good the encoder is: docs/pretrained.md has real ECGs.",
+            "",
+            "Next:",
+            f"  {done.page} is the run on one page, for a browser",
+            f"  marecg predict {done.run} RECORD names the concepts that an ECG of yours lies nearest to",
+            "  marecg prepare FOLDER --out corpus makes a corpus of your own records, to train on",
+        ]
+    )
+
+
+def rich_table(heads: Sequence[str], lines: Iterable[Sequence[str]] = ()) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table()
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="right" if number else "left", no_wrap=not number and head == "recipe")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def plain_text(parts: Iterable[Table | str]) -> str:
+    """Tables and sentences as plain lines."""
+    console = Console(file=io.StringIO(), width=WIDTH, record=True)
+    for part in parts:
+        console.print(part, highlight=False, markup=False)
+    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
+
+
+def _records(count: Any) -> str:
+    return "" if pd.isna(count) else f"{count:,} record" + ("s" if count != 1 else "")
+
+
+def _versus(line: Any) -> str:
+    if pd.isna(line["versus"]):
+        return ""
+    return f"{line['versus']:+.1f}\n[{line['versus_low']:+.1f}, {line['versus_high']:+.1f}]"
