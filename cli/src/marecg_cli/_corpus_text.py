@@ -6,7 +6,7 @@ Rich is imported where it is used, so that `marecg --help` stays quick.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from marecg_cli._output import console, message, printable, result
+from marecg_cli._output import console, message, printable, result, say_first
 
 if TYPE_CHECKING:
     from marecg.corpus.account import Account, CodeAccount, Quarantined
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from marecg.corpus.paper_corpus import Compared
     from marecg.corpus.statistics import Statistics
 
-NAMED = 20
-"""Records named one by one; of the others, how many there are."""
 LEAKS = {
     "shared_ids": "the same record id",
     "shared_patients": "a patient of the evaluation set",
@@ -57,7 +55,7 @@ def print_comparison(compared: "Sequence[Compared]") -> None:
 def tell_quarantined(records: "Sequence[Quarantined]", report: object) -> None:
     """Which records were left out, and why, as messages."""
     lines = [f"{each.root}/{each.path}: {each.reason}: {each.message}" for each in records]
-    _tell("quarantined", lines, f"in {report}")
+    say_first("quarantined", lines, f"in {report}")
 
 
 def tell_codes(account: "CodeAccount | None", report: object) -> None:
@@ -70,10 +68,10 @@ def tell_codes(account: "CodeAccount | None", report: object) -> None:
         f"code table: {account.records_with_codes} records with codes, {len(rowless)} without a row, "
         f"{len(alone)} ids without a record, {len(nowhere)} codes that reach no node"
     )
-    _tell("without a row", rowless, f"in {report}")
-    _tell("no such record", alone, f"in {report}")
+    say_first("without a row", rowless, f"in {report}")
+    say_first("no such record", alone, f"in {report}")
     lines = [f"{each.code} ({each.status}), {each.records} records" for each in nowhere]
-    _tell("reaches nothing", lines, f"in {report}")
+    say_first("reaches nothing", lines, f"in {report}")
 
 
 def print_statistics(found: "Statistics") -> None:
@@ -119,7 +117,7 @@ def print_audit(found: "Audit") -> None:
         f"{record}: {', '.join(words for words, records in named.items() if record in records)}"
         for record in found.leaking
     ]
-    _tell("leaking", lines, "with --format json")
+    say_first("leaking", lines, "with --format json")
 
 
 def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[object, ...]]) -> None:
@@ -134,10 +132,3 @@ def print_table(title: str, headings: tuple[str, ...], rows: Mapping[str, tuple[
         cells = (f"{value:,}" if isinstance(value, int) else str(value) for value in values)
         table.add_row(*map(printable, (name, *cells)))
     console().print(title, table)
-
-
-def _tell(what: str, lines: Sequence[str], rest: str) -> None:
-    for line in lines[:NAMED]:
-        message(f"{what}: {line}")
-    if len(lines) > NAMED:
-        message(f"… and {len(lines) - NAMED} more {rest}")

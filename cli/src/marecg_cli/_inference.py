@@ -1,6 +1,6 @@
 """Commands that use a trained encoder on any ECG."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,15 +9,12 @@ import typer
 
 from ecg_ontology import UsageError
 from marecg_cli._options import ArraySettings, As, Fs, Readout, array_layout, by_group, count, settings
-from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json
+from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
 
 SHOWN = 5
 """Problems that are named one by one; of more there is the number."""
-MODEL_AND_RECORD = 2
 BESIDE = 4
 """Neighbours that are printed for each concept; JSON has all."""
-Run = Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")]
-
 Every = Annotated[
     str | None,
     typer.Option(metavar="DURATION", help="A time line of long recordings: a row per step, as 10s or 1min."),
@@ -89,10 +86,8 @@ def embed(
 
     run, *inputs = _with_model(given)
     of_arrays, others = by_group("array.", set_)
-    layout, sizes = (
-        array_layout(fs, of_arrays),
-        settings(others, {"batch_size": count, "part_records": count}),
-    )
+    layout = array_layout(fs, of_arrays)
+    sizes = settings(others, {"batch_size": count, "part_records": count})
     done = embed_records(
         run,
         inputs,
@@ -186,8 +181,7 @@ def _print_table(table: Any, done: Any, form: str) -> None:
     """Print what many records are nearest to; exit code 1 where one could not be read."""
     from marecg.use.predict_table import as_csv
 
-    _name("not predicted", done.failed.values())
-    _name("check the units", [f"{name}: {doubt}" for name, doubt in done.doubtful.items()])
+    _tell_problems("not predicted", done.failed, done.doubtful)
     if form == "json":
         result_json(table.astype(object).where(table.notna(), None).to_dict("records"))
     else:
@@ -226,7 +220,7 @@ def _print_calls(calls: list[Any], form: str) -> None:
 
 
 def export(
-    run: Run,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")],
     out: Annotated[
         Path, typer.Option(help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub.")
     ],
@@ -264,8 +258,7 @@ def export(
 
 def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:
     """Say what became of the records; exit code 1 where one could not be read."""
-    _name(f"not {verb}", done["failed"].values())
-    _name("check the units", [f"{name}: {doubt}" for name, doubt in done["doubtful"].items()])
+    _tell_problems(f"not {verb}", done["failed"], done["doubtful"])
     if form == "json":
         result_json({"out": out, **done})
     else:
@@ -274,34 +267,32 @@ def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embed
         raise typer.Exit(EXIT_FINDINGS)
 
 
-def model_and_record(given: list[str]) -> tuple[str, str]:
+def _tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, str]) -> None:
+    """Which records could not be read, and whose units are doubtful."""
+    doubts = [f"{name}: {doubt}" for name, doubt in doubtful.items()]
+    for kind, lines in ((what, failed.values()), ("check the units", doubts)):
+        say_first(kind, lines, "as --format json names them", problem, SHOWN)
+
+
+def model_and_record(words: list[str]) -> tuple[str, str]:
     """What was named: a model, which may be left out, and one record."""
-    if len(given) > MODEL_AND_RECORD:
-        raise UsageError(f"{len(given)} names are given", remedy="Name a model and a record, or a record")
-    run, *records = given if len(given) == MODEL_AND_RECORD else _with_model(given)
+    if len(words) > 2:
+        raise UsageError(f"{len(words)} names are given", remedy="Name a model and a record, or a record")
+    run, *records = words if len(words) == 2 else _with_model(words)
     if not records:
         raise UsageError("names a model and no record", where=run, remedy="Name a record after it")
     return run, records[0]
 
 
-def _with_model(given: list[str]) -> list[str]:
+def _with_model(words: list[str]) -> list[str]:
     """What was named, a model in front: the installed one where the first word names none."""
     from marecg.model.installed import DEFAULT
     from marecg.model.pretrained import names_model
     from marecg.storage.places import is_remote
 
-    first = Path(given[0])
-    here = first.exists() or first.with_name(f"{first.name}.hea").exists()
-    is_input = len(given) == 1 or here or is_remote(given[0])
-    if names_model(given[0]) or not is_input:
-        return given
+    first = Path(words[0])
+    on_disk = first.exists() or first.with_name(f"{first.name}.hea").exists()
+    if names_model(words[0]) or not (len(words) == 1 or on_disk or is_remote(words[0])):
+        return words
     message(f"model: {DEFAULT}")
-    return [DEFAULT, *given]
-
-
-def _name(what: str, problems: Collection[str]) -> None:
-    """A line for each of the first problems, and one that counts the others."""
-    for each in list(problems)[:SHOWN]:
-        problem(f"{what}: {each}")
-    if len(problems) > SHOWN:
-        problem(f"{what}: {len(problems) - SHOWN} more; --format json names all")
+    return [DEFAULT, *words]

@@ -14,9 +14,10 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from itertools import islice
 from threading import Timer
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -63,6 +64,16 @@ def message(text: str) -> None:
 def problem(text: str) -> None:
     """Print to stderr, -q or not, what could not be done."""
     logger.error("%s", printable(text))
+
+
+def say_first(
+    what: str, lines: Collection[str], rest: str, say: Callable[[str], None] = message, count: int = 20
+) -> None:
+    """Say the first lines, and how many more there are; `rest` tells where those stand."""
+    for line in islice(lines, count):
+        say(f"{what}: {line}")
+    if len(lines) > count:
+        say(f"{what}: {len(lines) - count} more, {rest}")
 
 
 def printable(text: str) -> str:

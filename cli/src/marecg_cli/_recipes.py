@@ -171,7 +171,7 @@ def print_costs(recipes: "Mapping[str, Config]", records: int, tflops: float) ->
 
 def _about(make: Callable[..., object]) -> str:
     """The first line of what builds a recipe; of one at another size, which one that is."""
-    from marecg.objectives.comparators import COMPARATORS
+    from marecg.objectives.registry import COMPARATORS
 
     if isinstance(make, partial) and make.args[-1] in COMPARATORS:
         return (COMPARATORS[make.args[-1]].__doc__ or "").partition("\n")[0]

@@ -15,8 +15,7 @@ PANELS: Panels = {
     "Train": {
         "_recipes": ("recipes",),
         "_training": ("train",),
-        "_ablation": ("ablate",),
-        "_graph": ("ablate-graph",),
+        "_ablation": ("ablate", "ablate-graph"),
     },
     "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
     "Use": {"_inference": ("embed", "predict", "export"), "_report": ("report",), "_cohort": ("neighbours",)},

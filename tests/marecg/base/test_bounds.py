@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from marecg.base.config import Settings
-from marecg.objectives.comparators import COMPARATORS
+from marecg.objectives.registry import COMPARATORS
 from marecg.recipes.schema import Config
 
 NO_COUNTS = {"seed", "codes_permuted"}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from marecg.evaluate.probe.protocol import FeatureLearner, Protocol
-from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import Recordings, Task
 
 

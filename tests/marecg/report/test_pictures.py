@@ -9,9 +9,9 @@ import pytest
 import ecg_ontology
 from marecg.base.config import LEADS
 from marecg.evaluate.scores.predictions import Predictions
-from marecg.report.attention_picture import BAND, PITCH, attention_map
+from marecg.report.attention import BAND, PITCH, attention_map
 from marecg.report.charts import BINS, curve, matrix
-from marecg.report.probe_charts import _rocs, class_rocs, confusions, method_rocs
+from marecg.report.score_charts import _rocs, class_rocs, confusions, method_rocs
 from marecg.report.svg import polyline, standalone
 
 ONTOLOGY = ecg_ontology.load()

@@ -20,10 +20,10 @@ from marecg.read.array_layout import Layout
 from marecg.read.datasets import ptbxl
 from marecg.read.inputs import read_one
 from marecg.report import texts as module
+from marecg.report.probes import Verdict, trust
 from marecg.report.record_page import write_record
 from marecg.report.texts import number, texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
-from marecg.report.trust import Verdict, trust
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg.use.classifier import EcgClassifier

@@ -8,7 +8,7 @@ from marecg.base.config import sources
 from marecg.base.errors import ConfigError
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.sampling import labels
-from marecg.objectives.comparators import COMPARATORS
+from marecg.objectives.registry import COMPARATORS
 from marecg.recipes import COMPARISON, Config, by_name
 from marecg.recipes.comparison import METHODS
 from marecg.recipes.overrides import override

@@ -18,8 +18,7 @@ from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_u
 from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT
-from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT, Trial
 from marecg.evaluate.tasks.task import TEST, Task
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]

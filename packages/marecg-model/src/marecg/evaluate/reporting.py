@@ -21,8 +21,7 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores.groups import group_figures
 from marecg.evaluate.scores.predictions import predictions, save
 from marecg.evaluate.scores.results import Counts, Report
-from marecg.evaluate.scores.summary import ENCODER, MEAN_H, ZERO_SHOT, summarise
-from marecg.evaluate.scores.trial import Trial, pooled
+from marecg.evaluate.scores.summary import ENCODER, MEAN_H, ZERO_SHOT, Trial, pooled, summarise
 from marecg.evaluate.tasks.task import SPLITS, TEST, Task, task_sha256
 from marecg.nn.collapse import effective_rank
 from marecg.storage.copies import address

@@ -11,8 +11,7 @@ from torch import Tensor
 from marecg.base.config import LEADS, ModelConfig
 from marecg.model.flops import Flops, decoder_flops
 from marecg.nn.decoder import Decoder
-from marecg.objectives.narrow import NarrowConfig
-from marecg.objectives.objective import Objective, Parts
+from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 
 

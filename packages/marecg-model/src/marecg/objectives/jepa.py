@@ -14,8 +14,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema, momentum_at
 from marecg.nn.encoder import Encoder
-from marecg.objectives.narrow import NarrowConfig
-from marecg.objectives.objective import Objective, Parts
+from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 
 

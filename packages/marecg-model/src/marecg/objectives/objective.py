@@ -7,16 +7,18 @@ source, and `Objective`. docs/extending.md begins with the smallest one.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from ecg_ontology import Ontology
 from marecg.base.config import ModelConfig, Settings, chosen, paper
 from marecg.base.errors import ConfigError
-from marecg.model.flops import Flops
+from marecg.model.flops import Flops, encoder_flops
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.encoder import Encoder
+from marecg.nn.heads import Predictor
 from marecg.objectives.views import Views
 
 Part = Literal["pool", "to_concepts"]
@@ -143,3 +145,27 @@ def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch:
 def ramp(epoch: float, ramp_epochs: float) -> float:
     """Linear from 0 to 1 over `ramp_epochs` (§sec:values: E_ramp); 1 where there is no ramp."""
     return min(1.0, epoch / ramp_epochs) if ramp_epochs else 1.0
+
+
+class NarrowConfig(ObjectiveConfig):
+    """The values of an objective that has a transformer of its own."""
+
+    width: int = chosen(384, "half the encoder's, as in MAE and I-JEPA", gt=0)
+    depth: int = chosen(4, "as in ST-MEM; I-JEPA has 6 to 12 at twice our width", gt=0)
+    heads: int = chosen(6, "64 wide each", gt=0)
+
+    @model_validator(mode="after")
+    def _heads_fit(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
+
+    def predictor(self, shape: ModelConfig, leads: int, outputs: int | None = None) -> Predictor:
+        """The transformer beside an encoder of a shape, over so many leads; `outputs` wide, or as H is."""
+        return Predictor(
+            leads, shape.positions, shape.width, self.width, self.depth, self.heads, shape.mlp_ratio, outputs
+        )
+
+    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
+        """The transformer's, which learns."""
+        return Flops(encoder_flops(shape.model_copy(update={"width": self.width, "depth": self.depth})), 0)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Protocol
 
 from marecg.base.config import CleanConfig, MaskingConfig, SamplingConfig
-from marecg.objectives.comparators import COMPARATORS
 from marecg.objectives.comparators.labels import LabelsConfig
-from marecg.objectives.narrow import NarrowConfig
+from marecg.objectives.objective import NarrowConfig
+from marecg.objectives.registry import COMPARATORS
 from marecg.recipes.schema import Config
 
 BATCH = 64

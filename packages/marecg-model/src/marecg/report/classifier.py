@@ -15,8 +15,8 @@ from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation, GroupScore
 from marecg.report import captions
-from marecg.report.classifier_charts import confusion, precision_recall, reliability_chart, roc
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
+from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
 from marecg.report.tracing import tracing
 from marecg.use.classifier_folder import MARK, Description
 

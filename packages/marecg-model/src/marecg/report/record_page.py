@@ -23,15 +23,23 @@ from marecg.evaluate.table import read_report
 from marecg.model.card_figures import Score
 from marecg.model.installed import installed
 from marecg.model.mar_ecg import MarEcg
-from marecg.report import record_facts
 from marecg.report.day import day_sections
 from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
+from marecg.report.probes import trust
 from marecg.report.records import Shown, attention_figure, concept_graph, from_file
-from marecg.report.texts import Say, number, texts
+from marecg.report.texts import (
+    Say,
+    electrode_quality,
+    machine_facts,
+    measurement_facts,
+    missing_reasons,
+    number,
+    recording_facts,
+    texts,
+)
 from marecg.report.tracing import stacked, strip, tracing
 from marecg.report.training import origin_table
-from marecg.report.trust import trust
 from marecg.use.classifier import EcgClassifier
 from marecg.use.classifier_folder import is_classifier
 from marecg.use.embed import embed
@@ -121,18 +129,18 @@ def _ecg(
     found = trust([read_report(path) for path in sorted((run / "probe").glob("*.json"))], scores)
     electrodes = doubts(shown.x_KL, shown.fs, shown.leads)
     doubt = [say("leak_unknown")] if found.leak_unknown else []
-    theirs = record_facts.theirs(shown.machine, say, language)
+    theirs = machine_facts(shown.machine, say, language)
     parts: list[Figure | Markup] = [
         paragraph(" ".join([say(f"trust_{found.verdict}", **found._asdict()), *doubt]), "warning"),
-        facts(record_facts.about(shown, say)),
+        facts(recording_facts(shown, say)),
         Figure("ecg", [tracing(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="sheet wide-only"),
         Figure(
             "leads", [stacked(shown.x_KL, shown.fs, shown.leads, shown.name)], "", kind="along narrow-only"
         ),
-        facts(record_facts.measured(measured, say, language)),
-        paragraph(record_facts.quality(electrodes, say), "warning" if any(electrodes) else ""),
+        facts(measurement_facts(measured, say, language)),
+        paragraph(electrode_quality(electrodes, say), "warning" if any(electrodes) else ""),
         paragraph(f"{codes} {say('seen')}" if _seen(run, shown) else codes),
-        paragraph(f"{say('measured')} {record_facts.reasons(measured, say)}"),
+        paragraph(f"{say('measured')} {missing_reasons(measured, say)}"),
         *([paragraph(say("theirs")), facts(theirs)] if theirs else []),
     ]
     return Section(say("ecg"), parts)

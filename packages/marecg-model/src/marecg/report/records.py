@@ -25,8 +25,7 @@ from marecg.read.inputs import read_one
 from marecg.read.machine import MachineReport
 from marecg.read.record import Record
 from marecg.report import captions
-from marecg.report.attention import attention
-from marecg.report.attention_picture import attention_map
+from marecg.report.attention import attention, attention_map
 from marecg.report.page import Figure, Section, heading, paragraph, table
 from marecg.report.tracing import SECONDS, stacked, tracing, tracing_gain
 from marecg.use.predict import predict

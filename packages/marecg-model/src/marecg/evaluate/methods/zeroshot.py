@@ -14,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 
 import ecg_ontology
 from marecg.evaluate.probe.linear import UNSEEN_LOGIT
-from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import Task
 from marecg.model.mar_ecg import MarEcg
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from marecg.base.errors import InputError
 from marecg.evaluate.probe.linear import Choose, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats
-from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unchanged
 
 Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]

@@ -17,8 +17,7 @@ from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats, Rotations, macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import AucDifference
-from marecg.evaluate.scores.summary import difference
-from marecg.evaluate.scores.trial import Trial
+from marecg.evaluate.scores.summary import Trial, difference
 
 FEW = 10
 """Below so many positives (or negatives) a class's AUC is too coarse for any interval to be relied on."""

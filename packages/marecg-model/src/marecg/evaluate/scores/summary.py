@@ -1,9 +1,10 @@
-"""From trials to the cells of a report.
+"""What a probe leaves to be scored, and from such trials to the cells of a report.
 
 Shapes: M test records, K classes, S seeds, R resamples.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -22,7 +23,56 @@ from marecg.evaluate.scores.metrics import (
     scorable,
 )
 from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Range, Spread
-from marecg.evaluate.scores.trial import Trial
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One probe: on which share, drawn with which seed, and what it said of the test records.
+
+    Attributes:
+        train: int64, the training records by number.
+        chosen: what was chosen on val: C in `strict`, the epoch in `merl`, α for ridge; None if nothing was.
+        val_auc: the macro AUC on val of what was chosen.
+        untrained: classes (by number) that the drawn records don't show.
+        seconds: wall time of draw, fit, choice and scoring.
+    """
+
+    fraction: float
+    seed: int
+    train: NDArray[np.int64]
+    chosen: float | None
+    val_auc: float | None
+    untrained: tuple[int, ...]
+    logits_MK: Floats
+    seconds: float
+
+
+def pooled(rotations: Sequence[Sequence[Trial]]) -> list[Trial]:
+    """The same draw of every rotation as one trial: all test records in a row, what was chosen averaged."""
+    return (
+        list(rotations[0])
+        if len(rotations) == 1
+        else [_pooled(draw) for draw in zip(*rotations, strict=True)]
+    )
+
+
+def _pooled(draws: Sequence[Trial]) -> Trial:
+    return Trial(
+        fraction=draws[0].fraction,
+        seed=draws[0].seed,
+        train=draws[0].train,
+        chosen=_mean([draw.chosen for draw in draws]),
+        val_auc=_mean([draw.val_auc for draw in draws]),
+        untrained=tuple(sorted({k for draw in draws for k in draw.untrained})),
+        logits_MK=np.concatenate([draw.logits_MK for draw in draws]),
+        seconds=sum(draw.seconds for draw in draws),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return float(np.mean(present)) if present else None
+
 
 ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
 """A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where

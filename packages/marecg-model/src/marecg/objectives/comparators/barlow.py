@@ -12,8 +12,8 @@ from torch.nn.functional import batch_norm
 from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.precision import in_float32
-from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
-from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.comparators.two_views import TwoViews, TwoViewsConfig
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -31,28 +31,23 @@ class BarlowConfig(TwoViewsConfig):
         return Barlow(self, parts)
 
 
-class Barlow(Objective):
+class Barlow(TwoViews):
     """A wide projector; each of its outputs agrees between views and tells what no other tells."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
     settings: BarlowConfig
 
     def __init__(self, settings: BarlowConfig, parts: Parts) -> None:
-        super().__init__(settings)
         hidden = settings.hidden
-        self.projector = BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs)
+        super().__init__(settings, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`barlow`."""
-        first_BK, second_BK = (
-            self.projector(over_batch(views, seen.rhythm_BD)) for seen in self.settings.looks(views)
-        )
-        return {"barlow": barlow_loss(first_BK, second_BK, self.settings.redundancy)}
+        return {"barlow": barlow_loss(*self.both(views), self.settings.redundancy)}
 
 
 @in_float32
 def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
-    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1): C correlates over the batch, λ is `redundancy`."""
+    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1); λ is `redundancy`, C over the batch."""
     first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
     correlation_KK = first_BK.T @ second_BK / len(first_BK)
     diagonal_K = correlation_KK.diagonal()

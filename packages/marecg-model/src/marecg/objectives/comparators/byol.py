@@ -11,8 +11,8 @@ from torch.nn.functional import cosine_similarity
 
 from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
-from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
-from marecg.objectives.objective import Part, Parts
+from marecg.objectives.comparators.two_views import Momentum, MomentumConfig
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -32,8 +32,6 @@ class ByolConfig(MomentumConfig):
 class Byol(Momentum):
     """A predictor from one view's projection to the slow network's of the other, both ways."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
-
     def __init__(self, settings: ByolConfig, parts: Parts) -> None:
         hidden, outputs = settings.hidden, settings.outputs
         super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, outputs))
@@ -41,13 +39,8 @@ class Byol(Momentum):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`byol`."""
-        first, second = self.settings.looks(views)
-        return {
-            "byol": byol_loss(
-                self.predictor(self.projected(views, first)), self.slowly_projected(views, second)
-            )
-            + byol_loss(self.predictor(self.projected(views, second)), self.slowly_projected(views, first))
-        }
+        terms = [byol_loss(self.predictor(one_BK), slow_BK) for one_BK, slow_BK in self.pairs(views)]
+        return {"byol": terms[0] + terms[1]}
 
 
 def byol_loss(predicted_BK: Tensor, target_BK: Tensor) -> Tensor:

@@ -18,8 +18,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor
 from marecg.nn.precision import in_float32
-from marecg.objectives.narrow import NarrowConfig
-from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.objective import NarrowConfig, Objective, Part, Parts
 from marecg.objectives.views import Views
 
 DOMAINS = 3

@@ -13,8 +13,8 @@ from torch.nn.functional import linear, normalize
 from marecg.base.config import chosen
 from marecg.nn.attention import init_linear
 from marecg.nn.precision import in_float32
-from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
-from marecg.objectives.objective import Part, Parts
+from marecg.objectives.comparators.two_views import Momentum, MomentumConfig
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -41,7 +41,6 @@ class DinoConfig(MomentumConfig):
 class Dino(Momentum):
     """The student's distribution of one view over prototypes follows the teacher's of the other."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
     settings: DinoConfig
     centre_K: Tensor
 
@@ -51,20 +50,11 @@ class Dino(Momentum):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`dino`; the centre moves with each micro-batch, alike on all ranks."""
-        first, second = self.settings.looks(views)
-        slow = [self.slowly_projected(views, seen) for seen in (first, second)]
-        pairs = ((first, slow[1]), (second, slow[0]))
-        terms = [
-            dino_loss(
-                self.projected(views, seen),
-                slow_BK - self.centre_K,
-                self.settings.tau,
-                self.settings.tau_slow,
-            )
-            for seen, slow_BK in pairs
-        ]
+        pairs, tau, tau_slow = self.pairs(views), self.settings.tau, self.settings.tau_slow
+        terms = [dino_loss(one_BK, slow_BK - self.centre_K, tau, tau_slow) for one_BK, slow_BK in pairs]
         with torch.no_grad():
-            self.centre_K.lerp_(torch.cat(slow).mean(0), 1 - self.settings.centring)
+            slow = torch.cat([slow_BK for _, slow_BK in pairs])
+            self.centre_K.lerp_(slow.mean(0), 1 - self.settings.centring)
         return {"dino": (terms[0] + terms[1]) / 2}
 
 

@@ -1,9 +1,19 @@
-"""The error of masked patches, each normalised by itself: what masked autoencoders are asked for.
+"""Masked patches from the rest: MAE, He et al., CVPR 2022, and ST-MEM, Na et al., ICLR 2024.
 
-Shapes: B batch, T patches, C leads, P samples per patch.
+Masked Autoencoders Are Scalable Vision Learners, on (lead, patch) tokens; Guiding Masked Representation
+Learning to Capture Spatio-Temporal Relationship of Electrocardiogram, made from the paper alone.
+
+Shapes: B batch, S patches of the window, T of the context, C leads, P samples per patch, D width.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from torch import Tensor
+
+from marecg.base.config import LEADS
+from marecg.objectives.objective import NarrowConfig, Objective, Parts
+from marecg.objectives.views import Views
 
 EPS = 1e-6
 """As in MAE: added to the variance of a patch."""
@@ -20,3 +30,60 @@ def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor
     error_BTC = (predicted_BTCP - target_BTCP).square().mean(-1)
     asked_BTC = masked_BTC & real_BT[..., None]
     return (error_BTC * asked_BTC).sum() / asked_BTC.sum().clamp(min=1)
+
+
+class MaskedPatches(Objective):
+    """A decoder over the context, asked for the patches of M."""
+
+    def __init__(self, settings: NarrowConfig, parts: Parts, leads: int = len(LEADS)) -> None:
+        super().__init__(settings)
+        self.decoder = settings.predictor(parts.shape, leads, outputs=parts.shape.patch)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """The one loss."""
+        seen, [name] = views.masked, self.settings.captions
+        x_BTCP = seen.x_BSCP[:, : seen.h_BTCD.shape[1]]
+        predicted_BTCP = self.decoded(seen.h_BTCD)
+        return {name: masked_patch_loss(predicted_BTCP, x_BTCP, seen.masked_BTC, seen.real_BT)}
+
+    def decoded(self, h_BTCD: Tensor) -> Tensor:
+        """x̂ [B, T, C, P]."""
+        return self.decoder(h_BTCD)  # type: ignore[no-any-return]
+
+
+class MaeConfig(NarrowConfig):
+    """Masked patches from the rest, by a decoder that sees all leads (arXiv:2111.06377).
+
+    The encoder reads the learned token in a masked pair's place: attention along rows and columns of a grid
+    can't leave pairs out one by one, as MAE does to save time.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {"mae": "error at masked patches"}
+
+    def build(self, parts: Parts) -> MaskedPatches:
+        """The decoder, factorised and bidirectional."""
+        return MaskedPatches(self, parts)
+
+
+class StmemConfig(NarrowConfig):
+    """Masked patches lead by lead, by a decoder that no other lead can help (arXiv:2402.09450).
+
+    What one lead tells of another the encoder must have learnt. Its [SEP] tokens are left out: our tokens lie
+    on a grid, so leads have no ends to be marked.
+    """
+
+    captions: ClassVar[Mapping[str, str]] = {"stmem": "error at masked patches, lead by lead"}
+
+    def build(self, parts: Parts) -> "Stmem":
+        """The decoder that all leads share."""
+        return Stmem(self, parts, leads=1)
+
+
+class Stmem(MaskedPatches):
+    """One decoder, given each lead's H as a record of its own."""
+
+    def decoded(self, h_BTCD: Tensor) -> Tensor:
+        """x̂ [B, T, C, P]; what it says of a lead depends on that lead's H alone."""
+        alone_BcT1D = h_BTCD.transpose(1, 2).flatten(0, 1).unsqueeze(2)
+        predicted_BcT1P = self.decoder(alone_BcT1D)
+        return predicted_BcT1P.squeeze(2).unflatten(0, (len(h_BTCD), len(LEADS))).transpose(1, 2)  # type: ignore[no-any-return]

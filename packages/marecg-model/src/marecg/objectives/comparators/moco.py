@@ -10,9 +10,9 @@ from torch import Tensor
 
 from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
-from marecg.objectives.comparators.momentum import Momentum, MomentumConfig
+from marecg.objectives.comparators.two_views import Momentum, MomentumConfig
 from marecg.objectives.contrast import info_nce
-from marecg.objectives.objective import Part, Parts
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -37,7 +37,6 @@ class MocoConfig(MomentumConfig):
 class Moco(Momentum):
     """Queries of one view find their record's key of the other among the batch's, both ways."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
     settings: MocoConfig
 
     def __init__(self, settings: MocoConfig, parts: Parts) -> None:
@@ -47,14 +46,9 @@ class Moco(Momentum):
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`moco`."""
-        first, second = self.settings.looks(views)
+        tau = self.settings.tau
         there, back = (
-            moco_loss(
-                self.predictor(self.projected(views, query)),
-                self.slowly_projected(views, key),
-                self.settings.tau,
-            )
-            for query, key in ((first, second), (second, first))
+            moco_loss(self.predictor(one_BK), slow_BK, tau) for one_BK, slow_BK in self.pairs(views)
         )
         return {"moco": there + back}
 

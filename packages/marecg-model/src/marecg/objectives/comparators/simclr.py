@@ -10,9 +10,9 @@ from torch import Tensor
 
 from marecg.base.config import chosen
 from marecg.nn.heads import MLP
-from marecg.objectives.comparators.two_views import TwoViewsConfig
+from marecg.objectives.comparators.two_views import TwoViews, TwoViewsConfig
 from marecg.objectives.contrast import nt_xent
-from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -29,16 +29,14 @@ class SimclrConfig(TwoViewsConfig):
         return Simclr(self, parts)
 
 
-class Simclr(Objective):
+class Simclr(TwoViews):
     """Each view finds its record's other view among those of the whole batch."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
     settings: SimclrConfig
 
     def __init__(self, settings: SimclrConfig, parts: Parts) -> None:
-        super().__init__(settings)
         width = parts.shape.width
-        self.projector = MLP(width, width, settings.outputs)
+        super().__init__(settings, MLP(width, width, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`simclr`."""

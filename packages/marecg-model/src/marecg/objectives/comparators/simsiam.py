@@ -10,9 +10,9 @@ from torch import Tensor
 
 from marecg.base.config import chosen
 from marecg.nn.heads import BatchNormMLP
-from marecg.objectives.comparators.two_views import TwoViewsConfig, over_batch
+from marecg.objectives.comparators.two_views import TwoViews, TwoViewsConfig
 from marecg.objectives.contrast import minus_cosine
-from marecg.objectives.objective import Objective, Part, Parts
+from marecg.objectives.objective import Parts
 from marecg.objectives.views import Views
 
 
@@ -29,22 +29,18 @@ class SimsiamConfig(TwoViewsConfig):
         return Simsiam(self, parts)
 
 
-class Simsiam(Objective):
+class Simsiam(TwoViews):
     """A predictor from one view's projection to the other's, both ways; the target stands still."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
     settings: SimsiamConfig
 
     def __init__(self, settings: SimsiamConfig, parts: Parts) -> None:
-        super().__init__(settings)
         outputs = settings.outputs
-        self.projector = BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True)
+        super().__init__(settings, BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True))
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`simsiam`, the mean of eq. 1 both ways."""
-        first_BK, second_BK = (
-            self.projector(over_batch(views, seen.rhythm_BD)) for seen in self.settings.looks(views)
-        )
+        first_BK, second_BK = self.both(views)
         there = minus_cosine(self.predictor(first_BK), second_BK)
         return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}
