@@ -8,6 +8,8 @@ from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, costs
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods.baselines import Baseline
+from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.request import Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
@@ -22,11 +24,11 @@ def beside_minirocket(effort: Effort) -> list[float]:
     """Seconds of a probe with MiniRocket over those of one without; neither finds features kept."""
     corpus, run, numbers = _corpus(max(FEWEST, effort.of(RECORDS))), _run(), count()
 
-    def probe(*baselines: str) -> None:
-        request = Request.named(fractions=(1.0,), baselines=baselines)
+    def probe(*baselines: Baseline) -> None:
+        request = Request(fractions=(1.0,), baselines=baselines)
         evaluate(run, "corpus", corpus, request, out=workspace() / f"probe-{next(numbers)}")
 
-    return costs(lambda: probe("minirocket"), probe, effort)
+    return costs(lambda: probe(minirocket), probe, effort)
 
 
 @cache

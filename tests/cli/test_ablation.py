@@ -14,6 +14,7 @@ from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import tidy
 from marecg.evaluate.table_print import records
+from marecg.evaluate.tasks.folds import Folds
 from marecg_cli import marecg
 from marecg_cli._options import settings
 from marecg_cli._recipes import print_costs
@@ -91,4 +92,4 @@ def test_a_setting_that_a_probe_does_not_have_is_refused(setting):
 
 def test_several_rotations_of_folds_may_be_set():
     values = settings(["folds=1-5,6,7-8;3-7,8,1-2", "fractions=0.1,1"], READERS)
-    assert Request.named(**values) == Request.named((0.1, 1.0), folds=("1-5,6,7-8", "3-7,8,1-2"))
+    assert Request(**values) == Request((0.1, 1.0), folds=(Folds.of("1-5,6,7-8"), Folds.of("3-7,8,1-2")))

@@ -9,7 +9,10 @@ from tests.cli.reached import reached
 
 import ecg_ontology
 from marecg.base.config import CorpusConfig
+from marecg.evaluate.methods.baselines import BASELINES
+from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.request import Request
+from marecg.evaluate.tasks.folds import Folds
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
 from marecg.synth import QUIRKS
@@ -148,7 +151,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
             "how": [Tuning(each, 6, 7, 0.5, patience=8, balanced=True) for each in ("head", "last:2")],
             "fractions": [0.5],
             "seeds": 4,
-            "folds": ("1,2,3",),
+            "folds": (Folds.of("1,2,3"),),
             "out": Path("x"),
         },
     ),
@@ -168,7 +171,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
             "data": Path("c"),
             "out": Path("x"),
             "tasks": {"ptbxl-super": Path("r")},
-            "request": Request.named((0.5,), 4, readout="wide", folds=("1-5,6,7",), resamples=60),
+            "request": Request((0.5,), 4, readout="wide", folds=(Folds.of("1-5,6,7"),), resamples=60),
             "seeds": 3,
             "equal": ["flops", "records"],
             "records": 50,
@@ -225,12 +228,12 @@ def test_a_probe_asks_what_it_was_asked_to(monkeypatch):
     assert (found["out"], found["features_in"]) == (Path("x"), Path("k"))
     asked = found["probe_one"].keywords
     assert asked["features"] == {"f": Path("f.npz")}
-    assert asked["request"] == Request.named((0.5,), 4, "merl", Path("m"), readout="wide")
+    assert asked["request"] == Request((0.5,), 4, protocol_named("merl"), Path("m"), readout="wide")
     found = reached(
         monkeypatch,
         marecg,
         "probe a --root r --set folds=1-5,6,7 --baseline minirocket",
         "marecg.evaluate.evaluation.probe_many",
     )
-    request = Request.named(baselines=("minirocket",), folds=("1-5,6,7",))
+    request = Request(baselines=(BASELINES["minirocket"],), folds=(Folds.of("1-5,6,7"),))
     assert found["probe_one"].keywords["request"] == request

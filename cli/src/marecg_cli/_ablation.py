@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,13 @@ import typer
 from ecg_ontology import UsageError
 from marecg_cli._options import LOCAL, Data, Log, by_group, one_of, recipe_names, settings, task_names
 from marecg_cli._output import message, result
+
+
+class Equal(StrEnum):
+    """What the recipes of an ablation have alike."""
+
+    records = "records"
+    flops = "flops"
 
 
 def ablate(
@@ -53,7 +61,7 @@ def ablate(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
     equal: Annotated[
-        list[Literal["records", "flops"]] | None,
+        list[Equal] | None,
         typer.Option(
             help="What all have alike: the records that they see, or the FLOPs of the first recipe; "
             "name both for two columns. [default: records]",
@@ -104,7 +112,7 @@ def ablate(
     from marecg_cli._scores_text import print_ablation
 
     of_probe, changes = by_group("probe.", set_)
-    request = Request.named(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
+    request = Request(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
     wide = request.readout != "rhythm"
     request = request if wide else replace(request, without=(WIDE,))
     probe_roots = roots(task or ["ptbxl-super"], root)
@@ -117,7 +125,7 @@ def ablate(
             tasks=probe_roots,
             request=request,
             seeds=seeds,
-            equal=equal or ("records",),
+            equal=[each.value for each in equal or [Equal.records]],
             records=records,
             settings=changes,
             jobs=jobs,

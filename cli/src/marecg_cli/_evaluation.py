@@ -118,7 +118,9 @@ def probe(
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate, probe_many
+    from marecg.evaluate.methods.baselines import baseline_named
     from marecg.evaluate.model_card import write_model_card
+    from marecg.evaluate.probe.registry import protocol_named
     from marecg.evaluate.request import FRACTIONS, READERS, Request
     from marecg.evaluate.scores.basis import remarks
     from marecg.evaluate.tasks.registry import roots
@@ -130,15 +132,12 @@ def probe(
     values = settings(set_, {**READERS, "features": Path})
     features_in = values.pop("features", None)
     shares = [float(word) for word in runs or () if word not in folders]
-    fractions = [*(fraction or ()), *shares] or FRACTIONS
-    request = Request.named(
-        **{
-            "fractions": fractions,
-            "seeds": seeds,
-            "protocol": protocol,
-            "baselines": baseline or (),
-            **values,
-        }
+    request = Request(
+        (*(fraction or ()), *shares) or FRACTIONS,
+        seeds,
+        protocol_named(protocol),
+        baselines=tuple(map(baseline_named, baseline or ())),
+        **values,
     )
     named = [each.rpartition("=") for each in features or ()]
     feature_files = {name or Path(file).stem: local_path(file) for name, _, file in named}

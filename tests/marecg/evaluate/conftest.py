@@ -67,7 +67,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(run_folder, ptbxl_root) -> Report:
     """What probing that run found, at two fractions of the labels."""
-    return evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0, 0.5), seeds=2))
+    return evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=(1.0, 0.5), seeds=2))
 
 
 @pytest.fixture(scope="session")

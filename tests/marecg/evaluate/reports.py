@@ -3,7 +3,7 @@
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 
-WHOLE = Request.named(fractions=(1.0,))
+WHOLE = Request(fractions=(1.0,))
 
 
 def untimed(report: Report) -> dict:

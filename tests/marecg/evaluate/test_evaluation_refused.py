@@ -9,6 +9,7 @@ from tests.marecg.evaluate.reports import WHOLE
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
+from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.request import Request
 
 
@@ -37,12 +38,12 @@ def test_an_unusable_record_is_named_with_its_reason_and_takes_no_part(run_folde
 @pytest.mark.parametrize("fractions", [(0.0,), (1.5,), (float("nan"),), ()])
 def test_an_impossible_fraction_is_refused(fractions, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="fraction"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(fractions=fractions))
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=fractions))
 
 
 def test_no_seeds_are_refused(run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="seeds 0"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(seeds=0))
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(seeds=0))
 
 
 def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
@@ -52,7 +53,7 @@ def test_a_folder_without_a_model_is_refused(ptbxl_root, tmp_path):
 
 def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
     with pytest.raises(UsageError, match="no readout 'all'"):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(readout="all"))
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="all"))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_a_readout_that_does_not_exist_is_refused(run_folder, ptbxl_root):
 )
 def test_an_impossible_protocol_is_refused(protocol, words, run_folder, ptbxl_root):
     with pytest.raises(UsageError, match=words):
-        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request.named(protocol=protocol))
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(protocol=protocol_named(protocol)))
 
 
 @pytest.mark.parametrize("name", ["encoder", "encoder, wide", "encoder, mean H", "zero-shot"])

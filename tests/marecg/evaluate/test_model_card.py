@@ -19,7 +19,7 @@ def probed(run_folder: Path, ptbxl_root: Path, tmp_path: Path) -> Path:
     run = tmp_path / "run"
     shutil.copytree(run_folder / "model", run / "model")
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run, task, ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=1))
+        evaluate(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1))
     return run
 
 

@@ -11,6 +11,7 @@ from marecg.evaluate.scores import predictions
 from marecg.evaluate.scores.delong import delong
 from marecg.evaluate.scores.metrics import macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.predictions import bootstrap, compare
+from marecg.evaluate.tasks.folds import Folds
 
 ROTATIONS = ("1-5,6,7-8", "5-8+1,2,3-4")
 RNG = np.random.default_rng(0)
@@ -26,7 +27,7 @@ def reports(gscl_run, ptbxl_root, tmp_path_factory):
     out = tmp_path_factory.mktemp("rotations")
 
     def probe(*folds):
-        request = Request.named((0.5, 1.0), 2, folds=folds, resamples=50, baselines=())
+        request = Request((0.5, 1.0), 2, folds=tuple(map(Folds.of, folds)), resamples=50, baselines=())
         return evaluate(gscl_run, "ptbxl-super", ptbxl_root, request, out=out / str(len(folds)))
 
     return probe(*ROTATIONS), [probe(folds) for folds in ROTATIONS], out / "2"

@@ -26,7 +26,7 @@ from marecg.evaluate.table import (
 )
 from marecg.evaluate.table_print import latex, long_csv, long_json, markdown
 
-WHOLE = Request.named(fractions=(1.0,))
+WHOLE = Request(fractions=(1.0,))
 
 
 def row(
@@ -245,7 +245,7 @@ def test_a_run_that_collapsed_on_one_task_is_named_so_on_all():
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(0.5, 1.0), seeds=2))
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(0.5, 1.0), seeds=2))
     scores = measured([gscl_run])
     own = ["encoder", "encoder, wide", "encoder, mean H"]
     methods = [*own, "zero-shot", "random encoder", "hand-crafted"]

@@ -9,10 +9,12 @@ import torch
 from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import resnet
+from marecg.evaluate.methods.baselines import BASELINES, baseline_named
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet
 from marecg.evaluate.methods.slow_signals import slow_signals
 from marecg.evaluate.probe.linear import Part
+from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.tasks.registry import task_named
@@ -86,7 +88,7 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
     report = evaluate(
-        gscl_run, "ptbxl-super", ptbxl_root, Request.named(fractions=(1.0,), baselines=["resnet1d"])
+        gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(1.0,), baselines=(BASELINES["resnet1d"],))
     )
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
@@ -138,4 +140,4 @@ print(numba.threading_layer(), torch.get_num_threads())
 )
 def test_an_impossible_baseline_is_refused(baseline, protocol, words):
     with pytest.raises(UsageError, match=words):
-        Request.named(baselines=[baseline], protocol=protocol)
+        Request(baselines=(baseline_named(baseline),), protocol=protocol_named(protocol))

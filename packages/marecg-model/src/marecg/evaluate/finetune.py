@@ -43,7 +43,7 @@ def finetune(
     *,
     fractions: Sequence[float] = FRACTIONS,
     seeds: int = 5,
-    folds: Sequence[str] = (),
+    folds: Sequence[Folds] = (),
     out: Path | None = None,
     progress: Progress = shown,
 ) -> Report:
@@ -60,7 +60,7 @@ def finetune(
         InputError: the data can't be used.
         OutputError: the report can't be written.
     """
-    request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(map(Folds.of, folds)))
+    request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
     under_test = load_under_test(run, {}, request.readout)
     model = under_test.model
     assert model is not None, "a run has a model"

@@ -1,15 +1,14 @@
 """What a probe may be asked for."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.baselines import Baseline, baseline_named
+from marecg.evaluate.methods.baselines import Baseline
 from marecg.evaluate.probe.protocol import Protocol
-from marecg.evaluate.probe.registry import protocol_named
 from marecg.evaluate.probe.strict import STRICT
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.tasks.folds import Folds
@@ -22,7 +21,7 @@ FRACTIONS = (0.01, 0.1, 1.0)
 READERS: dict[str, Callable[[str], Any]] = {
     "fractions": lambda text: tuple(map(float, text.split(","))),
     "seeds": int,
-    "folds": lambda text: tuple(text.split(";")),
+    "folds": lambda text: tuple(map(Folds.of, text.split(";"))),
     "readout": str,
     "splits": Path,
     "resamples": int,
@@ -57,29 +56,6 @@ class Request:
     folds: tuple[Folds, ...] = ()
     resamples: int = RESAMPLES
     without: tuple[str, ...] = ()
-
-    @classmethod
-    def named(
-        cls,
-        fractions: Sequence[float] = FRACTIONS,
-        seeds: int = 5,
-        protocol: str = STRICT.name,
-        splits: Path | None = None,
-        baselines: Sequence[str] = (),
-        readout: Readout = "rhythm",
-        folds: Sequence[str] = (),
-        resamples: int = RESAMPLES,
-    ) -> "Request":
-        """The request with its protocol and baselines by name: ours, or `FILE.py:NAME`.
-
-        Raises:
-            UsageError: as the request itself, or there is no such protocol, baseline or fold.
-        """
-        made = tuple(baseline_named(name) for name in baselines)
-        rotations = tuple(map(Folds.of, folds))
-        return cls(
-            tuple(fractions), seeds, protocol_named(protocol), splits, made, readout, rotations, resamples
-        )
 
     def __post_init__(self) -> None:
         if not self.fractions or not all(0 < fraction <= 1 for fraction in self.fractions):
