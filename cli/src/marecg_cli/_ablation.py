@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import LOCAL, Data, Log, by_group, one_of, recipe_names, settings, task_names
+from marecg_cli._options import LOCAL, ROOT, Data, Log, Tasks, by_group, one_of, recipe_names, settings
 from marecg_cli._output import message, result
 
 
@@ -23,9 +23,7 @@ class Equal(StrEnum):
 def ablate(
     data: Data,
     out: Annotated[Path, typer.Option(help="A folder for the runs; the same command goes on in it.")],
-    root: Annotated[
-        list[str], typer.Option(metavar="[DATA=]PATH", help="The probe's data, one for each data set.")
-    ],
+    root: Annotated[list[str], typer.Option(**ROOT)],
     recipes: Annotated[
         list[str] | None,
         typer.Argument(
@@ -34,14 +32,7 @@ def ablate(
             **one_of(recipe_names),
         ),
     ] = None,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The probe's tasks, or all; may be repeated. [default: ptbxl-super]",
-            show_default=False,
-            **one_of(task_names),
-        ),
-    ] = None,
+    task: Tasks = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import As, Data, one_of, settings, task_names
+from marecg_cli._options import As, Data, ReportFolder, one_of, settings, task_names
 from marecg_cli._output import message, result, result_json
 
 ABOUT = "Train a classifier on labelled ECGs, or judge how well an encoder can be fine-tuned."
@@ -72,8 +72,9 @@ def fit(
     """
     from marecg.corpus.prepared import Corpus
     from marecg.evaluate.classify import fit_classifier
-    from marecg.report.classifier import write_classifier_report
+    from marecg.report.classifier import heads_and_rows, write_classifier_report
     from marecg.use.classifier import EcgClassifier
+    from marecg_cli._scores_text import plain_text, rich_table
 
     classifier = EcgClassifier(
         model,
@@ -90,14 +91,7 @@ def fit(
     if form == "json":
         result_json(found.model_dump(mode="json"))
         return
-    result(f"{'':<12} test  positive  AUC  95 %       ECE before → after  sensitivity  specificity")
-    for each in found.scores:
-        if not each.group:
-            result(
-                f"{each.name:<12} {each.records:4,}  {each.positives:8,}  {100 * each.auc:4.1f} "
-                f"{100 * each.low:4.1f}–{100 * each.high:5.1f}  {each.ece_before:9.3f} → {each.ece:.3f}  "
-                f"{100 * each.sensitivity:11.1f}  {100 * each.specificity:11.1f}"
-            )
+    result(plain_text([rich_table(*heads_and_rows([each for each in found.scores if not each.group]))]))
 
 
 @classify.command(rich_help_panel="Classifiers")
@@ -117,9 +111,7 @@ def judge(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
     set_: Set = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
-    ] = None,
+    out: ReportFolder = None,
     form: As = "text",
 ) -> None:
     """Fine-tune an encoder on a task's labels, choose the step on validation, and score test once.

@@ -8,18 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import As, local_path, one_of, settings, task_names
+from marecg_cli._options import ROOT, As, ReportFolder, Tasks, local_path, one_of, settings, task_names
 from marecg_cli._output import EXIT_UNREADABLE, message, problem, result, result_json
 
 _NUMBER = re.compile(r"\d*\.?\d+(e-?\d+)?")
-
-
 TableFormat = Literal["markdown", "latex", "csv", "json"]
-"""How a table is printed."""
-
-
 PairedTest = Literal["bootstrap", "delong"]
-"""How two runs are compared."""
 
 
 def _baselines() -> tuple[str, ...]:
@@ -43,24 +37,8 @@ def probe(
         ),
     ] = None,
     *,
-    task: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or "
-            "all, which is the five published ones; FILE.py:NAME for your own; may be repeated. "
-            "[default: ptbxl-super]",
-            show_default=False,
-            **one_of(task_names),
-        ),
-    ] = None,
-    root: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[DATA=]PATH",
-            help="The task's data: PTB-XL, cpsc_2018, or a prepared corpus. Of tasks on several data sets "
-            "one each: --root ptbxl=PATH --root cpsc2018=PATH.",
-        ),
-    ] = None,
+    task: Tasks = None,
+    root: Annotated[list[str] | None, typer.Option(**ROOT)] = None,
     fraction: Annotated[
         list[float] | None,
         typer.Option(
@@ -101,9 +79,7 @@ def probe(
             "in, for later runs too.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
-    ] = None,
+    out: ReportFolder = None,
     card: Annotated[
         bool, typer.Option("--card", help="Put the figures into the card of each run's model, too.")
     ] = False,

@@ -61,6 +61,25 @@ Readout = Literal["rhythm", "wide", "beats"]
 """What is read from an encoder as one vector of a record; `marecg.use.embed.Readout` without torch."""
 Corpus = Annotated[Path, typer.Argument(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
 Data = Annotated[Path, typer.Option(**LOCAL, help="A corpus that `marecg prepare` wrote.")]
+Tasks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--task",
+        help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or all, "
+        "which is the five published ones; FILE.py:NAME for your own; repeatable. [default: ptbxl-super]",
+        show_default=False,
+        **one_of(task_names),
+    ),
+]
+ROOT: dict[str, Any] = {
+    "metavar": "[DATA=]PATH",
+    "help": "The task's data: PTB-XL, cpsc_2018, or a prepared corpus. Of tasks on several data sets one "
+    "each: --root ptbxl=PATH --root cpsc2018=PATH.",
+}
+"""The settings of an option that takes the data of tasks."""
+ReportFolder = Annotated[
+    Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
+]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
 Log = Annotated[
     list[str] | None,

@@ -14,6 +14,7 @@ from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.classify import CARD, EVALUATION, PAGE, PREDICTIONS, Evaluation, GroupScore
+from marecg.evaluate.table_print import markdown_table
 from marecg.report import captions
 from marecg.report.page import TEMPLATES, Figure, Section, heading, page, paragraph, table
 from marecg.report.score_charts import confusion, precision_recall, reliability_chart, roc
@@ -48,10 +49,9 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
         evaluation=evaluation,
         classifier=classifier,
         classes=list(zip(classifier.classes, classifier.calibrations, classifier.thresholds, strict=True)),
-        scores=[score for score in evaluation.scores if not score.group],
+        figures=markdown_table(*heads_and_rows([score for score in evaluation.scores if not score.group])),
         test=len(frame),
         folder=folder.name,
-        percent=_percent,
     )
     for file, text in ((CARD, card), (PAGE, page(f"Classifier: {evaluation.task}", lead, sections))):
         with replacing(folder / file) as temporary:
@@ -107,7 +107,10 @@ def _sections(
     )
 
 
-def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
+def heads_and_rows(
+    scores: Sequence[GroupScore], head: str = "class"
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The figures as a table in words, a row for each class or group; the first column is text."""
     rows = [
         (
             score.name + (f", {score.group}" if score.group else ""),
@@ -123,7 +126,11 @@ def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
     ]
     ece = ("ECE before", "after", "by chance")
     called = ("sensitivity", "specificity", "PPV")
-    heads = (head, "records", "positive", "AUC", "95 %", "AP", *ece, *called)
+    return (head, "records", "positive", "AUC", "95 %", "AP", *ece, *called), rows
+
+
+def _scores(scores: Sequence[GroupScore], head: str) -> Markup:
+    heads, rows = heads_and_rows(scores, head)
     return table(heads, rows, numeric=range(1, len(heads)))
 
 
