@@ -122,7 +122,7 @@ def judge(
     """
     from marecg.evaluate.finetune import finetune
     from marecg.evaluate.request import READERS
-    from marecg.evaluate.scores.basis import remarks
+    from marecg.evaluate.scores.results import remarks
     from marecg.use.tuning import Tuning
     from marecg_cli._scores_text import probe_text
 

@@ -98,7 +98,7 @@ def probe(
     from marecg.evaluate.model_card import write_model_card
     from marecg.evaluate.probe.registry import protocol_named
     from marecg.evaluate.request import FRACTIONS, READERS, Request
-    from marecg.evaluate.scores.basis import remarks
+    from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._scores_text import many_text, probe_text
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ecg_ontology import UsageError
+from marecg_cli._corpus_text import print_table
 from marecg_cli._options import one_of, recipe_names
 from marecg_cli._output import console, message, result, result_json
 
@@ -153,20 +154,16 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
 
 def print_costs(recipes: "Mapping[str, Config]", records: int, tflops: float) -> None:
     """The arithmetic of each recipe's whole run on so many records, and how long it takes at that speed."""
-    from rich.table import Table
-
     from marecg.evaluate.cost import expected
 
-    table = Table("recipe")
-    for head in ("records per step", "GFLOP per record", "PFLOP in all", f"hours at {tflops:g} TFLOP/s"):
-        table.add_column(head, justify="right")
+    heads = ("recipe", "records per step", "GFLOP per record", "PFLOP in all", f"hours at {tflops:g} TFLOP/s")
+    rows = {}
     for name, config in recipes.items():
         cost = expected(config, records, tflops * 1e12)
-        step = config.train.batch_size * config.train.accumulate
-        seconds = cost.seconds or 0.0
-        told = (f"{step}", f"{config.step_flops() / 1e9:,.1f}", f"{cost.flops / 1e15:,.1f}")
-        table.add_row(name, *told, f"{seconds / 3600:,.2f}")
-    console().print(table)
+        figures = (config.step_flops() / 1e9, cost.flops / 1e15)
+        step, hours = config.train.batch_size * config.train.accumulate, (cost.seconds or 0.0) / 3600
+        rows[name] = (step, *(f"{each:,.1f}" for each in figures), f"{hours:,.2f}")
+    print_table("Whole runs", heads, rows)
 
 
 def _about(make: Callable[..., object]) -> str:

@@ -10,8 +10,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from marecg.evaluate.scores.basis import basis, describe_leak, remarks
-from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.results import Report, basis, describe_leak, remarks
 from marecg.evaluate.table import ROW, by_class, lines, names_of, of_reports, share, tasks_of, tidy, title
 from marecg.evaluate.table_print import FORMATS, LEAKED, Style, markdown_table, notes, records
 from marecg_cli._output import message, result, result_json

@@ -106,36 +106,24 @@ def texts(
     Example: marecg texts --ontology corpus
     """
     import ecg_ontology
-    from marecg.objectives.concept_text import SHIPPED, write
+    from marecg.corpus.prepared import Corpus
+    from marecg.objectives.concept_text import SHIPPED, TEXTS, write
     from marecg.objectives.concept_text import check as difference_from_shipped
 
-    if ontology is not None or out is not None:
-        if check:
+    if check:
+        if ontology is not None or out is not None:
             raise UsageError("--check compares the shipped ones only", remedy="Leave the others out")
-        result(str(_write_texts(None if ontology is None else Path(ontology), out)))
+        difference = difference_from_shipped(ecg_ontology.load())
+        result(f"largest difference from the shipped embeddings: {difference:.1e}")
+        if difference > TEXT_TOLERANCE:
+            raise typer.Exit(EXIT_FINDINGS)
         return
-    packaged = ecg_ontology.load()
-    if not check:
-        write(packaged)
-        result(str(SHIPPED))
-        return
-    difference = difference_from_shipped(packaged)
-    result(f"largest difference from the shipped embeddings: {difference:.1e}")
-    if difference > TEXT_TOLERANCE:
-        raise typer.Exit(EXIT_FINDINGS)
-
-
-def _write_texts(source: Path | None, out: Path | None) -> Path:
-    """Embed the texts of a corpus' graph, or of a graph's own files."""
-    import ecg_ontology
-    from marecg.corpus.prepared import Corpus
-    from marecg.objectives.concept_text import TEXTS, write
-
-    if source is not None and (source / "corpus.json").is_file():
-        graph, place = Corpus.open(source).ontology(), out or source / TEXTS
-    elif out is not None:
-        graph, place = ecg_ontology.load(source), out
+    folder = None if ontology is None else Path(ontology)
+    if folder is not None and (folder / "corpus.json").is_file():
+        graph, place = Corpus.open(folder).ontology(), out or folder / TEXTS
+    elif folder is not None and out is None:
+        raise UsageError("isn't a prepared corpus", where=folder, remedy="Name one, or a file as --out")
     else:
-        raise UsageError("isn't a prepared corpus", where=source, remedy="Name one, or a file as --out")
+        graph, place = ecg_ontology.load(folder), out or SHIPPED
     write(graph, place)
-    return place
+    result(str(place))

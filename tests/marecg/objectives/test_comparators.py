@@ -10,16 +10,13 @@ from torch.nn.functional import normalize
 from marecg.nn.heads import BatchNormMLP
 from marecg.nn.tokens import patchify
 from marecg.objectives.comparators.astcl import adversarial_loss
-from marecg.objectives.comparators.barlow import BarlowConfig, barlow_loss
-from marecg.objectives.comparators.byol import ByolConfig, byol_loss
 from marecg.objectives.comparators.clocs import clocs_loss
 from marecg.objectives.comparators.crt import cut, discrimination_loss, joined, spectrum
-from marecg.objectives.comparators.dino import dino_loss
 from marecg.objectives.comparators.labels import LabelsConfig, labels_loss
 from marecg.objectives.comparators.masked_patches import masked_patch_loss
-from marecg.objectives.comparators.moco import moco_loss
-from marecg.objectives.comparators.simclr import SimclrConfig
+from marecg.objectives.comparators.momentum import ByolConfig, byol_loss, dino_loss, moco_loss
 from marecg.objectives.comparators.tstcc import temporal_loss
+from marecg.objectives.comparators.two_views import BarlowConfig, SimclrConfig, barlow_loss
 from marecg.objectives.contrast import minus_cosine
 from marecg.objectives.gscl import GsclConfig
 

@@ -22,7 +22,7 @@ from marecg.read.inputs import read_one
 from marecg.report import texts as module
 from marecg.report.probes import Verdict, trust
 from marecg.report.record_page import write_record
-from marecg.report.texts import number, texts
+from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
 from marecg.report.writing import write_report
 from marecg.synth import write_corpus
@@ -91,9 +91,9 @@ def test_every_text_is_written_in_every_language_with_the_same_blanks():
         blanks = [{name for _, name, _, _ in string.Formatter().parse(text)} for text in by_language.values()]
         assert blanks[0] == blanks[1], key
     with pytest.raises(UsageError, match="not written in 'fr'"):
-        texts("fr")
-    assert texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
-    assert (number(-12.34, 1, "de"), number(None, 1, "en")) == ("−12,3", "–")
+        Texts("fr")
+    assert Texts("de")("similarity", cosine=0.5) == "Ähnlichkeit 0,50"
+    assert (Texts("de").number(-12.34, 1), Texts("en").number(None)) == ("−12,3", "–")
 
 
 def measured(header: Path) -> Measurements:
@@ -134,7 +134,7 @@ def probe(report: Report, versus: tuple[float, float], leaks: int | None, share:
 def test_whether_to_believe_follows_from_the_paired_interval(report, versus, leaks, verdict):
     judged = trust([probe(report, versus, leaks)])
     assert (judged.verdict, judged.records) == (verdict, 94)
-    assert texts("en")(f"trust_{verdict}", **judged._asdict())
+    assert Texts("en")(f"trust_{verdict}", **judged._asdict())
 
 
 def test_the_worst_verdict_of_several_probes_counts_each_at_its_largest_share(report):

@@ -18,8 +18,7 @@ from marecg.base.errors import InputError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.leak import leak
-from marecg.evaluate.scores.basis import describe_leak
+from marecg.evaluate.model_under_test import leak
 from marecg.evaluate.scores.groups import FEW, age_bands
 from marecg.evaluate.scores.metrics import (
     class_ap,
@@ -29,6 +28,7 @@ from marecg.evaluate.scores.metrics import (
     interval,
     resampled_macro_auc,
 )
+from marecg.evaluate.scores.results import describe_leak
 from marecg.evaluate.tasks.corpus import corpus_task
 from marecg.evaluate.tasks.labels import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
@@ -125,10 +125,6 @@ def fit_classifier(
 
     Raises:
         UsageError: a value can't be, or the folder holds other files.
-        InputError: the labels can't be used.
-        CorpusError: the corpus can't.
-        CheckpointError: the model can't be loaded.
-        OutputError: the folder can't be written.
     """
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()

@@ -53,8 +53,6 @@ def evaluate(
     Raises:
         UsageError: an impossible request, or nothing to judge, or no place for the report.
         CheckpointError: the run's model can't be loaded, or didn't stay frozen.
-        InputError: the data can't be used.
-        OutputError: the report can't be written.
     """
     request, files, cache = request or Request(), features or {}, {} if cache is None else cache
     under_test = load_under_test(run, files, request.readout)

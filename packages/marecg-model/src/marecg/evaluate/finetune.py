@@ -56,9 +56,6 @@ def finetune(
 
     Raises:
         UsageError: an impossible request, or a learning rate at which the values don't stay finite.
-        CheckpointError: the run's model can't be loaded.
-        InputError: the data can't be used.
-        OutputError: the report can't be written.
     """
     request = Request(tuple(fractions), seeds, FINETUNE, folds=tuple(folds))
     under_test = load_under_test(run, {}, request.readout)

@@ -33,9 +33,6 @@ def write_model_card(run: str | Path, protocol: str = "strict") -> Path:
 
     Raises:
         UsageError: the run was not probed by that protocol, or only as another model than it holds.
-        InputError: a report is damaged.
-        CheckpointError: the model is.
-        OutputError: the model's folder can't be written.
     """
     folder = Path(run)
     model = MarEcg.from_pretrained(folder)

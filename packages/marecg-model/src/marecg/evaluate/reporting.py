@@ -13,10 +13,9 @@ import torch
 
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
-from marecg.evaluate.leak import leak
 from marecg.evaluate.methods.method import FeatureTable
 from marecg.evaluate.methods.zeroshot import known_concepts
-from marecg.evaluate.model_under_test import ModelUnderTest
+from marecg.evaluate.model_under_test import ModelUnderTest, leak
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.groups import group_figures
 from marecg.evaluate.scores.predictions import predictions, save

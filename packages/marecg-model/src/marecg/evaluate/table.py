@@ -79,7 +79,6 @@ def measured(runs: Iterable[Path], protocol: str = "strict") -> pd.DataFrame:
 
     Raises:
         UsageError: no folder was probed by that protocol.
-        InputError: a report is damaged.
     """
     reports = {run: sorted((run / "probe").glob(f"*-{protocol}.json")) for run in runs}
     unprobed = [run for run, paths in reports.items() if not paths]

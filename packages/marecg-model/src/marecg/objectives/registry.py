@@ -7,17 +7,13 @@ from pydantic import ConfigDict
 from marecg.base import plugins
 from marecg.base.errors import ConfigError
 from marecg.objectives.comparators.astcl import AstclConfig
-from marecg.objectives.comparators.barlow import BarlowConfig
-from marecg.objectives.comparators.byol import ByolConfig
 from marecg.objectives.comparators.clocs import ClocsConfig
 from marecg.objectives.comparators.crt import CrtConfig
-from marecg.objectives.comparators.dino import DinoConfig
 from marecg.objectives.comparators.labels import LabelsConfig
 from marecg.objectives.comparators.masked_patches import MaeConfig, StmemConfig
-from marecg.objectives.comparators.moco import MocoConfig
-from marecg.objectives.comparators.simclr import SimclrConfig
-from marecg.objectives.comparators.simsiam import SimsiamConfig
+from marecg.objectives.comparators.momentum import ByolConfig, DinoConfig, MocoConfig
 from marecg.objectives.comparators.tstcc import TstccConfig
+from marecg.objectives.comparators.two_views import BarlowConfig, SimclrConfig, SimsiamConfig
 from marecg.objectives.objective import ObjectiveConfig
 
 COMPARATORS: dict[str, type[ObjectiveConfig]] = {
@@ -51,7 +47,6 @@ def installed() -> dict[str, type[ObjectiveConfig]]:
     """The values of the comparators, and of every objective that an installed package announces.
 
     Raises:
-        UsageError: one can't be loaded.
         ConfigError: one isn't an `ObjectiveConfig`, or has the name of one of ours.
     """
     objectives = dict(COMPARATORS)

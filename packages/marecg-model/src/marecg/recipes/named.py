@@ -178,7 +178,6 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
 
     Raises:
         ConfigError: the function fails, or returns something else; or the file or a change has a mistake.
-        InputError: the file can't be read.
         UsageError: there is none of that name.
 
     Example:

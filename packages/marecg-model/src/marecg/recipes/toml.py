@@ -27,7 +27,6 @@ def read(path: Path, recipe: Callable[[str], Config]) -> tuple[Config, list[Chan
         recipe: makes a recipe that has a name, for `base`.
 
     Raises:
-        InputError: the file can't be read.
         ConfigError: it isn't TOML, or its base isn't a recipe's name.
     """
     values = _parsed(path)

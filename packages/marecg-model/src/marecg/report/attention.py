@@ -34,9 +34,6 @@ def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -
     pool's queries; where the windows of a long record overlap, their mean. Patch i begins at sample i·S_t
     of the resampled record. An absent lead has its share as well: what is read there was filled in from
     the other leads.
-
-    Raises:
-        UsageError: as for `marecg.embed`.
     """
     config, device = model.config, model.prototypes.device
     cut = windows(recording(x_KL, fs, leads, config), config)

@@ -32,9 +32,6 @@ def write_classifier_report(folder: Path, corpus: Corpus) -> Path:
 
     Returns:
         The page.
-
-    Raises:
-        OutputError: it can't be written.
     """
     evaluation = Evaluation.model_validate_json((folder / EVALUATION).read_bytes())
     classifier = Description.model_validate_json((folder / MARK).read_bytes())

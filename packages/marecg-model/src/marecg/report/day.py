@@ -21,7 +21,7 @@ from marecg.report.charts import canvas, svg
 from marecg.report.neighbours import LEAD
 from marecg.report.page import Figure, Section, paragraph, table
 from marecg.report.svg import ACCENT
-from marecg.report.texts import Say
+from marecg.report.texts import Texts
 from marecg.report.tracing import SECONDS, strip
 from marecg.use.predict import concepts, step_vectors
 
@@ -33,9 +33,7 @@ SMOOTH = 5
 """Minutes whose shares are averaged: a concept that is nearest for less isn't told."""
 
 
-def day_sections(
-    model: MarEcg, record: str | Path, ontology: Ontology, say: Say, language: str
-) -> Iterator[Section]:
+def day_sections(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Iterator[Section]:
     """What a whole recording shows; nothing of a short one. Raises as `find_one` and `step_vectors` do."""
     candidate = find_one(record)
     begin = candidate.read(seconds=SECONDS)
@@ -46,9 +44,7 @@ def day_sections(
     pictures = [Figure("hours", strips, say("hours_how"), notes=notes, kind="four")]
     yield Section(say("day"), [Figure("rates", [_trend(rates_M3, say)], say("rates_how")), *pictures])
     if model.prototypes.any():
-        yield Section(
-            say("changes"), [paragraph(say("changes_how")), _changes(model, record, ontology, say, language)]
-        )
+        yield Section(say("changes"), [paragraph(say("changes_how")), _changes(model, record, ontology, say)])
 
 
 def _minutes(candidate: Candidate, count: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -73,7 +69,7 @@ def _lead(record: Record) -> NDArray[np.float32]:
     return x_L
 
 
-def _trend(rates_M3: NDArray[np.float64], say: Say) -> Markup:
+def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
     hours_M = np.arange(len(rates_M3)) / HOUR
     with canvas(6.5, 2) as axes:
         axes.fill_between(hours_M, rates_M3[:, 0], rates_M3[:, 2], color=ACCENT, alpha=0.2, linewidth=0)
@@ -83,7 +79,7 @@ def _trend(rates_M3: NDArray[np.float64], say: Say) -> Markup:
         return svg(axes, say("rates_how"))
 
 
-def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Say, language: str) -> Markup:
+def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Markup:
     """A line for every stretch with one nearest finding."""
     starts, rhythm_MD = step_vectors(model, record, MINUTE, seconds=SECONDS)
     leaves = [node.index for node in ontology.nodes if not node.root]
@@ -95,7 +91,7 @@ def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Say, la
     rows = [
         (
             f"{_clock(run[0])}–{_clock(run[-1] + MINUTE)}",
-            label_in(ontology.nodes[leaves[leaf]], language).text,
+            label_in(ontology.nodes[leaves[leaf]], say.language).text,
         )
         for leaf, run in runs
     ]

@@ -9,9 +9,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from ecg_ontology import Ontology
-from marecg.evaluate.scores.basis import basis, describe_leak
 from marecg.evaluate.scores.predictions import load
-from marecg.evaluate.scores.results import Report
+from marecg.evaluate.scores.results import Report, basis, describe_leak
 from marecg.evaluate.scores.summary import BEATS, ENCODER, OWN, WIDE
 from marecg.evaluate.table import as_dicts, by_class, lines, read_report, share, tidy, title
 from marecg.model.card_figures import Score
@@ -24,11 +23,7 @@ Part = Figure | Markup
 
 
 def probes(run: Path, ontology: Ontology) -> Section:
-    """Every probe of a run.
-
-    Raises:
-        InputError: a report is damaged.
-    """
+    """Every probe of a run."""
     paths = sorted((run / "probe").glob("*.json"))
     if not paths:
         return Section("Probes", [paragraph(captions.NO_PROBE)])

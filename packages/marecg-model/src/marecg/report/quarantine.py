@@ -35,7 +35,6 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
 
     Raises:
         CorpusError: no corpus, or no records in the sources.
-        OutputError: the page can't be written.
     """
     corpus = ensure_local(folder)
     about, report = read_about(corpus), read_report(corpus)

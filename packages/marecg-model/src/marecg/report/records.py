@@ -62,7 +62,6 @@ def from_file(path: str | Path, ontology: Ontology) -> Shown:
     """The first 10 s of a record on disk; its leads may be any of the twelve.
 
     Raises:
-        InputError: it can't be read, or has none of the twelve leads.
         UsageError: the path holds several records.
     """
     record = _read(path)

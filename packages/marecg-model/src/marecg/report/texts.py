@@ -5,50 +5,53 @@ Shapes: K leads, L samples.
 
 import re
 import tomllib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from ecg_ontology import Concept, label_in
 from marecg.base.errors import UsageError
 from marecg.ecg.electrodes import Doubts
 from marecg.ecg.intervals import Measurements
 from marecg.read.machine import MachineReport
 from marecg.report.records import Shown
 
-Say = Callable[..., str]
-"""Fills in the text of a key."""
+
+class Texts:
+    """The texts in one language, filled in when called with a key.
+
+    Raises:
+        UsageError: nothing is written in that language.
+    """
+
+    def __init__(self, language: str) -> None:
+        if language not in languages():
+            raise UsageError(
+                f"the page of a record is not written in {language!r}",
+                remedy=f"Choose one of {', '.join(languages())}",
+            )
+        self.language = language
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of a key."""
+        text = _read()[key][self.language].format(**values)
+        return text if self.language == "en" else _decimal_commas(text)
+
+    def number(self, value: float | None, digits: int = 0) -> str:
+        """A number as it is written in the language; a dash where there is none."""
+        if value is None:
+            return "–"
+        text = f"{value:.{digits}f}".replace("-", "−")
+        return text if self.language == "en" else _decimal_commas(text)
+
+    def concept(self, concept: Concept) -> str:
+        """A concept's label, with its abbreviation where that is another word."""
+        label = label_in(concept, self.language).text
+        return label if label == concept.abbr else f"{label} ({concept.abbr})"
 
 
 def languages() -> list[str]:
     """The languages that every text is written in, English first."""
     return list(next(iter(_read().values())))
-
-
-def texts(language: str) -> Say:
-    """A function from a key and what is to be filled in to the text.
-
-    Raises:
-        UsageError: nothing is written in that language.
-    """
-    if language not in languages():
-        raise UsageError(
-            f"the page of a record is not written in {language!r}",
-            remedy=f"Choose one of {', '.join(languages())}",
-        )
-
-    def say(key: str, **values: object) -> str:
-        text = _read()[key][language].format(**values)
-        return text if language == "en" else _decimal_commas(text)
-
-    return say
-
-
-def number(value: float | None, digits: int, language: str) -> str:
-    """A number as it is written in a language; a dash where there is none."""
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return (text if language == "en" else text.replace(".", ",")).replace("-", "−")
 
 
 @cache
@@ -62,7 +65,7 @@ def _decimal_commas(text: str) -> str:
     return re.sub(r"(?<=\d)\.(?=\d)", ",", text)
 
 
-def recording_facts(shown: Shown, say: Say) -> dict[str, str]:
+def recording_facts(shown: Shown, say: Texts) -> dict[str, str]:
     """Who, when and by what, as far as the file or the dataset's table says it."""
     sexes = {"F": say("female"), "M": say("male")}
     seconds = f"{shown.x_KL.shape[1] / shown.fs:.1f}"
@@ -76,7 +79,7 @@ def recording_facts(shown: Shown, say: Say) -> dict[str, str]:
     return {name: text for name, text in cells.items() if text}
 
 
-def electrode_quality(suspected: Doubts, say: Say) -> str:
+def electrode_quality(suspected: Doubts, say: Texts) -> str:
     """What may be wrong with the electrodes, in sentences."""
     lines = [
         say(f"quality_{name}", leads=", ".join(leads))
@@ -87,33 +90,29 @@ def electrode_quality(suspected: Doubts, say: Say) -> str:
     return " ".join(lines) or say("quality_good")
 
 
-def measurement_facts(measured: Measurements, say: Say, language: str) -> dict[str, str]:
+def measurement_facts(measured: Measurements, say: Texts) -> dict[str, str]:
     """Rate, intervals and axis with their units; a dash for what can't be told.
 
     PR isn't yet near enough to PTB-XL's statements.
     """
     values = {name: getattr(measured, name) for name in ("rate", "qrs", "qt")}
     values |= {f"qtc_{measured.qtc_formula}": measured.qtc(), "axis": measured.axis}
-    return {say(name): _with_unit(name, value, say, language) for name, value in values.items()}
+    return {say(name): _with_unit(name, value, say) for name, value in values.items()}
 
 
-def machine_facts(machine: MachineReport, say: Say, language: str) -> dict[str, str]:
+def machine_facts(machine: MachineReport, say: Texts) -> dict[str, str]:
     """What the electrocardiograph measured and stated; nothing where the file doesn't say."""
     values = {name: getattr(machine, name) for name in ("rate", "pr", "qrs", "qt", "qtc", "axis")}
-    cells = {
-        say(name): _with_unit(name, value, say, language)
-        for name, value in values.items()
-        if value is not None
-    }
+    cells = {say(name): _with_unit(name, value, say) for name, value in values.items() if value is not None}
     return cells | ({say("statements"): "; ".join(machine.statements)} if machine.statements else {})
 
 
-def missing_reasons(measured: Measurements, say: Say) -> str:
+def missing_reasons(measured: Measurements, say: Texts) -> str:
     """Why there is a dash, a sentence for each interval that has one."""
     reasons = {name: measured.reasons.get(name) for name in ("qrs", "qt", "axis")}
     return " ".join(f"{say(name)}: {say(reason)}" for name, reason in reasons.items() if reason)
 
 
-def _with_unit(name: str, value: float | None, say: Say, language: str) -> str:
+def _with_unit(name: str, value: float | None, say: Texts) -> str:
     unit = {"rate": say("bpm"), "axis": "°"}.get(name, "ms")
-    return number(value, 0, language) + (f" {unit}" if value is not None else "")
+    return say.number(value) + (f" {unit}" if value is not None else "")

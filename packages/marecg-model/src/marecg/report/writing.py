@@ -39,9 +39,6 @@ def write_report(
         CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
         CorpusError: `data` isn't a prepared corpus, or an empty one.
         UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
-        RecordError: a record can't be read.
-        InputError: a probe's report or `trained_on.parquet` is damaged.
-        OutputError: the page can't be written.
     """
     run = Path(run)
     page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")

@@ -72,11 +72,7 @@ def save(path: Path, predictions: Predictions) -> None:
 
 
 def load(path: Path) -> Predictions:
-    """Read what `save` wrote.
-
-    Raises:
-        InputError: the file is missing or damaged; where it is missing, which others there are.
-    """
+    """Read what `save` wrote."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             cells = [name.rpartition(" @ ") for name in arrays.files if " @ " in name]

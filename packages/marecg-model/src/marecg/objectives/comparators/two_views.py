@@ -1,20 +1,24 @@
-"""Two augmented looks at each record, and a slow network that follows the model's by moving average.
+"""Two augmented looks at each record, contrasted or matched: SimCLR, SimSiam and Barlow Twins.
 
-Shapes: B batch, T patches, D width, K projection width.
+Chen et al., A Simple Framework for Contrastive Learning of Visual Representations, ICML 2020. Chen & He,
+Exploring Simple Siamese Representation Learning, CVPR 2021. Zbontar et al., Self-Supervised Learning via
+Redundancy Reduction, ICML 2021.
+
+Shapes: B batch, D width, K projection width.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import ClassVar
 
-import torch
 from torch import Tensor, nn
+from torch.nn.functional import batch_norm
 
 from marecg.base.config import Augmentation, ModelConfig, chosen
 from marecg.base.errors import ConfigError
 from marecg.model.flops import Flops, encoder_flops
-from marecg.model.mar_ecg import MarEcg
-from marecg.nn.ema import Ema, momentum_at
-from marecg.nn.encoder import Encoder
+from marecg.nn.heads import MLP, BatchNormMLP
+from marecg.nn.precision import in_float32
+from marecg.objectives.contrast import minus_cosine, nt_xent
 from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
 from marecg.objectives.views import Pass, Views
 
@@ -68,54 +72,99 @@ class TwoViews(Objective):
         return self.projected(views, first), self.projected(views, second)
 
 
-class MomentumConfig(TwoViewsConfig):
-    """The values of a method with a slow network."""
+class SimclrConfig(TwoViewsConfig):
+    """Contrast of two augmented, unmasked views (arXiv:2002.05709)."""
 
-    momentum: float = chosen(0.996, "BYOL and DINO; it rises to 1 by the end of the run", ge=0, le=1)
+    captions: ClassVar[Mapping[str, str]] = {"simclr": "contrast of two augmented views"}
 
-    def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
-        """The second look, and both by the slow network, which only follows."""
-        return Flops(encoder_flops(shape), 2 * encoder_flops(shape))
+    tau: float = chosen(0.1, "SimCLR Table 5: best with normalised projections", gt=0)
+    outputs: int = chosen(128, "SimCLR's default: the projection", gt=0)
+
+    def build(self, parts: Parts) -> "Simclr":
+        """The projector."""
+        return Simclr(self, parts)
 
 
-class Momentum(TwoViews):
-    """A slow copy of everything up to the projector's end, which takes no gradient, beside it."""
+class Simclr(TwoViews):
+    """Each view finds its record's other view among those of the whole batch."""
 
-    settings: MomentumConfig
+    settings: SimclrConfig
 
-    def __init__(self, settings: MomentumConfig, parts: Parts, projector: nn.Module) -> None:
-        super().__init__(settings, projector)
-        self.slow = Ema(self._followed(parts.model))
+    def __init__(self, settings: SimclrConfig, parts: Parts) -> None:
+        width = parts.shape.width
+        super().__init__(settings, MLP(width, width, settings.outputs))
 
-    def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
-        """Each look's projection beside the slow network's of the other look."""
-        first, second = self.settings.looks(views)
-        return [
-            (self.projected(views, one), self.slowly_projected(views, other))
-            for one, other in ((first, second), (second, first))
-        ]
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`simclr`."""
+        first_BK, second_BK = (
+            views.all_ranks(self.projector(seen.rhythm_BD)) for seen in self.settings.looks(views)
+        )
+        return {"simclr": nt_xent(first_BK, second_BK, self.settings.tau)}
 
-    @torch.no_grad()
-    def slowly_projected(self, views: Views, seen: Pass) -> Tensor:
-        """The slow network's projection of a look, over all ranks, [B, K]."""
-        tokens, encoder, pool, projector = self._slow_parts()
-        rhythm_BD = pool(seen.by(tokens, encoder), seen.real_BT)
-        return projector(over_batch(views, rhythm_BD))  # type: ignore[no-any-return]
 
-    def after_step(self, model: MarEcg, step: int, total_steps: int) -> None:
-        """The slow network follows."""
-        self.slow.update(self._followed(model), momentum_at(step, total_steps, self.settings.momentum))
+class SimsiamConfig(TwoViewsConfig):
+    """Prediction of the other view's projection, which takes no gradient (arXiv:2011.10566)."""
 
-    def encoders(self) -> Iterable[Encoder]:
-        """The slow one."""
-        encoder = self._slow_parts()[1]
-        assert isinstance(encoder, Encoder)
-        return (encoder,)
+    captions: ClassVar[Mapping[str, str]] = {"simsiam": "prediction of the other view's projection"}
 
-    def _followed(self, model: MarEcg) -> nn.ModuleList:
-        return nn.ModuleList([model.tokens, model.encoder, model.pool, self.projector])
+    outputs: int = chosen(2048, "SimSiam: the projection, as wide as its encoder", gt=0)
+    hidden: int = chosen(512, "SimSiam: the predictor's bottleneck, a quarter of the projection", gt=0)
 
-    def _slow_parts(self) -> list[nn.Module]:
-        slow = self.slow.module
-        assert isinstance(slow, nn.ModuleList)
-        return list(slow)
+    def build(self, parts: Parts) -> "Simsiam":
+        """Projector and predictor."""
+        return Simsiam(self, parts)
+
+
+class Simsiam(TwoViews):
+    """A predictor from one view's projection to the other's, both ways; the target stands still."""
+
+    settings: SimsiamConfig
+
+    def __init__(self, settings: SimsiamConfig, parts: Parts) -> None:
+        outputs = settings.outputs
+        super().__init__(settings, BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True))
+        self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`simsiam`, the mean of eq. 1 both ways."""
+        first_BK, second_BK = self.both(views)
+        there = minus_cosine(self.predictor(first_BK), second_BK)
+        return {"simsiam": (there + minus_cosine(self.predictor(second_BK), first_BK)) / 2}
+
+
+class BarlowConfig(TwoViewsConfig):
+    """Cross-correlation of two views towards the identity (arXiv:2103.03230)."""
+
+    captions: ClassVar[Mapping[str, str]] = {"barlow": "cross-correlation of two views against the identity"}
+
+    redundancy: float = chosen(5e-3, "Barlow Twins: λ, the weight of what is off the diagonal", ge=0)
+    hidden: int = chosen(8192, "Barlow Twins: three layers alike", gt=0)
+    outputs: int = chosen(8192, "Barlow Twins: more is better, up to 16384", gt=0)
+
+    def build(self, parts: Parts) -> "Barlow":
+        """The projector."""
+        return Barlow(self, parts)
+
+
+class Barlow(TwoViews):
+    """A wide projector; each of its outputs agrees between views and tells what no other tells."""
+
+    settings: BarlowConfig
+
+    def __init__(self, settings: BarlowConfig, parts: Parts) -> None:
+        hidden = settings.hidden
+        super().__init__(settings, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
+
+    def losses(self, views: Views) -> dict[str, Tensor]:
+        """`barlow`."""
+        return {"barlow": barlow_loss(*self.both(views), self.settings.redundancy)}
+
+
+@in_float32
+def barlow_loss(first_BK: Tensor, second_BK: Tensor, redundancy: float) -> Tensor:
+    """Σ_i (1 − C_ii)² + λ Σ_{i≠j} C_ij² (Barlow Twins eq. 1); λ is `redundancy`, C over the batch."""
+    first_BK, second_BK = (batch_norm(one_BK, None, None, training=True) for one_BK in (first_BK, second_BK))
+    correlation_KK = first_BK.T @ second_BK / len(first_BK)
+    diagonal_K = correlation_KK.diagonal()
+    invariance = (1 - diagonal_K).square().sum()
+    return invariance + redundancy * (correlation_KK.square().sum() - diagonal_K.square().sum())
