@@ -194,7 +194,7 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
     assert run("embed", str(place / "run"), str(tmp_path / "wfdb"), "--out", str(tmp_path / "e.npz")) == 1
     told = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
     assert len(told) == 6
-    assert told[5] == "not embedded: 2 more; --format json names all"
+    assert told[5] == "not embedded: 2 more (--format json names all)"
 
 
 def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, capsys):

@@ -271,7 +271,7 @@ def _tell_problems(what: str, failed: Mapping[str, str], doubtful: Mapping[str, 
     """Which records could not be read, and whose units are doubtful."""
     doubts = [f"{name}: {doubt}" for name, doubt in doubtful.items()]
     for kind, lines in ((what, failed.values()), ("check the units", doubts)):
-        say_first(kind, lines, "as --format json names them", problem, SHOWN)
+        say_first(kind, lines, "(--format json names all)", problem, SHOWN)
 
 
 def model_and_record(words: list[str]) -> tuple[str, str]:

@@ -73,7 +73,7 @@ def say_first(
     for line in islice(lines, count):
         say(f"{what}: {line}")
     if len(lines) > count:
-        say(f"{what}: {len(lines) - count} more, {rest}")
+        say(f"{what}: {len(lines) - count} more {rest}")
 
 
 def printable(text: str) -> str:
