@@ -83,15 +83,15 @@ def fit(
         threshold=threshold,
         **settings(set_, TRAINING),
     )
-    found = fit_classifier(classifier, data, out, labels)
+    evaluation = fit_classifier(classifier, data, out, labels)
     message(f"page: {write_classifier_report(out, Corpus.open(data))}")
-    if found.missing:
-        message(f"{found.missing:,} records that the labels name are not in the corpus")
-    message(found.leak)
+    if evaluation.missing:
+        message(f"{evaluation.missing:,} records that the labels name are not in the corpus")
+    message(evaluation.leak)
     if form == "json":
-        result_json(found.model_dump(mode="json"))
+        result_json(evaluation.model_dump(mode="json"))
         return
-    result(plain_text([rich_table(*heads_and_rows([each for each in found.scores if not each.group]))]))
+    result(plain_text([rich_table(*heads_and_rows([each for each in evaluation.scores if not each.group]))]))
 
 
 @classify.command(rich_help_panel="Classifiers")

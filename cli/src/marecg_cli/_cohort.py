@@ -89,12 +89,12 @@ def neighbours(
     """
     from marecg.use.neighbours import neighbours
 
-    found = neighbours(embeddings, record, top, "rhythm" if readout == "rhythm" else "wide")
+    nearest = neighbours(embeddings, record, top, "rhythm" if readout == "rhythm" else "wide")
     if form == "json":
-        result_json([asdict(each) for each in found])
+        result_json([asdict(each) for each in nearest])
         return
-    width = max((len(each.id) for each in found), default=0)
-    for each in found:
+    width = max((len(each.id) for each in nearest), default=0)
+    for each in nearest:
         result(f"{each.cosine:7.4f}  {each.id:<{width}}  {' '.join(each.codes)}".rstrip())
 
 

@@ -181,12 +181,12 @@ def stats(
     from marecg.corpus.statistics import statistics
     from marecg.corpus.verify import damaged_records
 
-    found = statistics(data)
+    tables = statistics(data)
     damaged = damaged_records(data) if verify else []
     if form == "json":
-        result_json(found.as_json() | ({"damaged": damaged} if verify else {}))
+        result_json(tables.as_json() | ({"damaged": damaged} if verify else {}))
     else:
-        print_statistics(found)
+        print_statistics(tables)
     for record in damaged:
         problem(f"damaged: {record}")
     if damaged:
@@ -208,10 +208,10 @@ def audit(
     """
     from marecg.corpus.audit import audit
 
-    found = audit(data, against)
+    overlap = audit(data, against)
     if form == "json":
-        result_json(found.model_dump(mode="json"))
+        result_json(overlap.model_dump(mode="json"))
     else:
-        print_audit(found)
-    if found.leaking:
+        print_audit(overlap)
+    if overlap.leaking:
         raise typer.Exit(EXIT_FINDINGS)

@@ -74,48 +74,50 @@ def tell_codes(account: "CodeAccount | None", report: object) -> None:
     say_first("reaches nothing", lines, f"in {report}")
 
 
-def print_statistics(found: "Statistics") -> None:
+def print_statistics(tables: "Statistics") -> None:
     """The tables of `statistics.statistics`."""
-    print_accounts(found, found.sources, {name: each.fs for name, each in found.sources.items()})
-    per_record, kept = found.codes_per_record, max(found.kept, 1)
-    shares = {n: (count, f"{count / kept:.1%}") for n, count in per_record.histogram.items()}
+    print_accounts(tables, tables.sources, {name: each.fs for name, each in tables.sources.items()})
+    per_record, records = tables.codes_per_record, max(tables.kept, 1)
+    shares = {n: (count, f"{count / records:.1%}") for n, count in per_record.histogram.items()}
     print_table("Codes per record", ("codes", "records", "share"), shares)
-    leaves = {leaf: (n,) for leaf, n in found.leaves.items() if n}
+    leaves = {leaf: (n,) for leaf, n in tables.leaves.items() if n}
     print_table("Records per leaf", ("leaf", "records"), leaves)
-    beats = found.rpeaks.per_record.median
+    beats = tables.rpeaks.per_record.median
     mean, median = per_record.mean or 0, per_record.median or 0
-    seconds = " / ".join(f"{n or 0:g}" for n in (found.seconds.min, found.seconds.median, found.seconds.max))
+    seconds = " / ".join(
+        f"{n or 0:g}" for n in (tables.seconds.min, tables.seconds.median, tables.seconds.max)
+    )
     rows = {
-        "unique codes": (found.codes.unique,),
-        **{f"… {status}": (n,) for status, n in found.codes.by_status.items()},
+        "unique codes": (tables.codes.unique,),
+        **{f"… {status}": (n,) for status, n in tables.codes.by_status.items()},
         "codes per record, mean / median": (f"{mean:.2f} / {median:g}",),
-        "records without a leaf": (found.records_without_leaf,),
-        "records with R-peaks": (found.rpeaks.records_with,),
+        "records without a leaf": (tables.records_without_leaf,),
+        "records with R-peaks": (tables.rpeaks.records_with,),
         "beats per record, median": (0 if beats is None else beats,),
         "seconds, shortest / median / longest": (seconds,),
-        "zero-padded records": (found.seconds.padded,),
-        "groups of identical signals": (found.duplicates,),
-        **{f"noted: {note}": (n,) for note, n in found.notes.items()},
+        "zero-padded records": (tables.seconds.padded,),
+        "groups of identical signals": (tables.duplicates,),
+        **{f"noted: {note}": (n,) for note, n in tables.notes.items()},
     }
     print_table("The corpus", ("what", "value"), rows)
 
 
-def print_audit(found: "Audit") -> None:
+def print_audit(overlap: "Audit") -> None:
     """What `audit.audit` found: counts and vocabularies as a result, the records as messages."""
-    title = f"{found.records} corpus records against {found.evaluation_records} evaluation records"
-    rows = {words: (len(getattr(found, key)),) for key, words in LEAKS.items()}
-    rows["any of these"] = (len(found.leaking),)
+    title = f"{overlap.records} corpus records against {overlap.evaluation_records} evaluation records"
+    rows = {words: (len(getattr(overlap, key)),) for key, words in LEAKS.items()}
+    rows["any of these"] = (len(overlap.leaking),)
     print_table(title, ("corpus records with", "records"), rows)
-    for what, seen in (("codes", found.codes), ("leaves", found.leaves)):
+    for what, seen in (("codes", overlap.codes), ("leaves", overlap.leaves)):
         counts = f"{seen.corpus} in the corpus, {seen.evaluation} in the evaluation set"
         result(f"{what}: {counts}, {len(seen.shared)} in both")
     named = {
-        words: {pair if isinstance(pair, str) else pair[0] for pair in getattr(found, key)}
+        words: {pair if isinstance(pair, str) else pair[0] for pair in getattr(overlap, key)}
         for key, words in LEAKS.items()
     }
     lines = [
         f"{record}: {', '.join(words for words, records in named.items() if record in records)}"
-        for record in found.leaking
+        for record in overlap.leaking
     ]
     say_first("leaking", lines, "with --format json")
 

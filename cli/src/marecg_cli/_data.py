@@ -30,14 +30,14 @@ def list_(
     """
     from marecg.read.catalogue import catalogue, records_on_disk
 
-    found = records_on_disk(root) if root else {}
+    counts = records_on_disk(root) if root else {}
     if form == "json":
         rows = [each.model_dump(mode="json") for each in catalogue().values()]
-        result_json([row | ({"on_disk": found[row["name"]]} if root else {}) for row in rows])
+        result_json([row | ({"on_disk": counts[row["name"]]} if root else {}) for row in rows])
         return
     for each in catalogue().values():
         size = f", {each.size:g} GB" if each.size else ""
-        here = f", {found[each.name]:,} of them here" if root else ""
+        here = f", {counts[each.name]:,} of them here" if root else ""
         codes = each.codes or "no codes: for pretraining only"
         result(f"{each.name}: {each.title}")
         result(f"    {each.records:,} records{size}{here}; {codes}; {each.licence or 'no licence stated'}")

@@ -53,7 +53,7 @@ def result_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
     plain = "utf" not in (getattr(sys.stdout, "encoding", "") or "").lower()
     text = json.dumps(value, indent=2, ensure_ascii=plain, allow_nan=False)
-    typer.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # json leaves \x7f to \x9f
+    typer.echo(_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))  # json leaves \x7f to \x9f
 
 
 def message(text: str) -> None:
@@ -78,7 +78,7 @@ def say_first(
 
 def printable(text: str) -> str:
     """A text without what a terminal would obey: a file can have any name."""
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def quiet() -> bool:

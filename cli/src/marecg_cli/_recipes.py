@@ -59,21 +59,21 @@ def recipes(
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
         result(written(chosen[recipe]).rstrip())
         return
-    known = dict(sources(Config))
+    value_sources = dict(sources(Config))
     for prefix, kind in installed().items():
-        known |= dict(sources(kind, f"{prefix}."))
+        value_sources |= dict(sources(kind, f"{prefix}."))
     built = {name: config.model_dump(mode="json") for name, config in chosen.items()}
     if form == "json":
-        result_json({"recipes": built, "sources": known})
+        result_json({"recipes": built, "sources": value_sources})
         return
     base = next(iter(RECIPES))
     if recipe:
         whole = by_name(base).model_dump(mode="json")
         groups = {name: each for name, each in dict(chosen[recipe]).items() if isinstance(each, Settings)}
-        known |= {
+        value_sources |= {
             f"{name}.{key}": source_of(each, key) for name, each in groups.items() for key in dict(each)
         }
-        print_recipe(built[recipe], base, whole, known)
+        print_recipe(built[recipe], base, whole, value_sources)
         return
     others = [name for name in COMPARISON if name.startswith(("tiny-", "small-"))]
     shown = [name for name in RECIPES if name not in others]
@@ -107,7 +107,7 @@ def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> No
     from rich.table import Table
 
     base_name, base = next(iter(recipes.items()))
-    table, told = Table.grid(padding=(0, 2, 0, 0)), dict[tuple[str, ...], str]()
+    table, size_of = Table.grid(padding=(0, 2, 0, 0)), dict[tuple[str, ...], str]()
     for name, values in recipes.items():
         lines = [about[name]]
         added = [key for key, value in values.items() if isinstance(value, dict) and not base.get(key)]
@@ -118,10 +118,10 @@ def print_recipes(recipes: Mapping[str, Values], about: Mapping[str, str]) -> No
             for key, value in changes(values, base).items()
             if key.partition(".")[0] not in added
         )
-        if rest in told:
-            lines.append(f"at the size of {told[rest]}")
+        if rest in size_of:
+            lines.append(f"at the size of {size_of[rest]}")
         elif rest:
-            told[rest] = name
+            size_of[rest] = name
             lines.append(f"other than {base_name}: {', '.join(rest)}")
         table.add_row(f"[bold]{name}[/bold]", escape("\n".join(lines)))
     out = console()

@@ -11,9 +11,9 @@ from marecg.nn.pooling import lead_mean
 from marecg.objectives.comparators.astcl import Astcl, adversarial_loss, reversed_gradient
 from marecg.objectives.comparators.crt import Crt, at_places
 from marecg.objectives.comparators.masked_patches import Stmem
-from marecg.objectives.comparators.momentum import Dino
+from marecg.objectives.comparators.momentum import Dino, Momentum
 from marecg.objectives.comparators.tstcc import Tstcc, temporal_loss
-from marecg.objectives.comparators.two_views import Momentum, TwoViewsConfig
+from marecg.objectives.comparators.two_views import TwoViewsConfig
 from marecg.objectives.views import Pass, Views
 
 

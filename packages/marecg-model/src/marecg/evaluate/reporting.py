@@ -149,6 +149,6 @@ def _lacking_concepts(under_test: ModelUnderTest, task: Task) -> Iterator[str]:
         return
     onto = under_test.ontology
     asked = [name for name in task.classes if task.concepts.get(name)]
-    lacking = ", ".join(name for name in asked if not known_concepts(task, name, onto))
-    if lacking:
-        yield f"the encoder's graph lacks concepts of {lacking}: zero-shot passes over these classes"
+    classes = ", ".join(name for name in asked if not known_concepts(task, name, onto))
+    if classes:
+        yield f"the encoder's graph lacks concepts of {classes}: zero-shot passes over these classes"

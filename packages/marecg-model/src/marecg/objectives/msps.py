@@ -67,13 +67,13 @@ class Msps(Objective):
     def losses(self, views: Views) -> dict[str, Tensor]:
         """L_alt, L_rate, L_mRR, L_cv, L_seq and L_phase."""
         seen = views.supervised
-        known = seen.supervision
-        target = RhythmTarget(known.alternates_B, known.rate_B, known.mean_rr_B, known.rr_cv_B, known.known_B)
+        truth = seen.supervision
+        target = RhythmTarget(truth.alternates_B, truth.rate_B, truth.mean_rr_B, truth.rr_cv_B, truth.known_B)
         within_batch = self.settings.z_score == "batch"
         named = patch_rhythm_losses(
             self.rhythm_head(seen.h_bar_BTD), target, seen.real_BT, z_score=within_batch
         )
-        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), known.phase_BT, seen.real_BT)
+        return named | patch_position_losses(self.position_head(seen.h_bar_BTD), truth.phase_BT, seen.real_BT)
 
     def total(self, named: Mapping[str, Tensor]) -> Tensor:
         """L_MSPS = λ_rhythm L_PatchRhythm + λ_pos L_PatchPos (eq. patch-rhythm-loss, eq. msps-loss)."""

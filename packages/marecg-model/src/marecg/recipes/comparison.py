@@ -50,12 +50,12 @@ def comparison(c1: Recipe, c1_gscl: Recipe, tiny: Size, small: Size) -> dict[str
         "random": partial(_random, c1_gscl),
         "supervised": partial(_supervised, c1),
     }
-    found: dict[str, Recipe] = {name: partial(_method, c1, name) for name in METHODS}
-    found |= {name if name == "supervised" else f"c1-{name}": make for name, make in controls.items()}
+    recipes: dict[str, Recipe] = {name: partial(_method, c1, name) for name in METHODS}
+    recipes |= {name if name == "supervised" else f"c1-{name}": make for name, make in controls.items()}
     for prefix, size in (("small", small), ("tiny", tiny)):
-        found |= {f"{prefix}-{name}": partial(_sized, c1, name, size, prefix) for name in METHODS}
-    found["small-labels"] = partial(small, controls["labels"], "small-labels")
-    return found | {
+        recipes |= {f"{prefix}-{name}": partial(_sized, c1, name, size, prefix) for name in METHODS}
+    recipes["small-labels"] = partial(small, controls["labels"], "small-labels")
+    return recipes | {
         f"tiny-{name}": partial(_tiny, make, tiny, f"tiny-{name}") for name, make in controls.items()
     }
 

@@ -42,14 +42,14 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
-    values, kinds, known = config.model_dump(), _kinds(config), named(config)
-    read = [each if isinstance(each, Change) else _read(each, known) for each in changes]
+    values, kinds, keys = config.model_dump(), _kinds(config), named(config)
+    read = [each if isinstance(each, Change) else _read(each, keys) for each in changes]
     if not read:
         return config
     if config.model.positions == config.window_patches:
         del values["model"]["positions"]
     for key, value, where in read:
-        _refuse_unknown(key, known, where)
+        _refuse_unknown(key, keys, where)
         *path, last = key.split(".")
         section = values
         for part in path:
@@ -62,7 +62,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
     try:
         return type(config).model_validate(values, strict=True, context={"kinds": kinds, "strict": True})
     except ValidationError as error:
-        raise _refused(error, read, known) from error
+        raise _refused(error, read, keys) from error
 
 
 def _typed(value: Any) -> Any:
@@ -77,10 +77,8 @@ def _typed(value: Any) -> Any:
 
 def named(config: Config) -> set[str]:
     """The dotted key of every value that a recipe can have."""
-    known = {name for name, _ in sources(type(config))}
-    return known | {
-        name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")
-    }
+    keys = {name for name, _ in sources(type(config))}
+    return keys | {name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")}
 
 
 def _kinds(config: Config) -> dict[str, type[ObjectiveConfig]]:
@@ -98,45 +96,45 @@ def with_settings(kind: type[Group], assignments: Iterable[str]) -> Group:
         >>> with_settings(CorpusConfig, ["zero_limit=0.5", "rpeaks=neurokit"]).zero_limit
         0.5
     """
-    known = set(kind.model_fields)
-    changes = [_read(assignment, known) for assignment in assignments]
+    keys = set(kind.model_fields)
+    changes = [_read(assignment, keys) for assignment in assignments]
     try:
         return kind.model_validate({key: value for key, value, _ in changes})
     except ValidationError as error:
-        raise _refused(error, changes, known) from error
+        raise _refused(error, changes, keys) from error
 
 
-def _read(assignment: str, known: set[str]) -> Change:
+def _read(assignment: str, keys: set[str]) -> Change:
     """A key and its value: JSON, or else plain words."""
     key, equals, text = assignment.partition("=")
     where = f"--set {assignment}"
     if not equals:
-        raise ConfigError("has no '='", where=where, remedy=f"Write --set {min(known)}=VALUE")
-    _refuse_unknown(key, known, where)
+        raise ConfigError("has no '='", where=where, remedy=f"Write --set {min(keys)}=VALUE")
+    _refuse_unknown(key, keys, where)
     return Change(key, parsed(text), where)
 
 
-def _refuse_unknown(key: str, known: set[str], where: str) -> None:
+def _refuse_unknown(key: str, keys: set[str], where: str) -> None:
     """Refuse a key that isn't a value's name, nor that of a group of them."""
-    groups = {name.rpartition(".")[0] for name in known} - {""}
-    if key in known | groups:
+    groups = {name.rpartition(".")[0] for name in keys} - {""}
+    if key in keys | groups:
         return
     group, dot, rest = key.partition(".")
     if dot and group not in groups:  # the right value of a misspelt group, not any group's value of that name
         near = [f"{each}.{rest}" for each in difflib.get_close_matches(group, sorted(groups), n=1)]
     else:
-        near = difflib.get_close_matches(key, sorted(known), n=1)
+        near = difflib.get_close_matches(key, sorted(keys), n=1)
     raise ConfigError(
         f"there is no value named {key!r}",
         where=where,
-        remedy=f"Did you mean {near[0]}?" if near else _listed(known),
+        remedy=f"Did you mean {near[0]}?" if near else _listed(keys),
     )
 
 
-def _listed(known: set[str]) -> str:
-    few = all("." not in name for name in known)
+def _listed(keys: set[str]) -> str:
+    few = all("." not in name for name in keys)
     if few:
-        return f"Choose from {', '.join(sorted(known))}"
+        return f"Choose from {', '.join(sorted(keys))}"
     own = "an objective of yours is known to the recipe in its file, or once its package is installed"
     return f"marecg recipes NAME lists them all; {own}"
 
@@ -149,11 +147,11 @@ def parsed(text: str) -> Any:
         return text
 
 
-def _refused(error: ValidationError, changes: Iterable[Change], known: set[str]) -> ConfigError:
+def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) -> ConfigError:
     """What was wrong, where the key that pydantic names was set, or at all changes where it names none."""
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
     message = first["msg"].removeprefix("Value error, ")
-    told = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
+    places = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
     everything = " ".join(dict.fromkeys(change.where for change in changes if change.where))
-    return ConfigError(message, where=told[-1] if told else everything, remedy=_listed(known))
+    return ConfigError(message, where=places[-1] if places else everything, remedy=_listed(keys))

@@ -66,11 +66,11 @@ class Config(Settings):
         if not isinstance(values, dict):
             return values
         context = info.context or {}
-        told = {name: value for name, value in values.items() if name in cls.model_fields}
+        fields = {name: value for name, value in values.items() if name in cls.model_fields}
         for name, value in values.items():
-            if name not in told and value is not None:
-                told[name] = _outsider(name, value, context)
-        return told
+            if name not in fields and value is not None:
+                fields[name] = _outsider(name, value, context)
+        return fields
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -87,12 +87,12 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"can't be read ({problem})", where=path) from error
 
 
-def _values(table: Mapping[str, Any], known: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _values(table: Mapping[str, Any], keys: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every value with its dotted key; None for `false` as a group."""
-    groups = {name.rpartition(".")[0] for name in known}
+    groups = {name.rpartition(".")[0] for name in keys}
     for name, value in table.items():
         key = f"{prefix}{name}"
-        if isinstance(value, dict) and key not in known:
-            yield from _values(value, known, f"{key}.") if value else [(key, {})]
+        if isinstance(value, dict) and key not in keys:
+            yield from _values(value, keys, f"{key}.") if value else [(key, {})]
         else:
             yield key, None if value is False and key in groups else value

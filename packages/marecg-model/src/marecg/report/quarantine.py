@@ -40,8 +40,8 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     about, report = read_about(corpus), read_report(corpus)
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
-    found = find([on_disk(each).resolve() for each in sources], layout=layout)
-    candidates = {(each.root_name, each.path): each for each in found}
+    roots = [on_disk(each).resolve() for each in sources]
+    candidates = {(each.root_name, each.path): each for each in find(roots, layout=layout)}
     examples: dict[str, list[Figure]] = defaultdict(list)
     for entry in report.records:
         if len(examples[entry.reason]) < EXAMPLES:

@@ -97,10 +97,10 @@ def _date(header: Path) -> str:
     """The date of a WFDB record line, year first; empty where there is none, or none that can be."""
     if header.suffix != ".hea":
         return ""
-    found = _DATE.search(header.read_text(encoding="utf-8", errors="replace").partition("\n")[0])
-    if found is None:
+    match = _DATE.search(header.read_text(encoding="utf-8", errors="replace").partition("\n")[0])
+    if match is None:
         return ""
-    day, month, year = map(int, found.groups())
+    day, month, year = map(int, match.groups())
     try:
         return date(year, month, day).isoformat()
     except ValueError:

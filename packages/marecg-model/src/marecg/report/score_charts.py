@@ -90,10 +90,10 @@ def _families(classes: Sequence[str], task: str, ontology: Ontology) -> dict[str
     nodes, concepts = {node.abbr: node for node in ontology.nodes}, zeroshot_concepts(task)
     stands = {name: next(iter(concepts.get(name, (name,))), "") for name in classes}
     place = {index: number for number, index in enumerate(ontology.by_family)}
-    known = sorted(
+    labelled = sorted(
         (name for name in classes if stands[name] in nodes), key=lambda name: place[nodes[stands[name]].index]
     )
-    return {name: ontology.nodes[ontology.families[nodes[stands[name]].index]].abbr for name in known}
+    return {name: ontology.nodes[ontology.families[nodes[stands[name]].index]].abbr for name in labelled}
 
 
 def _rocs(predictions: Predictions, cell: tuple[str, float]) -> list[dict[str, NDArray[np.float64]]]:
@@ -132,7 +132,7 @@ def roc(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Mar
     with canvas(4, 4.4) as axes:
         axes.plot([0, 1], [0, 1], color="0.6", lw=0.8)
         for name, cut in zip(names, cuts, strict=True):
-            y_M, p_M = _known(frame, name)
+            y_M, p_M = _labelled(frame, name)
             false_rate, true_rate, _ = roc_curve(y_M, p_M)
             (line,) = axes.plot(false_rate, true_rate, lw=1.3, label=name)
             called_M = p_M >= cut
@@ -146,7 +146,7 @@ def precision_recall(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[f
     """Precision by recall of every class."""
     with canvas(4, 4.4) as axes:
         for name, cut in zip(names, cuts, strict=True):
-            y_M, p_M = _known(frame, name)
+            y_M, p_M = _labelled(frame, name)
             precision, recall, _ = precision_recall_curve(y_M, p_M)
             (line,) = axes.step(recall, precision, lw=1.3, where="post", label=name)
             called_M = p_M >= cut
@@ -159,8 +159,8 @@ def precision_recall(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[f
 
 def reliability_chart(frame: pd.DataFrame, name: str) -> Markup:
     """What was predicted of a class and what was, before and after calibration, with Wilson's intervals."""
-    y_M, p_M = _known(frame, name)
-    _, logit_M = _known(frame, name, "logit")
+    y_M, p_M = _labelled(frame, name)
+    _, logit_M = _labelled(frame, name, "logit")
     before, after = reliability(y_M, expit(logit_M)), reliability(y_M, p_M)
     n, share = after.count_N, after.observed_N
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
@@ -183,8 +183,8 @@ def confusion(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) 
     return matrix(share, names, [*names, "none"], "Confusion", axes_names=("has", "called"), percent=True)
 
 
-def _known(
+def _labelled(
     frame: pd.DataFrame, name: str, what: str = "p"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    known = frame[frame[f"label {name}"].notna()]
-    return known[f"label {name}"].to_numpy(np.float64), known[f"{what} {name}"].to_numpy(np.float64)
+    labelled = frame[frame[f"label {name}"].notna()]
+    return labelled[f"label {name}"].to_numpy(np.float64), labelled[f"{what} {name}"].to_numpy(np.float64)

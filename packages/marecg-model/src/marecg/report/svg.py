@@ -47,8 +47,8 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
     Rounding doesn't add up: every step goes from one rounded point to the next.
     """
     x, y = np.asarray(x_L, np.float64) * UNITS, np.asarray(y_L, np.float64) * UNITS
-    known = np.isfinite(x) & np.isfinite(y)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(np.int8), [0]])))
+    finite = np.isfinite(x) & np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], finite.astype(np.int8), [0]])))
     return "".join(
         _run(np.rint(x[start:stop]).astype(int), np.rint(y[start:stop]).astype(int))
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
@@ -65,7 +65,7 @@ def cells(
 ) -> str:
     """A table of cells from (x, y) on, each as opaque as its level in [0, 1]: one path per shade."""
     shade_RC = np.rint(np.clip(np.nan_to_num(level_RC), 0, 1) * SHADES).astype(int)
-    found = []
+    paths = []
     for shade in range(1, SHADES + 1):
         boxes = "".join(
             f"M{number(x + column * width)} {number(y + row * height)}"
@@ -73,8 +73,8 @@ def cells(
             for row, column in np.argwhere(shade_RC == shade)
         )
         if boxes:
-            found.append(element("path", d=boxes, fill=colour, fill_opacity=shade / SHADES))
-    return "".join(found)
+            paths.append(element("path", d=boxes, fill=colour, fill_opacity=shade / SHADES))
+    return "".join(paths)
 
 
 def standalone(svg: str) -> str:

@@ -80,10 +80,10 @@ def tracing(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS, 
 def tracing_gain(x_CL: NDArray[np.float32], fs: float, leads: Sequence[str] = LEADS) -> float:
     """The gain of `tracing` in mm/mV: what it draws of the leads stays on the paper."""
     drawn_CL = np.zeros(x_CL.shape, bool)
-    found = {name.lower(): place for place, name in enumerate(leads)}
+    row_of = {name.lower(): place for place, name in enumerate(leads)}
     for lead, start, stop, _, _ in _columns():
-        if lead.lower() in found:
-            drawn_CL[found[lead.lower()], round(start * fs) : round(stop * fs)] = True
+        if lead.lower() in row_of:
+            drawn_CL[row_of[lead.lower()], round(start * fs) : round(stop * fs)] = True
     return fitting(x_CL, REACH, drawn_CL)
 
 
@@ -163,10 +163,10 @@ def lines(
 ) -> str:
     """The strips of a record, each with its lead's name."""
     every = max(1, int(fs / FINEST))
-    found = {name.lower(): place for place, name in enumerate(leads)}
+    row_of = {name.lower(): place for place, name in enumerate(leads)}
     names, traces = [], []
     for lead, start, stop, x, y in strips:
-        place = found.get(lead.lower())
+        place = row_of.get(lead.lower())
         if named:
             name = lead if place is not None else f"{lead}: not recorded"
             names.append(_name(name, x + 1, y + _clear(x_CL, place, fs, start, gain)))

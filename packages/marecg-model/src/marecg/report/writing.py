@@ -94,9 +94,9 @@ def _config(run: Path) -> tuple[Config, dict[str, str]]:
     """The recipe, its objectives installed here or not, and what each loss measures."""
     path = run / "config.json"
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        config = Config.model_validate(told["config"], context={"elsewhere": True})
-        return config, config.captions | dict(told.get("captions", {}))
+        description = json.loads(path.read_text(encoding="utf-8"))
+        config = Config.model_validate(description["config"], context={"elsewhere": True})
+        return config, config.captions | dict(description.get("captions", {}))
     except FileNotFoundError as error:
         raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
     except (OSError, ValueError, KeyError, TypeError) as error:

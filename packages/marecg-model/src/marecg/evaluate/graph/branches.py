@@ -70,9 +70,9 @@ def planned(split: Split, design: Design, controls: Mapping[str, Ontology], out:
     """
     onto = split.corpus.ontology()
     of_name = {arm.name: arm for arm in arms(onto, controls, [design.branch_sigma])}
-    known = [NONE, LABELS, *of_name]
-    if strangers := [name for name in design.branch_arms if name not in known]:
-        raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(known)}")
+    names = [NONE, LABELS, *of_name]
+    if strangers := [name for name in design.branch_arms if name not in names]:
+        raise UsageError(f"there is no arm {strangers[0]!r}", remedy=f"Choose from {', '.join(names)}")
     folder = out / "corpora" / "real"
     if not folder.exists():
         rows = np.sort(np.concatenate([split.teach, split.test]))
@@ -149,13 +149,13 @@ def _changes(branch: Branch, base: Path, steps: int, test_source: str) -> list[s
 
 
 def _scored(
-    branch: Branch, run: Path, split: Split, tested: Tested, kept_in: Path, progress: Progress
+    branch: Branch, run: Path, split: Split, tested: Tested, folder_of_features: Path, progress: Progress
 ) -> list[Row]:
     """All rows of a branch."""
     name, arm, _ = branch
     model = MarEcg.from_pretrained(run)
     parts = [split.held_out, split.test]  # read as a branch was trained: one context of each record
-    held_MW, test_MW = split.wide(model, parts, kept_in, model.config.context, progress)
+    held_MW, test_MW = split.wide(model, parts, folder_of_features, model.config.context, progress)
     about: Row = {"arm": name, "sigma": arm.sigma if arm else math.nan}
     columns = wide_columns(model.config)
     held_MD, test_MD = (torch.from_numpy(x_MW[:, columns["rhythm"]]).float() for x_MW in (held_MW, test_MW))

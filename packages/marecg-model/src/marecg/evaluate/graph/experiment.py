@@ -94,14 +94,14 @@ def experiment(
         rows: list[Row] = []
         x_MF, labels_MN = teach_MF[taught.row_M], torch.from_numpy(taught.y_MN)
         for mark in trained(heads, x_MF, target_AMN, labels_MN, design.steps, seed):
-            here = list(scored(heads, graphs, test_MF, tested))
+            figures = list(scored(heads, graphs, test_MF, tested))
             with torch.no_grad():
                 closed_A = closed(heads.log_q(held_MF[held.row_M]), held_AMN, target_AMN.mean(1))
-            here += [
+            figures += [
                 {"arm": arm.name, "sigma": arm.sigma, "metric": "closed", "of": "", "value": float(share)}
                 for arm, share in zip(graphs, closed_A, strict=True)
             ]
-            rows += [{"regime": regime, "seed": seed, "step": mark, **row} for row in here]
+            rows += [{"regime": regime, "seed": seed, "step": mark, **row} for row in figures]
         return pd.DataFrame(rows)
 
     counts: dict[Regime, int] = dict.fromkeys(("all", "left-out", "few", "coarse"), design.regime_seeds)

@@ -109,7 +109,7 @@ class Split:
         self,
         model: MarEcg,
         parts: Sequence[NDArray[np.int64]],
-        kept_in: Path,
+        folder: Path,
         samples: int | None = None,
         progress: Progress = shown,
     ) -> list[NDArray[np.float32]]:
@@ -129,14 +129,14 @@ class Split:
             window="as in the corpus",
             read=lambda at: self.corpus.signals([rows[at]])[0, :, : stop_R[at]],
         )
-        x_RW = extract(recordings, [encoder(model)], kept_in, progress)[WIDE].x_RF
+        x_RW = extract(recordings, [encoder(model)], folder, progress)[WIDE].x_RF
         return np.split(x_RW, np.cumsum([len(part) for part in parts[:-1]]))
 
-    def features(self, model: MarEcg, kept_in: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
+    def features(self, model: MarEcg, folder: Path, progress: Progress = shown) -> list[NDArray[np.float32]]:
         """What is read off the same records, standardised on the first."""
         parts = [
             read_off(x_MW, model.config)
-            for x_MW in self.wide(model, [self.teach, self.held_out, self.test], kept_in, progress=progress)
+            for x_MW in self.wide(model, [self.teach, self.held_out, self.test], folder, progress=progress)
         ]
         mean_F, std_F = parts[0].mean(0), parts[0].std(0)
         return [(x_MF - mean_F) / (std_F + 1e-6) for x_MF in parts]
@@ -172,8 +172,8 @@ class Hierarchy:
         codes = index.read(split.corpus.folder / "index.parquet", ["codes"])["codes"].take(split.test)
         number = {f"scp:{one.name}": place for place, one in enumerate(statements)}
         has_MS = np.zeros((len(split.test), len(statements)), bool)
-        for row, said in enumerate(codes.to_pylist()):
-            has_MS[row, [number[code] for code in said if code in number]] = True
+        for row, record_codes in enumerate(codes.to_pylist()):
+            has_MS[row, [number[code] for code in record_codes if code in number]] = True
         above = [
             (one.name, one.subclass or one.name, one.superclass or ("rhythm" if one.rhythm else "form"))
             for one in statements

@@ -49,13 +49,13 @@ def primary(scores: pd.DataFrame, leaves: Sequence[str]) -> pd.DataFrame:
     auc = scores[scores["metric"] == "auc"].fillna({"sigma": 0.0})
     by = [*KEY, "sigma"]
     halves = [auc[auc["of"].isin(leaves[half::2])].groupby(by)["value"].mean() for half in (0, 1)]
-    found = []
+    scored_halves = []
     for choosing, scoring in (halves, halves[::-1]):
         best = choosing.groupby(["arm", "sigma"]).mean().groupby("arm").idxmax()
         of_arm = scoring.reset_index().set_index(["arm", "sigma"]).loc[list(best)]
-        found.append(of_arm.reset_index().pivot_table("value", ["base", "seed"], "arm"))
+        scored_halves.append(of_arm.reset_index().pivot_table("value", ["base", "seed"], "arm"))
     weight = len(leaves[1::2]) / len(leaves)  # the scored half of the first choice
-    units: pd.DataFrame = weight * found[0] + (1 - weight) * found[1]
+    units: pd.DataFrame = weight * scored_halves[0] + (1 - weight) * scored_halves[1]
     return units
 
 
