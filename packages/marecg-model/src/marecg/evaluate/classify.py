@@ -4,7 +4,6 @@ Shapes: M test records, K classes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +41,7 @@ from marecg.use.tuning import Vectors
 
 EVALUATION, PREDICTIONS, CARD, PAGE = "evaluation.json", "predictions.parquet", "README.md", "report.html"
 """What stands in a classifier's folder beside its own files."""
-SAID = ("id", "source", "patient", "age", "sex", "acquired", "device")
+INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
 AT_ONCE = 256
 """Records that are embedded between two looks at how far it is."""
@@ -98,17 +97,6 @@ class Evaluation(Settings):
     scores: tuple[GroupScore, ...]
 
 
-@dataclass(frozen=True)
-class _Labelled:
-    """A task with labels that may be unknown, float64 [M, K] with NaN."""
-
-    task: Task
-    y_MK: NDArray[np.float64]
-
-    def part(self, name: str) -> NDArray[np.int64]:
-        return np.flatnonzero(self.task.split_M == name)
-
-
 def fit_classifier(
     classifier: EcgClassifier,
     data: Path,
@@ -129,9 +117,10 @@ def fit_classifier(
     refuse_others(out, OWN.__contains__, mark=MARK)
     classifier.tuning()
     model = loaded(classifier.model)
-    labelled = _labelled(data, labels)
-    _refuse_too_few(labelled, labels or data)
-    task = labelled.task
+    task, y_MK = _labels(data, labels)
+    rows = {part: np.flatnonzero(task.split_M == part) for part in SPLITS}
+    counts = {part: _counts(task.classes, y_MK[rows[part]]) for part in SPLITS}
+    _refuse_too_few(task, y_MK, counts, labels or data)
     whole = (model.config, task.recordings)
 
     def fetch(place: int) -> Recording:
@@ -139,13 +128,12 @@ def fit_classifier(
         return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
 
     vectors = Vectors(model, fetch)
-    rows = np.concatenate([labelled.part(part) for part in SPLITS]).tolist()
-    for first in passing(range(0, len(rows), AT_ONCE), "embedding", progress):
-        vectors(rows[first : first + AT_ONCE])
-    train, val, test = (labelled.part(part).tolist() for part in (TRAIN, VAL, TEST))
-    classifier.fit_rows(vectors, labelled.y_MK, train, val, np.array(task.classes))
-    logits_MK = classifier.logits(vectors, test)
-    frame = _predictions(classifier, labelled, data, test, logits_MK)
+    train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
+    every = [*train, *val, *test]
+    for first in passing(range(0, len(every), AT_ONCE), "embedding", progress):
+        vectors(every[first : first + AT_ONCE])
+    classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes))
+    frame = _predictions(classifier, task, y_MK, data, test, classifier.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
     seen = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()
@@ -155,7 +143,7 @@ def fit_classifier(
         data=str(data),
         task=task.name,
         folds=task.folds,
-        counts={part: _counts(labelled, part) for part in SPLITS},
+        counts=counts,
         missing=len(task.missing),
         leak=describe_leak(leaking),
         seen=int(frame["seen"].sum()),
@@ -173,35 +161,35 @@ OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
 """What a folder may hold that is replaced."""
 
 
-def _labelled(data: Path, labels: Path | None) -> _Labelled:
+def _labels(data: Path, labels: Path | None) -> tuple[Task, NDArray[np.float64]]:
+    """A task, and its labels, which may be unknown: float64 [M, K] with NaN."""
     if labels is None:
         task = corpus_task(data)
-        return _Labelled(task, task.y_MK.astype(np.float64))
+        return task, task.y_MK.astype(np.float64)
     task, has_label_MK = read_labels(labels, data)
-    return _Labelled(task, np.where(has_label_MK, task.y_MK, np.nan))
+    return task, np.where(has_label_MK, task.y_MK, np.nan)
 
 
-def _counts(labelled: _Labelled, part: str) -> dict[str, tuple[int, int]]:
-    y_MK = labelled.y_MK[labelled.part(part)]
-    pairs = zip(np.nansum(y_MK, axis=0).tolist(), np.isfinite(y_MK).sum(axis=0).tolist(), strict=True)
-    return {
-        name: (int(positives), count)
-        for name, (positives, count) in zip(labelled.task.classes, pairs, strict=True)
-    }
+def _counts(classes: Sequence[str], y_MK: NDArray[np.float64]) -> dict[str, tuple[int, int]]:
+    """By class the positives, and the records with a label."""
+    pairs = zip(np.nansum(y_MK, axis=0), np.isfinite(y_MK).sum(axis=0), strict=True)
+    return {name: (int(p), int(n)) for name, (p, n) in zip(classes, pairs, strict=True)}
 
 
-def _refuse_too_few(labelled: _Labelled, where: Path) -> None:
+def _refuse_too_few(
+    task: Task, y_MK: NDArray[np.float64], counts: dict[str, dict[str, tuple[int, int]]], where: Path
+) -> None:
     """See that every class can be learnt, chosen and judged. Raises `InputError`."""
-    task, patients = labelled.task, labelled.task.recordings.patients
-    for part in SPLITS:
-        for name, (positives, count) in _counts(labelled, part).items():
+    patients = task.recordings.patients
+    for part, of_class in counts.items():
+        for name, (positives, count) in of_class.items():
             if not 0 < positives < count:
                 kind = "positives" if not positives else "negatives"
                 problem = f"class {name} has no {kind} among the {count} {part} records with a label"
                 remedy = "Label more records, leave the class out, or give a column `split` of your own"
                 raise InputError(problem, where=where, remedy=remedy)
     for column, name in enumerate(task.classes):
-        rows = task.row_M[(labelled.y_MK[:, column] == 1) & (task.split_M == TRAIN)]
+        rows = task.row_M[(y_MK[:, column] == 1) & (task.split_M == TRAIN)]
         if len({patients[row] or task.recordings.ids[row] for row in rows}) < 2:
             problem = f"class {name} has one patient among the train records"
             raise InputError(problem, where=where, remedy="Label more patients, or leave the class out")
@@ -209,22 +197,21 @@ def _refuse_too_few(labelled: _Labelled, where: Path) -> None:
 
 def _predictions(
     classifier: EcgClassifier,
-    labelled: _Labelled,
+    task: Task,
+    y_MK: NDArray[np.float64],
     data: Path,
     test: Sequence[int],
     logits_MK: NDArray[np.float64],
 ) -> pd.DataFrame:
     """A row per test record: who it is, then label, logit and probability of each class."""
-    task = labelled.task
-    rows = task.row_M[test]
-    file = data / "index.parquet"
-    columns = [name for name in SAID if name in index.schema(file).names]
+    rows, file = task.row_M[test], data / "index.parquet"
+    columns = [name for name in INDEXED if name in index.schema(file).names]
     frame = index.read(file, columns).take(rows).to_pandas()
     frame.insert(0, "row", rows)
     frame.insert(1, "name", [task.recordings.ids[row] for row in rows])
     p_MK = classifier.probabilities(logits_MK)
     for column, name in enumerate(task.classes):
-        frame[f"label {name}"] = labelled.y_MK[test, column]
+        frame[f"label {name}"] = y_MK[test, column]
         frame[f"logit {name}"] = logits_MK[:, column]
         frame[f"p {name}"] = p_MK[:, column]
     return frame

@@ -66,10 +66,9 @@ class Request:
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
         check_readout(self.readout)
-        if self.seeds < 1:
-            raise UsageError(f"seeds {self.seeds}: impossible", remedy="Give at least 1")
-        if self.resamples < 1:
-            raise UsageError(f"resamples {self.resamples}: impossible", remedy="Give at least 1")
+        for name in ("seeds", "resamples"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} {getattr(self, name)}: impossible", remedy="Give at least 1")
         if self.protocol.by_position and self.splits is None:
             remedy = "Name their folder: --set splits=FOLDER"
             raise UsageError(f"{self.protocol.name} reads MERL's split tables", remedy=remedy)
