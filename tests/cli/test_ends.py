@@ -48,7 +48,7 @@ def files(folder: Path) -> list[str]:
 @pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
 def test_an_export_to_a_full_disk_leaves_nothing(corpus, tmp_path, capsys, name):
     with full_disk():
-        code, line = end(capsys, "data", "export", corpus, "--out", tmp_path / name)
+        code, line = end(capsys, "export", corpus, "--out", tmp_path / name)
     assert code == 3
     assert line.startswith(f"error: {tmp_path / name}: cannot be written")
     assert list(tmp_path.iterdir()) == []
@@ -79,17 +79,17 @@ def test_an_interrupted_preparation_says_so_and_goes_on(records, corpus, tmp_pat
 
 def test_a_folder_that_holds_anything_else_is_never_replaced(corpus, tmp_path, capsys):
     before = files(corpus)
-    code, line = end(capsys, "data", "export", corpus, "--out", corpus)
+    code, line = end(capsys, "export", corpus, "--out", corpus)
     assert (code, files(corpus)) == (2, before)
     assert line == f"error: {corpus}: holds corpus.json, which would be lost. Name a new folder."
     (tmp_path / "file").touch()
-    assert end(capsys, "data", "export", corpus, "--out", tmp_path / "file")[0] == 2
+    assert end(capsys, "export", corpus, "--out", tmp_path / "file")[0] == 2
     (tmp_path / "folder.h5").mkdir()
-    assert end(capsys, "data", "export", corpus, "--out", tmp_path / "folder.h5")[0] == 3
+    assert end(capsys, "export", corpus, "--out", tmp_path / "folder.h5")[0] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.h5"]
     for _ in range(2):  # an older export is
         with pytest.raises(SystemExit) as ended:
-            main(["data", "export", str(corpus), "--out", str(tmp_path / "new")])
+            main(["export", str(corpus), "--out", str(tmp_path / "new")])
         assert ended.value.code == 0
 
 
@@ -98,7 +98,7 @@ def test_no_file_of_a_corpus_is_replaced_by_what_is_read_from_it(corpus, capsys)
     for argv in (
         ("cohort", corpus, "--where", "not AF", "--out", corpus / "report.json"),
         ("cohort", corpus, "--where", "not AF", "--out", corpus / "shards" / ".." / "index.parquet"),
-        ("data", "export", corpus, "--out", corpus / "index.parquet"),
+        ("export", corpus, "--out", corpus / "index.parquet"),
     ):
         code, line = end(capsys, *argv)
         assert code == 2

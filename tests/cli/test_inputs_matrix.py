@@ -152,7 +152,8 @@ def test_neighbours_refuse_ecgs(lab, kind, call):
     ("command", "model"),
     [
         ("embed", "nowhere"),  # anything else in front of others is an input
-        *product(("predict", "probe", "export", "classify fit"), ("corpus", "folder", "parts", "nowhere")),
+        *product(("predict", "probe", "classify fit"), ("corpus", "folder", "parts", "nowhere")),
+        *product(("export",), ("folder", "parts", "nowhere")),  # a corpus is exported, too
     ],
 )
 def test_what_is_no_model_is_named_and_nothing_is_written(lab, command, model, tmp_path, call):

@@ -36,7 +36,7 @@ def ended(
 
     def export(write: Writer) -> tuple[int, str]:
         monkeypatch.setitem(WRITERS, ".h5", write)
-        return end(capsys, "data", "export", corpus, "--out", tmp_path / "out.h5")
+        return end(capsys, "export", corpus, "--out", tmp_path / "out.h5")
 
     return export
 
@@ -124,7 +124,7 @@ def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, monkeypatch):
     monkeypatch.setitem(WRITERS, ".h5", hung_up)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
     try:
-        assert run("data", "export", corpus, "--out", tmp_path / "out.h5") == 0
+        assert run("export", corpus, "--out", tmp_path / "out.h5") == 0
     finally:
         signal.signal(signal.SIGHUP, before)
     assert (tmp_path / "out.h5").read_bytes() == b"whole"

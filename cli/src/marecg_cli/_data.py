@@ -1,15 +1,16 @@
-"""`marecg data`: the datasets of the field, fetched by name, and corpora handed on to other tools."""
+"""`marecg data`: the datasets of the field, fetched by name; and what is handed on to other tools."""
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import As, Corpus, one_of
+from marecg_cli._options import As, local_path, one_of
 from marecg_cli._output import result, result_json
 
-ABOUT = "The datasets that are read by name: list them, get them; hand a corpus on to other tools."
+ABOUT = "The datasets that are read by name: list them, get them."
 data = typer.Typer(help=f"{ABOUT}\n\nExample: marecg data list", **SETTINGS)
 
 
@@ -72,15 +73,56 @@ def get(
     result(str(get(dataset(name), out, base=mirror, verify=verify)))
 
 
-@data.command(rich_help_panel="Corpora")
 def export(
-    corpus: Corpus,
-    out: Annotated[Path, typer.Option(help="A .h5, .hdf5 or .parquet file, or a folder of Parquet files.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|CORPUS", help="A run, a model, or owner/name on the hub; or a prepared corpus."
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub; of a corpus .h5, "
+            ".hdf5, .parquet, or a folder of Parquet files."
+        ),
+    ],
+    to: Annotated[
+        Literal["onnx", "torch", "hub"],
+        typer.Option(help="ONNX, a program of torch.export, or the Hugging Face hub, which needs HF_TOKEN."),
+    ] = "onnx",
+    form: As = "text",
 ) -> None:
-    """Write a prepared corpus as HDF5 or Parquet: int16 signals in µV, labels, R-peaks, codes, patients.
+    """Write an encoder, or a classifier, as one file that needs no marecg, or upload a model with its card.
 
-    Example: marecg data export corpus --out corpus.h5
+    A file that differs from the model isn't written. A classifier's has its head and calibration inside.
+    Of a prepared corpus int16 signals in µV, labels, R-peaks, codes and patients.
+
+    Example: marecg export runs/c3 --to onnx --out encoder.onnx
+
+    Example: marecg export marecg-small --to hub --out owner/marecg-small
+
+    Example: marecg export corpus --out corpus.h5
     """
-    from marecg.corpus.export import export
+    corpus = local_path(source)
+    if (corpus / "corpus.json").is_file():
+        from marecg.corpus.export import export as export_corpus
 
-    result(f"{export(corpus, out)} records in {out}")
+        result(f"{export_corpus(corpus, out)} records in {out}")
+        return
+    if to == "hub":
+        from marecg.use.upload import upload
+
+        result(upload(source, str(out)))
+        return
+    from marecg.use.export import TOLERANCE
+    from marecg.use.export import export as export_run
+
+    done = export_run(source, "torch" if to == "torch" else "onnx", out)
+    if form == "json":
+        result_json({**asdict(done), "path": str(done.path)})
+        return
+    size = done.path.stat().st_size / 1e6
+    opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
+    result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
+    result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")

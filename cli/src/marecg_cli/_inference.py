@@ -3,12 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._options import ArraySettings, As, Fs, Readout, array_layout, by_group, count, settings
+from marecg_cli._options import (
+    ArraySettings,
+    As,
+    Fs,
+    Readout,
+    array_layout,
+    by_group,
+    count,
+    settings,
+)
 from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_json, say_first
 
 SHOWN = 5
@@ -217,43 +226,6 @@ def _print_calls(calls: list[Any], form: str) -> None:
     for call in calls:
         mark = "called" if call.called else "no"
         result(f"{call.probability:6.1%}  {call.name:<{width}}  {mark:<6}  from {call.threshold:.1%} on")
-
-
-def export(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run, a model, or owner/name on the hub.")],
-    out: Annotated[
-        Path, typer.Option(help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub.")
-    ],
-    to: Annotated[
-        Literal["onnx", "torch", "hub"],
-        typer.Option(help="ONNX, a program of torch.export, or the Hugging Face hub, which needs HF_TOKEN."),
-    ] = "onnx",
-    form: As = "text",
-) -> None:
-    """Write an encoder, or a classifier, as one file that needs no marecg, or upload a model with its card.
-
-    A file that differs from the model isn't written. A classifier's has its head and calibration inside.
-
-    Example: marecg export runs/c3 --to onnx --out encoder.onnx
-
-    Example: marecg export marecg-small --to hub --out owner/marecg-small
-    """
-    if to == "hub":
-        from marecg.use.upload import upload
-
-        result(upload(run, str(out)))
-        return
-    from marecg.use.export import TOLERANCE
-    from marecg.use.export import export as export_run
-
-    done = export_run(run, "torch" if to == "torch" else "onnx", out)
-    if form == "json":
-        result_json({**asdict(done), "path": str(done.path)})
-        return
-    size = done.path.stat().st_size / 1e6
-    opset = f", opset {done.about['opset']}" if "opset" in done.about else ""
-    result(f"{done.path}: {size:.1f} MB, torch {done.about['torch']}{opset}")
-    result(f"largest difference from it in {done.records} records: {done.difference:.1e} (≤ {TOLERANCE:g})")
 
 
 def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:

@@ -18,7 +18,12 @@ PANELS: Panels = {
         "_ablation": ("ablate", "ablate-graph"),
     },
     "Evaluate": {"_evaluation": ("probe", "table"), "_classify": ("classify",)},
-    "Use": {"_inference": ("embed", "predict", "export"), "_report": ("report",), "_cohort": ("neighbours",)},
+    "Use": {
+        "_inference": ("embed", "predict"),
+        "_data": ("export",),
+        "_report": ("report",),
+        "_cohort": ("neighbours",),
+    },
     "Develop": {"_training": ("texts",)},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""

@@ -1,4 +1,4 @@
-"""`marecg data export`: a prepared corpus for other tools, as HDF5 or Parquet, a few records at a time.
+"""`marecg export`: a prepared corpus for other tools, as HDF5 or Parquet, a few records at a time.
 
 Both hold the windows as int16 [12, window] in whole µV under `signal_uv`, and whatever the index knows of
 each record. A value times float32 1e-3 is in mV, and equals `Corpus.signals` bit for bit.
