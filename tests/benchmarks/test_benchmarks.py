@@ -1,6 +1,7 @@
 """Every figure that docs/performance.md states has a row, and rows run. No test looks at a time."""
 
 import json
+import multiprocessing
 from pathlib import Path
 
 from benchmarks.__main__ import main
@@ -34,7 +35,9 @@ def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path):
     assert (step["recipe"], step["variant"], step["problem"]) == ("tiny-c3", "checkpoint", "")
 
 
-def test_a_start_on_simulated_records_tells_each_stage(tmp_path):
+def test_a_start_on_simulated_records_tells_each_stage(tmp_path, monkeypatch):
+    fork = multiprocessing.get_context("fork")  # which has its imports
+    monkeypatch.setattr("benchmarks.scale.get_context", lambda _: fork)
     stages = scale(tmp_path / "corpus", 500)
     assert list(stages["next start"]) == list(stages["first start"])
 

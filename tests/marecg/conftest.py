@@ -1,5 +1,6 @@
 """A small prepared corpus, a recipe so small that a step takes milliseconds, and records good and bad."""
 
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,13 @@ MICRO = Config(
     gscl=GsclConfig(node_width=8),
     train=TrainConfig(batch_size=2, accumulate=2, lr=1e-3, max_steps=6, checkpoint_every=2),
 )
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worker processes are copies of this one, which has torch already; elsewhere real ones begin as ever."""
+    fork = multiprocessing.get_context("fork")
+    monkeypatch.setattr("joblib.externals.loky.process_executor.get_context", lambda: fork)
 
 
 @pytest.fixture

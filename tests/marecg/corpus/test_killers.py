@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.corpus import prepare as module
@@ -42,15 +43,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_it_is_quarantined_and_the_others_are_kept(folder, jobs, caplog):
     def prepare() -> Any:
         return module.prepare([folder / "ward"], folder / "corpus", jobs=jobs)
 
     if jobs == 1:  # the process itself is killed, and the same command given again
-        if not (pid := os.fork()):
-            prepare()
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        assert forked.run(prepare) == -signal.SIGKILL
         assert list((folder / "corpus" / "building").glob(NOTES))
     report = prepare()
     assert (report.kept, report.quarantined) == (2, {"memory": 1})

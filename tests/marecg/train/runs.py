@@ -1,11 +1,19 @@
 """Runs as tests begin, kill and compare them, and a corpus as they change it."""
 
 import csv
+import os
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
+from tests import forked
+
 from marecg.corpus import index
+from marecg.recipes import Config
+from marecg.train.callbacks import Metrics
+from marecg.train.run import train
 
 SMALL = [
     "model.width=16",
@@ -16,22 +24,24 @@ SMALL = [
     "train.checkpoint_every=2",
 ]
 
-KILLED = """
-import os, signal, sys
-from marecg.train.callbacks import Metrics
-from marecg.recipes import Config
-from marecg.train.run import train
 
-written = Metrics.after_step
+def killed(config: Config, corpus: Path, run: Path, step: int, start: Path | None = None) -> int:
+    """Train in a process that is killed once a step's row and a checkpoint due are written; how it ended."""
 
-def dies_after_writing(self, trainer, module, batch):
-    written(self, trainer, module, batch)
-    if trainer.global_step == int(sys.argv[4]):
-        os.kill(os.getpid(), signal.SIGKILL)
+    def work() -> None:
+        written = Metrics.after_step
 
-Metrics.after_step = dies_after_writing
-train(Config.model_validate_json(sys.argv[1]), sys.argv[2], sys.argv[3])
-"""
+        def dies_after_writing(self: Metrics, trainer: Any, *given: Any) -> None:
+            written(self, trainer, *given)
+            if trainer.global_step == step:
+                while config.train.checkpoint_every < step and not any((run / "checkpoints").glob("step-*")):
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        Metrics.after_step = dies_after_writing
+        train(config, corpus, run, start=start)
+
+    return forked.run(work)
 
 
 def rows(run: Path) -> list[dict[str, str]]:

@@ -3,14 +3,12 @@
 import json
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.marecg.train.runs import KILLED, rows
+from tests.marecg.train.runs import killed, rows
 
 from marecg.base.errors import UsageError
 from marecg.corpus import trained_on
@@ -120,13 +118,8 @@ def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_o
 def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     archive, micro, given, unbroken, tmp_path
 ):
-    written = "        while not glob.glob(sys.argv[3] + '/checkpoints/step-*.ckpt'): pass\n        os.kill("
-    script = KILLED.replace("sys.argv[3])", "sys.argv[3], start=sys.argv[5])")
-    script = script.replace("import os,", "import glob, os,").replace("        os.kill(", written)
     run = tmp_path / "run"
-    arguments = [micro.model_dump_json(), str(archive), str(run), "3", str(given)]
-    killed = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed(micro, archive, run, 3, given) == -signal.SIGKILL
     with pytest.raises(UsageError, match=r"was begun from earlier \(SHA-256 \w{8}\), not from run"):
         train(micro, archive, run, start=unbroken)
     train(micro, archive, run, resume=True)

@@ -4,12 +4,10 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
 from tests.marecg.own_graphs import edited
-from tests.marecg.train.runs import KILLED, SMALL, files, rows
+from tests.marecg.train.runs import SMALL, files, killed, rows
 
 import ecg_ontology
 from marecg.base.errors import CheckpointError, CorpusError, OutputError, UsageError
@@ -26,25 +24,17 @@ from marecg.train.run import train
 def test_killed_at_any_step_and_resumed_the_run_is_the_unbroken_one(
     corpus_folder, micro, unbroken, tmp_path, after_step
 ):
-    arguments = [micro.model_dump_json(), str(corpus_folder), str(tmp_path / "run"), str(after_step)]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL
+    assert killed(micro, corpus_folder, tmp_path / "run", after_step) == -signal.SIGKILL
     assert len(rows(tmp_path / "run")) == after_step
     train(micro, corpus_folder, tmp_path / "run", resume=True)
-    assert rows(tmp_path / "run") == rows(unbroken)
-    assert (tmp_path / "run/model/model.safetensors").read_bytes() == (
-        unbroken / "model/model.safetensors"
-    ).read_bytes()
+    assert files(tmp_path / "run") == files(unbroken)
 
 
 def test_resuming_a_finished_run_changes_nothing(corpus_folder, micro, tmp_path):
     train(micro, corpus_folder, tmp_path)
-    before = (tmp_path / "metrics.csv").read_bytes(), (tmp_path / "model/model.safetensors").read_bytes()
+    before = files(tmp_path)
     train(micro, corpus_folder, tmp_path, resume=True)
-    assert before == (
-        (tmp_path / "metrics.csv").read_bytes(),
-        (tmp_path / "model/model.safetensors").read_bytes(),
-    )
+    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize("recipe", ["tiny-c2p", "tiny-c3"])
@@ -55,10 +45,7 @@ def test_every_recipe_resumes_exactly(corpus_folder, tmp_path, recipe):
     newest = tmp_path / "resumed" / "checkpoints" / "step-00000004.ckpt"
     newest.unlink()
     train(config, corpus_folder, tmp_path / "resumed", resume=True)
-    assert rows(tmp_path / "resumed") == rows(tmp_path / "unbroken")
-    assert (tmp_path / "resumed/model/model.safetensors").read_bytes() == (
-        tmp_path / "unbroken/model/model.safetensors"
-    ).read_bytes()
+    assert files(tmp_path / "resumed") == files(tmp_path / "unbroken")
 
 
 def test_a_run_is_not_overwritten_by_one_that_is_to_be_fresh(corpus_folder, micro, unbroken):

@@ -35,6 +35,7 @@ def run(place: Path, out: Path, **options: Any) -> Any:
     return embed_records(place / "model", [place / "wfdb"], out, **{"batch_size": 2, **options})
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize(
     ("name", "options"),
     [("some.npz", {"patches": True, "readout": "wide"}), ("some.parquet", {})],
@@ -73,6 +74,7 @@ def test_row_groups_hold_each_record_once(place, tmp_path, monkeypatch, patches)
     assert pq.read_table(groups).equals(pq.read_table(whole))
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_what_is_wrong_elsewhere_is_said_here_and_nothing_is_written(place, tmp_path):
     model = MarEcg.from_pretrained(place / "model")
     next(model.encoder.parameters()).data.fill_(1e38)

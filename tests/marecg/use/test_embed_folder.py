@@ -144,6 +144,7 @@ def read_by(reader: OutOfMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "find_inputs", find_deadly)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(place, tmp_path, monkeypatch):
     read_by(OutOfMemory(), monkeypatch)
     done = run(place, tmp_path / "out", jobs=2)
@@ -157,6 +158,7 @@ def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(pla
     assert len(list((tmp_path / "out").iterdir())) == 5
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_worker_that_is_killed_by_no_record_is_an_error(place, tmp_path, monkeypatch):
     read_by(OutOfMemoryOnce(tmp_path / "once"), monkeypatch)
     with pytest.raises(CorpusError, match=r"a worker process was killed.*fewer --jobs"):

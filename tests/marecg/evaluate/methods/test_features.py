@@ -73,7 +73,7 @@ def methods() -> list[Method]:
 
 
 @pytest.fixture
-def two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def two_processes(monkeypatch: pytest.MonkeyPatch, forked_workers: None) -> None:
     """Forty recordings are worth two processes of a thread each."""
     monkeypatch.setattr(module, "WORTH_A_PROCESS", 20)
     monkeypatch.setattr(module, "SPAN", 9)
