@@ -34,7 +34,7 @@ def cardiac(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """41 concepts: their sources, records of left fascicular block and others, and both prepared."""
     place = tmp_path_factory.mktemp("cardiac41")
     cardiac_with_an_axis(place / "graph")
-    write_corpus(place / "wfdb", 120, 0, diagnoses=("LAFB", "AF", "NSR"))
+    write_corpus(place / "wfdb", 78, 0, diagnoses=("LAFB", "AF", "NSR"))
     prepare([place / "wfdb"], place / "corpus", ontology=place / "graph", jobs=1)
     return place
 
@@ -106,7 +106,7 @@ def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac, 
     predicted = {each.abbr: each for each in predict_file(cardiac_run, record, top=41)}
     assert len(predicted) == 41
     assert [near.abbr for near in predicted["LAxis"].neighbours] == ["Conduction"]
-    request = Request(fractions=(1.0,), seeds=1)
+    request = Request(fractions=(1.0,), seeds=1, resamples=50)
     report = evaluate(cardiac_run, "corpus", cardiac / "corpus", request)
     assert "LAxis" in report.classes
     assert report.ontology_sha256 == Corpus.open(cardiac / "corpus").ontology_sha256
@@ -118,7 +118,7 @@ def test_an_encoder_of_another_graph_is_probed_and_says_what_it_can_not_name(
     cardiac, corpus_folder, micro, tmp_path
 ):
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "run")
-    request = Request(fractions=(1.0,), seeds=1)
+    request = Request(fractions=(1.0,), seeds=1, resamples=50)
     report = evaluate(tmp_path / "run", "corpus", cardiac / "corpus", request)
     assert any("lacks concepts of LAxis" in remark for remark in report.remarks)
     with pytest.raises(CheckpointError, match=r"\+ node 40 Leaf LAxis|- node 40 Leaf LAxis"):

@@ -1,6 +1,8 @@
 """A PTB-XL folder of eighty synthetic records, runs whose encoder has learnt nothing, and a report on one."""
 
 import csv
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import neurokit2 as nk
@@ -8,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 import wfdb
+from tests.marecg.evaluate.reports import HALF_AND_WHOLE
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.evaluation import evaluate
+from marecg.evaluate.methods import handcrafted
 from marecg.evaluate.methods.frozen_encoder import random_encoder
-from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 
 STATEMENTS = """,description,diagnostic,form,rhythm,diagnostic_class,diagnostic_subclass
@@ -24,6 +27,23 @@ SR,sinus rhythm,,,1.0,,
 """
 CODES = ({"NORM": 100.0, "SR": 0.0}, {"IMI": 0.0, "NST_": 50.0}, {"1AVB": 100.0, "SR": 0.0}, {"SR": 0.0})
 """What the records have in turn; the last has no diagnosis."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _measured_once() -> Iterator[None]:
+    """A signal is measured by hand once in all tests: that is three quarters of what a probe takes."""
+    features: dict[str, np.ndarray] = {}
+    measure = handcrafted.measure
+
+    def measured(x_CL: np.ndarray) -> np.ndarray:
+        key = f"{x_CL.shape}{hashlib.sha256(x_CL.tobytes()).hexdigest()}"
+        if key not in features:
+            features[key] = measure(x_CL)
+        return features[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(handcrafted, "measure", measured)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +87,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def report(run_folder, ptbxl_root) -> Report:
     """What probing that run found, at two fractions of the labels."""
-    return evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=(1.0, 0.5), seeds=2))
+    return evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from tests.marecg.evaluate.reports import WHOLE, untimed
+from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
@@ -52,7 +52,7 @@ def test_the_report_is_kept_in_the_run_folder(report, run_folder):
 
 
 def test_probing_again_gives_the_same_report(report, run_folder, ptbxl_root):
-    again = evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=(0.5, 1.0), seeds=2))
+    again = evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
     assert untimed(again) == untimed(report)
 
 
@@ -95,7 +95,9 @@ def test_an_untrained_pool_is_named_and_a_trained_one_is_not(report, run_folder,
 
 @pytest.mark.parametrize(("readout", "width"), [("wide", 268), ("beats", 268 + 16 * 16)])
 def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, ptbxl_root, readout, width):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(1.0,), readout=readout))
+    report = evaluate(
+        gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(1.0,), readout=readout, resamples=50)
+    )
     assert report.reference == report.cells[0].method == f"encoder, {readout}"
     dimensions = {cell.method: cell.dimension for cell in report.cells}
     assert (dimensions["encoder, wide"], dimensions["zero-shot"]) == (268, 16)
@@ -111,7 +113,7 @@ def test_an_encoder_without_prototypes_is_not(report):
 
 
 def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_root):
-    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(fractions=(0.5, 1.0), seeds=2))
+    report = evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
     kept = load(run_folder / "probe/ptbxl-super-strict.npz")
     assert len(kept.ids) == report.records.test
     for cell in report.cells:
@@ -122,7 +124,10 @@ def test_the_predictions_give_the_numbers_of_the_report_again(run_folder, ptbxl_
 
 def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_root):
     report = evaluate(
-        run_folder, "ptbxl-super", ptbxl_root, Request(fractions=(0.5,), protocol=protocol_named("merl"))
+        run_folder,
+        "ptbxl-super",
+        ptbxl_root,
+        Request(fractions=(0.5,), protocol=protocol_named("merl"), resamples=50),
     )
     assert report.notes == (BY_NAME, *DIFFERENCES)
     assert report.window == "up to the first 5000 samples"
@@ -152,14 +157,7 @@ def test_the_four_tasks_of_ptbxl_read_each_recording_once(run_folder, ptbxl_root
 
 def test_whoever_waits_sees_features_and_fits_go_by(run_folder, ptbxl_root, tmp_path):
     told = Told()
-    evaluate(
-        run_folder,
-        "ptbxl-super",
-        ptbxl_root,
-        Request(fractions=(0.5, 1.0), seeds=2),
-        features_in=tmp_path,
-        progress=told,
-    )
+    evaluate(run_folder, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE, features_in=tmp_path, progress=told)
     assert list(Counter(what for what, *_ in told.seen).items()) == [
         ("ptbxl: features", 3),
         ("ptbxl-super: encoder", 3),

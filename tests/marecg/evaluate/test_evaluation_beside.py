@@ -92,6 +92,6 @@ def test_what_stands_beside_several_runs_is_fitted_once(run_folder, gscl_run, pt
     assert len(fitted) == 8  # two encoders, read three ways; a random one of their shape; hand-crafted
     alone = evaluate(gscl_run, "ptbxl-super", ptbxl_root, WHOLE, features_in=features_in)
     assert untimed(reports[1]) == untimed(alone)
-    half = Request(fractions=(0.5,), seeds=1)
+    half = Request(fractions=(0.5,), seeds=1, resamples=50)
     otherwise = evaluate(gscl_run, "ptbxl-super", ptbxl_root, half, features_in=features_in, cache=cache)
     assert {cell.fraction for cell in otherwise.cells} == {0.0, 0.5}

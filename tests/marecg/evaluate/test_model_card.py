@@ -14,13 +14,18 @@ from marecg.evaluate.table import read_report
 from marecg.model.mar_ecg import MarEcg
 
 
-@pytest.fixture
-def probed(run_folder: Path, ptbxl_root: Path, tmp_path: Path) -> Path:
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def measured(run_folder: Path, ptbxl_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("measured") / "run"
     shutil.copytree(run_folder / "model", run / "model")
     for task in ("ptbxl-super", "ptbxl-sub"):
-        evaluate(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1))
+        evaluate(run, task, ptbxl_root, Request(fractions=(0.5, 1.0), seeds=1, resamples=50))
     return run
+
+
+@pytest.fixture
+def probed(measured: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(measured, tmp_path / "run")
 
 
 def test_every_figure_of_every_probe_stands_in_the_card_with_its_interval(probed):

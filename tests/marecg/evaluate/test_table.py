@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE
 
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.request import Request
 from marecg.evaluate.table import (
     measured,
     merged,
@@ -25,8 +25,6 @@ from marecg.evaluate.table import (
     tidy,
 )
 from marecg.evaluate.table_print import latex, long_csv, long_json, markdown
-
-WHOLE = Request(fractions=(1.0,))
 
 
 def row(
@@ -245,7 +243,7 @@ def test_a_run_that_collapsed_on_one_task_is_named_so_on_all():
 
 
 def test_a_probed_run_gives_a_row_per_method(gscl_run, ptbxl_root):
-    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(0.5, 1.0), seeds=2))
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, HALF_AND_WHOLE)
     scores = measured([gscl_run])
     own = ["encoder", "encoder, wide", "encoder, mean H"]
     methods = [*own, "zero-shot", "random encoder", "hand-crafted"]

@@ -88,7 +88,10 @@ def test_signals_are_ten_seconds_at_100_hz_with_zeros_behind_shorter_ones():
 
 def test_a_supervised_network_stands_beside_the_probes(gscl_run, ptbxl_root):
     report = evaluate(
-        gscl_run, "ptbxl-super", ptbxl_root, Request(fractions=(1.0,), baselines=(BASELINES["resnet1d"],))
+        gscl_run,
+        "ptbxl-super",
+        ptbxl_root,
+        Request(fractions=(1.0,), baselines=(BASELINES["resnet1d"],), resamples=50),
     )
     cell = next(cell for cell in report.cells if cell.method == "ResNet1d, supervised")
     assert (cell.dimension, cell.records) == (12_000, 48)
