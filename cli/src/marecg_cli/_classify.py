@@ -23,6 +23,7 @@ TRAINING: dict[str, Callable[[str], Any]] = {
     "patience": int,
     "batch_size": int,
     "lr": float,
+    "readout": str,
     "balanced": lambda text: {"true": True, "false": False}[text],
     "seed": int,
 }
@@ -34,7 +35,8 @@ Set = Annotated[
         metavar="KEY=VALUE",
         help="How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
         "validation, batch_size=32, lr=3e-4 of the head, balanced=true to weigh positives and negatives "
-        "alike, seed=0; of judge, folds=1-5,6,7-8 that train, validate and test, too.",
+        "alike, readout=wide or beats, which the head alone reads, seed=0; of judge, folds=1-5,6,7-8 that "
+        "train, validate and test, too.",
     ),
 ]
 

@@ -127,13 +127,13 @@ def fit_classifier(
         config, recordings = whole
         return recording(recordings.read(int(task.row_M[place])), FS, LEADS, config)
 
-    vectors = Vectors(model, fetch)
+    vectors = Vectors(model, fetch, classifier.readout)
     train, val, test = (rows[part].tolist() for part in (TRAIN, VAL, TEST))
     every = [*train, *val, *test]
     for first in passing(range(0, len(every), AT_ONCE), "embedding", progress):
         vectors(every[first : first + AT_ONCE])
     classifier.fit_rows(vectors, y_MK, train, val, np.array(task.classes))
-    frame = _predictions(classifier, task, y_MK, data, test, classifier.logits(vectors, test))
+    frame = _predictions(classifier, task, y_MK, data, test, classifier.tuned_.logits(vectors, test))
     place = None if isinstance(classifier.model, MarEcg) else folder_of(classifier.model)
     leaking = leak(trained_on.folder_beside(place), task) if place else None
     seen = {*leaking.same_record, *leaking.same_patient, *leaking.same_signal} if leaking else set()

@@ -66,7 +66,7 @@ def finetune(
     under_test = replace(under_test, name=_row(how[0]))
     recordings = rotations[0].recordings
     unreadable = _unreadable(recordings, progress)
-    vectors = Vectors(model, partial(_fetch, recordings, model))
+    vectors = Vectors(model, partial(_fetch, recordings, model), how[0].readout)
     try_writing(home)
     judged = []
     for usable in (rotation.without(unreadable) for rotation in rotations):
@@ -75,7 +75,7 @@ def finetune(
             learner = TunedLearner(vectors, each, usable)
             fits = FINETUNE.trials(learner, usable, request.fractions, request.seeds)
             trials[_row(each)] = list(passing(fits, f"{usable.name}: {_row(each)}", progress))
-        widths = dict.fromkeys(trials, readout_width(model.config))
+        widths = dict.fromkeys(trials, readout_width(model.config, how[0].readout))
         judged.append(Judged(usable, widths, unreadable, trials))
     return keep_report(home, under_test, request, judged)
 

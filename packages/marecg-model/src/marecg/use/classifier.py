@@ -20,10 +20,11 @@ from marecg.base.errors import UsageError
 from marecg.ecg.signal import lead_places
 from marecg.ecg.windows import Recording, arranged
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
 from marecg.use.calibration import Method, calibrate, check_rule, threshold
 from marecg.use.classifier_folder import FILES, MARK, Description, read_folder, write_folder
 from marecg.use.embed import loaded, records
-from marecg.use.tuning import Classifier, Floats, Tuned, Tuning, Vectors, logits, tune
+from marecg.use.tuning import Floats, Tuned, Tuning, Vectors, tune
 
 HELD_OUT = 0.2
 """Share of the records that decides when to stop, and calibrates."""
@@ -46,6 +47,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decay: a block's learning rate over that of the block above it.
         patience: steps without a gain on the records held out, after which training stops.
         balanced: weigh a class's positives and negatives so that both count as much.
+        readout: what the head reads: `wide`, or `beats`, by the head alone; see `marecg.model.readout`.
         calibration: `best`, `temperature`, `isotonic` or `none`; see `marecg.use.calibration.calibrate`.
         threshold: the rule; see `marecg.use.calibration.threshold`.
         seed: of the records held out, their order and the windows that are read.
@@ -53,6 +55,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         classes_: the labels, sorted; 0 … K − 1 where labels came as a table [B, K].
         several_: whether a record may have several of them.
+        tuned_: the network, from windows to logits, as it was kept.
         step_: the step that was kept; 0 is the head on the frozen encoder.
         calibrations_: one for each class.
         thresholds_: float64 [K], the probability from which on each class is called.
@@ -75,6 +78,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         decay: float = 0.75,
         patience: int = 300,
         balanced: bool = False,
+        readout: Readout = "wide",
         calibration: Method = "best",
         threshold: str = "youden",
         seed: int = 0,
@@ -89,6 +93,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.decay = decay
         self.patience = patience
         self.balanced = balanced
+        self.readout = readout
         self.calibration = calibration
         self.threshold = threshold
         self.seed = seed
@@ -111,7 +116,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y_BK, classes, several = _targets(y, len(whole))
         split = GroupShuffleSplit(1, test_size=HELD_OUT, random_state=self.seed)
         train, val = next(split.split(whole, groups=np.arange(len(whole)) if groups is None else groups))
-        vectors = Vectors(model, whole.__getitem__)
+        vectors = Vectors(model, whole.__getitem__, self.readout)
         return self.fit_rows(vectors, y_BK, train.tolist(), val.tolist(), classes, several=several)
 
     def fit_rows(
@@ -137,15 +142,15 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UsageError: a value can't be.
         """
-        self._tuned = tune(self.tuning(), vectors, y_BK[[*train, *val]], train, val)
-        self.step_, self.classes_, self.several_ = self._tuned.step, classes, several
-        self._calibrate(self._tuned.logits(vectors, val), y_BK[val])
+        self.tuned_ = tune(self.tuning(), vectors, y_BK[[*train, *val]], train, val)
+        self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
+        self._calibrate(self.tuned_.logits(vectors, val), y_BK[val])
         return self
 
     def tuning(self) -> Tuning:
         """Return how it is trained. Raises `UsageError` where a value can't be."""
         check_rule(self.threshold)
-        names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "seed")
+        names = ("layers", "steps", "batch_size", "lr", "decay", "patience", "balanced", "readout", "seed")
         return Tuning(**{name: getattr(self, name) for name in names})
 
     def _calibrate(self, logits_BK: Floats, y_BK: NDArray[np.floating]) -> None:
@@ -157,20 +162,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             cuts.append(threshold(self.threshold, y_B[known_B], curve(logit_B[known_B])))
         self.thresholds_ = np.array(cuts)
 
-    def logits(self, vectors: Vectors, rows: Sequence[int]) -> Floats:
-        """Return logits [B, K]; where the encoder stayed frozen, from its vectors.
-
-        Args:
-            vectors: of the encoder; they fetch the records too.
-            rows: B record numbers.
-        """
-        return self._tuned.logits(vectors, rows)
-
     def probabilities(self, logits_BK: Floats) -> Floats:
         """Return calibrated probabilities [B, K].
 
         Args:
-            logits_BK: as `logits` gives them.
+            logits_BK: as `tuned_.logits` gives them.
         """
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
         return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
@@ -182,8 +178,8 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             recordings: B recordings of any leads (`ecg.windows.recording`).
         """
         check_is_fitted(self, "classes_")
-        rows = range(len(recordings))
-        return self.probabilities(logits(self._tuned.net, recordings.__getitem__, rows, self.batch_size))
+        vectors = Vectors(self.encoder, recordings.__getitem__, self.readout)
+        return self.probabilities(self.tuned_.net.logits(vectors(range(len(recordings)))))
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities float64 [B, K], as `classes_` stand; rows sum to 1 unless labels were a table.
@@ -207,14 +203,9 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     @property
-    def network(self) -> Classifier:
-        """The encoder with the head, from windows to logits."""
-        return self._tuned.net
-
-    @property
     def encoder(self) -> MarEcg:
         """The encoder as it was fine-tuned."""
-        return self._tuned.net.model
+        return self.tuned_.net.model
 
     def save(self, folder: str | Path) -> None:
         """Keep the classifier: the fine-tuned model under `model/`, the head, and what the labels are.
@@ -246,12 +237,13 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fs=self.fs,
             leads=list(self.leads),
             layers=self.layers,
+            readout=self.readout,
             step=self.step_,
             rule=self.threshold,
             calibrations=self.calibrations_,
             thresholds=self.thresholds_.tolist(),
         )
-        write_folder(folder, description, self._tuned.net)
+        write_folder(folder, description, self.tuned_.net)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -263,12 +255,12 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             CheckpointError: it is missing or damaged.
         """
-        said, net = read_folder(Path(folder))
-        self = cls(Path(folder) / "model", said.layers, fs=said.fs, leads=said.leads, threshold=said.rule)
-        frozen = said.layers == "head"
-        self._tuned = Tuned(net.to(best_device()).eval(), said.step, np.nan, frozen, self.batch_size)
-        self.classes_, self.several_, self.step_ = np.array(said.classes), said.several, said.step
-        self.calibrations_, self.thresholds_ = said.calibrations, np.array(said.thresholds)
+        about, net = read_folder(Path(folder))
+        same = {name: getattr(about, name) for name in ("layers", "fs", "leads", "readout")}
+        self = cls(Path(folder) / "model", **same, threshold=about.rule)
+        self.tuned_ = Tuned(net.to(best_device()).eval(), about.step, np.nan, about.layers == "head")
+        self.classes_, self.several_, self.step_ = np.array(about.classes), about.several, about.step
+        self.calibrations_, self.thresholds_ = about.calibrations, np.array(about.thresholds)
         return self
 
     def _recordings(self, X: ArrayLike, model: MarEcg) -> list[Recording]:
@@ -280,10 +272,12 @@ def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[
     """Targets [B, K], classes, and whether a record may have several of them."""
     try:
         labels = np.asarray(y)
+        classes, place_B = np.unique(labels, return_inverse=True)
     except ValueError as error:
-        raise UsageError(
-            "labels have rows of several lengths", remedy="Give a table [records, classes]"
-        ) from error
+        remedy = "Give a table [records, classes]"
+        raise UsageError("labels have rows of several lengths", remedy=remedy) from error
+    except TypeError as error:  # None among words
+        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
     given = len(labels) if labels.ndim else 0
     if given != records_:
         raise UsageError(f"there are {given} labels for {records_} records", remedy="Give one each")
@@ -298,10 +292,6 @@ def _targets(y: ArrayLike, records_: int) -> tuple[NDArray[np.float64], NDArray[
         return labels.astype(np.float64), np.arange(labels.shape[1]), True
     if labels.ndim != 1 or labels.dtype.kind == "f":
         raise UsageError(f"labels have shape {labels.shape} and type {labels.dtype}", remedy="Give classes")
-    try:
-        classes, place_B = np.unique(labels, return_inverse=True)
-    except TypeError as error:  # None among words
-        raise UsageError("labels are of several kinds", remedy="Give words, or whole numbers") from error
     if len(classes) < 2:
         raise UsageError("all records have one label", remedy="Give records of two classes at least")
     return np.eye(len(classes))[place_B], classes, False

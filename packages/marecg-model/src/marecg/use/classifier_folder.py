@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from marecg.base.config import Settings
 from marecg.base.errors import CheckpointError
 from marecg.model.mar_ecg import MarEcg
+from marecg.model.readout import Readout
 from marecg.use.calibration import Calibration
 from marecg.use.tuning import Classifier
 
@@ -28,18 +29,20 @@ class Description(Settings):
         fs: Hz of the arrays that it was fitted on.
         leads: and the names of their leads.
         layers: what was trained.
+        readout: what the head reads.
         step: of fine-tuning that was kept.
         rule: by which the thresholds were chosen.
         calibrations: one for each class.
         thresholds: the probability from which on each class is called.
     """
 
-    format: Literal[2] = 2
+    format: Literal[3] = 3
     classes: list[str] | list[int]
     several: bool
     fs: float
     leads: list[str]
     layers: str
+    readout: Readout
     step: int
     rule: str
     calibrations: list[Calibration]
@@ -58,7 +61,7 @@ def write_folder(folder: Path, description: Description, net: Classifier) -> Non
 def read_folder(folder: Path) -> tuple[Description, Classifier]:
     """What `write_folder` wrote. Raises `CheckpointError` where it is missing or damaged."""
     try:
-        said = Description.model_validate_json((folder / MARK).read_bytes())
+        description = Description.model_validate_json((folder / MARK).read_bytes())
         head = load_file(folder / "head.safetensors")
     except (OSError, ValidationError, SafetensorError) as error:
         raise CheckpointError(
@@ -66,14 +69,14 @@ def read_folder(folder: Path) -> tuple[Description, Classifier]:
             where=folder,
             remedy="Name a folder that `marecg classify fit` or EcgClassifier.save wrote",
         ) from error
-    net = Classifier(MarEcg.from_pretrained(folder / "model"), len(said.classes))
+    net = Classifier(MarEcg.from_pretrained(folder / "model"), len(description.classes), description.readout)
     shapes = {name: value.shape for name, value in net.state_dict().items() if name in _own(net.state_dict())}
-    each = {len(said.classes), len(said.calibrations), len(said.thresholds)}
+    each = {len(description.classes), len(description.calibrations), len(description.thresholds)}
     if shapes != {name: value.shape for name, value in head.items()} or len(each) > 1:
         problem = "head.safetensors, classifier.json and the model don't fit each other"
         raise CheckpointError(problem, where=folder, remedy="Fit the classifier again")
     net.load_state_dict({**net.state_dict(), **head})
-    return said, net
+    return description, net
 
 
 def is_classifier(folder: str | Path) -> bool:

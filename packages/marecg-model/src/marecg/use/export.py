@@ -91,8 +91,11 @@ class _Calibrated(_Frozen):
     isotonic_K: Tensor
 
     def __init__(self, classifier: EcgClassifier) -> None:
+        if classifier.readout == "beats":
+            remedy = "Fit it again with --set readout=wide"
+            raise UsageError("reads beats, whose R-peaks no file of a network finds", remedy=remedy)
         super().__init__(classifier.encoder)
-        self.net, self.several = classifier.network, classifier.several_
+        self.net, self.several = classifier.tuned_.net, classifier.several_
         self._said = {
             "classes": json.dumps(classifier.classes_.tolist()),
             "thresholds": json.dumps(classifier.thresholds_.tolist()),
@@ -140,7 +143,7 @@ def export(run: str | Path, to: Target, out: str | Path) -> Export:
         out: `.onnx` or `.pt2`.
 
     Raises:
-        UsageError: the file has another ending, or the extra for ONNX is missing.
+        UsageError: the file has another ending, the extra for ONNX is missing, or a classifier reads beats.
         CheckpointError: the model can't be loaded.
         OutputError: the file can't be written, or differs from the eager model by more than `TOLERANCE`.
     """

@@ -56,6 +56,7 @@ def fit_logistic(
     val_x: Floats,
     val_y: NDArray[np.floating],
     val_weight: Floats,
+    part_W: NDArray[np.floating] | None = None,
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Standardise on train, fit at ever weaker strengths; each class keeps the best by its validation loss.
 
@@ -64,12 +65,13 @@ def fit_logistic(
         y_MK: 0, 1 or NaN.
         weight_MK: as `class_weights` gives.
         val_x, val_y, val_weight: the same of the records that choose.
+        part_W: what each value is multiplied by once it is standardised, if by anything.
 
     Returns:
         Mean [W], scale [W], weights [K, W] and intercepts [K]; a class without both kinds has no weights.
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
-    scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1)
+    scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
     x, y, weight = (torch.from_numpy(a) for a in ((x_MW - mean_W) / scale_W, np.nan_to_num(y_MK), weight_MK))
     val = (val_x - mean_W) / scale_W
     positive_K, total_K = (weight * y).sum(0) + 0.5, weight.sum(0) + 1

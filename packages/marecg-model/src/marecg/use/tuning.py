@@ -1,15 +1,14 @@
-"""A linear head on the wide readout: fitted exactly on frozen vectors, then trained with the encoder.
+"""A linear head on a readout: fitted exactly on frozen vectors, then trained with the encoder.
 
 Head first, layers afterwards (Kumar et al. 2022, "Fine-Tuning can Distort Pretrained Features"): fine-tuning
 starts from the best head that the frozen encoder allows, so few records or steps never give less.
-Shapes: B windows, M records, K classes, C leads, L samples, W wide readout.
+Shapes: B windows, M records, K classes, C leads, L samples, W readout.
 """
 
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from marecg.base.errors import UsageError
+from marecg.base.errors import CheckpointError, UsageError
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import readout_width
+from marecg.model.readout import Readout, part_weights, readout_width
 from marecg.nn.schedule import cosine
 from marecg.use.embed import encode
 from marecg.use.fit_best import fit_best
@@ -30,6 +29,8 @@ from marecg.use.logistic import class_weights, fit_logistic, weighted_loss
 Floats = NDArray[np.float64]
 Fetch = Callable[[int], Recording]
 """A record by its number."""
+HEADS: tuple[Readout, ...] = ("wide", "beats")
+"""What a head may read."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises; it falls along a cosine afterwards."""
 LOOK = 50
@@ -49,6 +50,7 @@ class Tuning:
         weight_decay: of AdamW, on matrices.
         patience: steps without a gain on validation, after which it stops.
         balanced: weigh a class's positives and negatives so that both count as much.
+        readout: what the head reads: `wide`, or `beats` of a frozen encoder (`marecg.model.readout`).
         seed: of the order of records and the windows that are read.
 
     Raises:
@@ -63,6 +65,7 @@ class Tuning:
     weight_decay: float = 0.05
     patience: int = 300
     balanced: bool = False
+    readout: Readout = "wide"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -74,6 +77,13 @@ class Tuning:
             if not (isinstance(value, kind) and 0 < float(value) < math.inf):
                 a_number = "number" if kind is Real else "whole number"
                 raise UsageError(f"{name} is {value!r}", remedy=f"Give a {a_number} above 0")
+        if self.readout not in HEADS:
+            raise UsageError(f"no head reads {self.readout!r}", remedy=f"Choose {' or '.join(HEADS)}")
+        if self.readout == "beats" and self.layers != "head":
+            remedy = "Train the head alone, or set readout=wide"
+            raise UsageError(
+                f"beats are read by a frozen encoder, and layers is {self.layers}", remedy=remedy
+            )
         if not (isinstance(self.seed, Integral) and 0 <= self.seed < 1 << 63):
             raise UsageError(f"seed is {self.seed!r}", remedy="Give a whole number from 0")
 
@@ -85,47 +95,55 @@ class Tuning:
 
 
 class Classifier(nn.Module):
-    """The wide readout, standardised, and a linear map to K logits."""
+    """A readout, standardised, and a linear map to K logits."""
 
     mean_W: Tensor
     scale_W: Tensor
 
-    def __init__(self, model: MarEcg, classes: int) -> None:
+    def __init__(self, model: MarEcg, classes: int, readout: Readout = "wide") -> None:
         super().__init__()
-        self.model = model
-        width = readout_width(model.config)
+        self.model, self.readout = model, readout
+        width = readout_width(model.config, readout)
         self.head = nn.Linear(width, classes)
         self.register_buffer("mean_W", torch.zeros(width))
         self.register_buffer("scale_W", torch.ones(width))
 
     def forward(self, x_BCL: Tensor, n_valid_B: Tensor, absent_BC: Tensor) -> Tensor:
-        """Logits [B, K] of windows in mV."""
+        """Logits [B, K] of windows in mV, by their wide readouts."""
         return self.read(self.model(x_BCL, n_valid_B, absent_BC).wide_BW)
 
-    def read(self, wide_BW: Tensor) -> Tensor:
-        """Logits [B, K] of wide readouts."""
-        return self.head((wide_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
+    def read(self, x_BW: Tensor) -> Tensor:
+        """Logits [B, K] of readouts."""
+        return self.head((x_BW - self.mean_W) / self.scale_W)  # type: ignore[no-any-return]
+
+    @torch.no_grad()
+    def logits(self, x_MW: Floats) -> Floats:
+        """Logits float64 [M, K] of records by their readouts, each a mean over what `tta_windows` shows."""
+        logits_MK = self.read(torch.from_numpy(x_MW).float().to(self.mean_W.device))
+        return np.asarray(logits_MK.double().cpu().numpy())
 
 
 class Vectors:
-    """Wide readouts of records by a frozen encoder, each computed once.
+    """Readouts of records by a frozen encoder, each computed once.
 
     Args:
         model: the encoder.
         fetch: reads a record.
+        readout: `wide` or `beats`.
     """
 
-    def __init__(self, model: MarEcg, fetch: Fetch) -> None:
+    def __init__(self, model: MarEcg, fetch: Fetch, readout: Readout = "wide") -> None:
         self.model = model
         self.fetch = fetch
-        self._wide: dict[int, NDArray[np.float32]] = {}
+        self.readout = readout
+        self._read: dict[int, NDArray[np.float32]] = {}
 
     def __call__(self, rows_M: Sequence[int]) -> Floats:
         """The vectors of some records, float64 [M, W]."""
-        missing = [row for row in dict.fromkeys(rows_M) if row not in self._wide]
-        encoded = encode(self.model, map(self.fetch, missing))
-        self._wide |= {row: each.wide for row, each in zip(missing, encoded, strict=True)}
-        return np.stack([self._wide[row] for row in rows_M]).astype(np.float64)
+        missing = [row for row in dict.fromkeys(rows_M) if row not in self._read]
+        encoded = encode(self.model, map(self.fetch, missing), readout=self.readout, patches=False)
+        self._read |= {row: each.wide for row, each in zip(missing, encoded, strict=True)}
+        return np.stack([self._read[row] for row in rows_M]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -136,16 +154,11 @@ class Tuned:
     step: int
     loss: float
     frozen: bool
-    batch_size: int
 
     def logits(self, vectors: Vectors, rows_M: Sequence[int]) -> Floats:
         """Logits [M, K] of records; where the encoder stayed frozen, from its vectors."""
-        if not self.frozen:
-            return logits(self.net, vectors.fetch, rows_M, self.batch_size)
-        wide_MW = torch.from_numpy(vectors(rows_M)).float().to(self.net.mean_W.device)
-        with torch.no_grad():
-            logits_MK: Floats = self.net.read(wide_MW).double().cpu().numpy()
-        return logits_MK
+        of_net = vectors if self.frozen else Vectors(self.net.model, vectors.fetch, self.net.readout)
+        return self.net.logits(of_net(rows_M))
 
 
 def tune(
@@ -169,13 +182,15 @@ def tune(
     y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
     weight_train, weight_val = (class_weights(y, y_train, how.balanced) for y in (y_train, y_val))
     device = model.prototypes.device
-    net = Classifier(copy.deepcopy(model), classes).to(device)
-    head = fit_logistic(vectors(train_M), y_train, weight_train, vectors(val_M), y_val, weight_val)
+    net = Classifier(copy.deepcopy(model), classes, vectors.readout).to(device)
+    x_train, x_val = vectors(train_M), vectors(val_M)
+    part_W = part_weights(model.config, "beats") if vectors.readout == "beats" else None
+    head = fit_logistic(x_train, y_train, weight_train, x_val, y_val, weight_val, part_W)
     with torch.no_grad():
         for mine, fitted in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=True):
             mine.copy_(torch.from_numpy(fitted))
-    frozen = Tuned(net.eval(), 0, math.nan, True, how.batch_size)
-    loss = weighted_loss(frozen.logits(vectors, val_M), y_val, weight_val)
+    frozen = Tuned(net.eval(), 0, math.nan, True)
+    loss = weighted_loss(net.logits(x_val), y_val, weight_val)
     if how.layers == "head":
         return replace(frozen, loss=loss)
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
@@ -201,14 +216,15 @@ def tune(
                 yield step
 
     def score() -> float:
-        logits_MK = logits(net, vectors.fetch, val_M, how.batch_size)
-        if not np.isfinite(logits_MK).all():
+        try:
+            logits_MK = replace(frozen, frozen=False).logits(vectors, val_M)
+        except CheckpointError as error:
             problem = f"fine-tuning ({how.layers}) gives values that are not finite"
-            raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}")
+            raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}") from error
         return -weighted_loss(logits_MK, y_val, weight_val)
 
     step, best = fit_best(net, rounds(), score, -loss, how.patience)
-    return Tuned(net.eval(), step, -best, False, how.batch_size)
+    return Tuned(net.eval(), step, -best, False)
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
@@ -220,27 +236,6 @@ def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
             queue = np.concatenate([queue, draw.permutation(records)])
         yield queue[: how.batch_size]
         queue = queue[how.batch_size :]
-
-
-@torch.no_grad()
-def logits(net: Classifier, fetch: Fetch, rows_M: Sequence[int], batch_size: int) -> Floats:
-    """Logits float64 [M, K] of records, each the mean over what `tta_windows` shows of it."""
-    net.eval()
-    device = net.head.weight.device
-    cut = (
-        (place, window)
-        for place, row in enumerate(rows_M)
-        for window in tta_windows(fetch(row), net.model.config)
-    )
-    total_MK = np.zeros((len(rows_M), net.head.out_features))
-    count_M = np.zeros(len(rows_M))
-    while batch := list(islice(cut, batch_size)):
-        logits_BK = net(*stacked([window for _, window in batch], net.model.config, device))
-        places = [place for place, _ in batch]
-        np.add.at(total_MK, places, logits_BK.double().cpu().numpy())
-        np.add.at(count_M, places, 1)
-    means_MK: Floats = total_MK / count_M[:, None]
-    return means_MK
 
 
 def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
