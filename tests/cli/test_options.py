@@ -142,7 +142,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     (
         "classify judge run --root r --task cpsc2018 --fraction 0.5 --layers head --layers last:2 --seeds 4 "
         "--set folds=1,2,3 --set steps=6 --set patience=8 --set batch_size=7 --set lr=0.5 "
-        "--set balanced=true --out x",
+        "--set balanced=true --set readout=wide --out x",
         "marecg.evaluate.finetune.finetune",
         {
             "run": "run",

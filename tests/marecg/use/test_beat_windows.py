@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupShuffleSplit
 
+from marecg import EcgClassifier
 from marecg.base.config import LEADS, ModelConfig
+from marecg.base.errors import UsageError
 from marecg.ecg.rpeaks import detect_best
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
-from marecg.model.readout import BEAT, readout_width, wide_columns
+from marecg.model.readout import BEAT, part_weights, readout_width, wide_columns
 from marecg.recipes import Config
 from marecg.use.beat_windows import beat_patches
 from marecg.use.embed import embed, encode
+from marecg.use.export import export
 
 GRID = ModelConfig(patch=100, stride=100, context=800, positions=8)
 
@@ -113,3 +117,36 @@ def test_records_do_not_meet_and_any_leads_will_do(phased):
     assert np.isfinite(one).all()
     assert np.abs(one[columns["qrs"]] - one[columns["leads"]]).max() > 1e-3  # so beats were found
     assert len(LEADS) * phased.config.width == len(one[columns["qrs"]])
+
+
+def test_a_classifier_reads_the_beats_of_any_record_and_comes_back_from_its_folder(phased, tmp_path):
+    """By one lead; records of one patch and without a beat are answered too, and equal by hand."""
+    x_BL = np.stack([beating(4, seed)[2] * (1 + seed % 2) for seed in range(12)])
+    labels = np.where(np.arange(12) % 2, "high", "low")
+    fitted = EcgClassifier(phased, leads=("V2",), readout="beats").fit(x_BL[:, None], labels)
+    fitted.save(tmp_path / "kept")
+    back = EcgClassifier.load(tmp_path / "kept")
+    assert back.readout == "beats"
+    for others in (x_BL, np.zeros((2, 2000)), x_BL[:, :100]):
+        p_BK = fitted.predict_proba(others[:, None])
+        assert np.isfinite(p_BK).all()
+        np.testing.assert_allclose(back.predict_proba(others[:, None]), p_BK, rtol=1e-5)
+    wide_BV = embed(phased, x_BL[:, None], fs=500, leads=["V2"], readout="beats").wide
+    net = fitted.tuned_.net
+    head_KV, scale_V, mean_V = (each.detach().numpy() for each in (net.head.weight, net.scale_W, net.mean_W))
+    logits_BK = (wide_BV - mean_V) / scale_V @ head_KV.T + net.head.bias.detach().numpy()
+    expected_BK = fitted.probabilities(logits_BK.astype(np.float64))
+    np.testing.assert_allclose(fitted.predict_proba(x_BL[:, None]), expected_BK, atol=1e-4)
+    with pytest.raises(UsageError, match="reads beats"):
+        export(tmp_path / "kept", "torch", tmp_path / "clf.pt2")
+
+
+def test_parts_of_a_beat_readout_count_alike_to_a_head(phased):
+    """Standardised by hand and multiplied by the parts' weights, its values have the heads' scale."""
+    x_BCL = np.stack([beating(4, seed) for seed in range(12)])
+    labels = np.where(np.arange(12) % 2, "odd", "even")
+    fitted = EcgClassifier(phased, readout="beats").fit(x_BCL, labels)
+    rows, _ = next(GroupShuffleSplit(1, test_size=0.2, random_state=0).split(x_BCL, groups=np.arange(12)))
+    wide_MV = embed(phased, x_BCL[rows], fs=500, readout="beats").wide.astype(np.float64)
+    expected_V = np.where(wide_MV.std(0) > 1e-6, wide_MV.std(0), 1) / part_weights(phased.config, "beats")
+    np.testing.assert_allclose(fitted.tuned_.net.scale_W.numpy(), expected_V, rtol=1e-4)

@@ -211,6 +211,12 @@ def test_it_can_be_cloned_and_set(model):
     assert again.set_params(layers="all").layers == "all"
 
 
+@pytest.mark.parametrize(("layers", "readout"), [("all", "beats"), ("last:1", "beats"), ("head", "rhythm")])
+def test_beats_are_read_by_a_head_alone(model, layers, readout):
+    with pytest.raises(UsageError, match=r"beats are read by a frozen encoder|no head reads 'rhythm'"):
+        classifier(model, layers, readout=readout).fit(np.zeros((2, 2, 1000)), [0, 1])
+
+
 @pytest.mark.parametrize(
     ("layers", "labels", "problem"),
     [
