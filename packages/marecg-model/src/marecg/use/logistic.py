@@ -72,8 +72,11 @@ def fit_logistic(
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
-    x, y, weight = (torch.from_numpy(a) for a in ((x_MW - mean_W) / scale_W, np.nan_to_num(y_MK), weight_MK))
-    val = (val_x - mean_W) / scale_W
+    train, val = ((each - mean_W) / scale_W for each in (x_MW, val_x))
+    basis = span(train)
+    if basis is not None:
+        train, val = train @ basis, val @ basis
+    x, y, weight = (torch.from_numpy(a) for a in (train, np.nan_to_num(y_MK), weight_MK))
     positive_K, total_K = (weight * y).sum(0) + 0.5, weight.sum(0) + 1
     theta_K = torch.logit(positive_K / total_K).double().requires_grad_()
     theta_KW = torch.zeros(y.shape[1], x.shape[1], dtype=torch.float64, requires_grad=True)
@@ -86,8 +89,17 @@ def fit_logistic(
     loss_SK = np.stack(losses)
     scored_K = np.isfinite(loss_SK).all(axis=0)
     chosen_K = np.where(scored_K, np.nan_to_num(loss_SK, nan=np.inf).argmin(axis=0), USUAL)
-    picked = [(fits[s][0][k], fits[s][1][k]) for k, s in enumerate(chosen_K)]
-    return mean_W, scale_W, np.stack([w for w, _ in picked]), np.array([b for _, b in picked])
+    weights = np.stack([fits[s][0][k] for k, s in enumerate(chosen_K)])
+    intercepts = np.array([fits[s][1][k] for k, s in enumerate(chosen_K)])
+    return mean_W, scale_W, weights if basis is None else weights @ basis.T, intercepts
+
+
+def span(x_MW: Floats) -> Floats | None:
+    """An orthonormal basis [W, M] of what M vectors span, where they are fewer than their values.
+
+    The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
+    """
+    return np.linalg.qr(x_MW.T)[0] if len(x_MW) < x_MW.shape[1] else None
 
 
 def _minimise(

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
+from marecg.use.logistic import span
 
 STRENGTHS = tuple(10.0**exponent for exponent in range(-5, 3))
 """The candidates for C, the inverse of the L2 strength, strongest first."""
@@ -123,18 +124,21 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
+    basis = span(x_MF)
+    x_MF = x_MF if basis is None else x_MF @ basis
     shown = np.flatnonzero(scorable(train.y_MK))
     untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(shown.tolist())))
     by_class = {int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
 
     def probe(strength: float, tolerance: float) -> Probe:
-        weight_FK = np.zeros((train.x_MF.shape[1], train.y_MK.shape[1]))
+        weight_FK = np.zeros((x_MF.shape[1], train.y_MK.shape[1]))
         bias_K = np.full(train.y_MK.shape[1], UNSEEN_LOGIT)
         with warnings.catch_warnings():  # the best that rounding allows is good enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
                 regression.set_params(C=strength, tol=tolerance).fit(x_MF, train.y_MK[:, k])
                 weight_FK[:, k], bias_K[k] = regression.coef_[0], regression.intercept_[0]
+        weight_FK = weight_FK if basis is None else basis @ weight_FK
         fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
         return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))
 
