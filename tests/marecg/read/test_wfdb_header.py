@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marecg.base.errors import RecordError
-from marecg.read.wfdb_header import Header, parse_header
+from marecg.read.wfdb_header import WfdbHeader, parse_header
 
 HERE = Path("E07500.hea")
 SIGNALS = "E07500.mat 16+24 1000/mV 16 0 45 -12 0 I\nE07500.mat 16+24 200/mv 16 0 45 7 0 AVR\n"
 
 
-def parse(record_line: str = "E07500 2 500 5000", signals: str = SIGNALS, rest: str = "") -> Header:
+def parse(record_line: str = "E07500 2 500 5000", signals: str = SIGNALS, rest: str = "") -> WfdbHeader:
     return parse_header(f"{record_line}\n{signals}{rest}", HERE)
 
 
@@ -83,9 +83,7 @@ def test_a_missing_or_zero_gain_is_refused_instead_of_becoming_200(gain):
     ],
 )
 def test_a_broken_header_is_refused_with_its_reason(text, reason):
-    error = refused(text)
-    assert error.reason == reason
-    assert "E07500.hea" in str(error)
+    assert refused(text).reason == reason
 
 
 @pytest.mark.parametrize("digits", [19, 309, 5000, 200_000])

@@ -1,6 +1,7 @@
 """What can go wrong with records, recipes, runs and checkpoints: branches of `ecg_ontology.EcgError`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
 from ecg_ontology import EcgError, InputError, OutputError, UsageError
@@ -18,6 +19,7 @@ __all__ = [
     "StoppedError",
     "UsageError",
     "in_short",
+    "located",
 ]
 
 
@@ -67,6 +69,17 @@ class RecordError(InputError):
     def __init__(self, reason: str, problem: str, *, where: object = "", remedy: str = "") -> None:
         super().__init__(problem, where=where, remedy=remedy)
         self.reason = reason
+
+
+@contextmanager
+def located(where: object) -> Iterator[None]:
+    """Say where the record is whose `RecordError` comes out of the block, if nobody has yet."""
+    try:
+        yield
+    except RecordError as error:
+        if error.where:
+            raise
+        raise RecordError(error.reason, error.problem, where=where, remedy=error.remedy) from error
 
 
 class Reason(StrEnum):

@@ -23,7 +23,7 @@ from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read import delimited
 from marecg.read.array_files import OPENERS, Lazy, arrays_in
 from marecg.read.array_layout import Layout
-from marecg.read.record import Candidate, Record, as_text, inside, is_regular
+from marecg.read.record import Candidate, Record, as_text, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 
 SLAB = 16 << 20
@@ -63,26 +63,23 @@ class ArrayFile:
     def signal(self, row: int = 0, stretch: Stretch = WHOLE) -> tuple[NDArray[np.float32], int]:
         """One record in mV, or a stretch of it: (x_KL, samples per lead in the file).
 
-        Raises:
-            RecordError: the row can't be read, or its shape is not that of the others.
+        Raises `RecordError` where the row can't be read, or its shape is not that of the others.
         """
         try:
             x, length = self._record(row, stretch)
         except RecordError:
             raise
         except Exception as error:  # five libraries, each with errors of its own
-            raise RecordError(Reason.unreadable, f"can't be read ({error})", where=self._path) from error
+            raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
         axis = lead_axis(x.shape, len(self.leads))
         if axis is None:
             problem = f"has shape {_shape(x.shape)}, and {len(self.leads)} leads are named"
-            raise RecordError(Reason.shape, problem, where=self._path)
+            raise RecordError(Reason.shape, problem)
         x_KL = x if axis == 0 else x.T
         if length is None:
             length = x_KL.shape[1]
-            x_KL = x_KL[:, stretch.samples(self._layout.fs, length, self._path)]
-        with np.errstate(
-            invalid="ignore", over="ignore"
-        ):  # what isn't a number is found by the quality rules
+            x_KL = x_KL[:, stretch.samples(self._layout.fs, length)]
+        with np.errstate(invalid="ignore", over="ignore"):  # the quality rules find what isn't a number
             return np.ascontiguousarray(x_KL.astype(np.float64) / self._layout.per_mv, np.float32), length
 
     def _record(self, row: int, stretch: Stretch) -> tuple[NDArray[Any], int | None]:
@@ -92,7 +89,7 @@ class ArrayFile:
         if self._ragged or axis is None:
             return np.asarray(self._row(row, (slice(None),) * 2, shape)), None
         length = shape[1 - axis]
-        samples = stretch.samples(self._layout.fs, length, self._path)
+        samples = stretch.samples(self._layout.fs, length)
         cut = (slice(None), samples) if axis == 0 else (samples, slice(None))
         size = (len(self.leads), samples.stop - samples.start)
         return np.asarray(self._array[cut] if self.one else self._row(row, cut, size)), length
@@ -157,25 +154,21 @@ class Arrays:
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record. Raises `RecordError` as `read_row` does."""
         file, row = candidate.file, candidate.row
-        x_KL, leads, length = read_row(file, candidate.root, self.layout, row, stretch)
+        x_KL, leads, length = read_row(file, self.layout, row, stretch)
         return Record(
             id=candidate.about or (file.stem if row < 0 else f"{file.stem}/{row}"),
             source=candidate.source,
             path=file,
             x_KL=x_KL,
             fs=self.layout.fs,
-            codes=(),
-            age=None,
-            sex=None,
-            patient=None,
-            notes=(NO_DIAGNOSIS,),
             length=length,
+            notes=(NO_DIAGNOSIS,),
             leads=leads,
         )
 
 
 def read_row(
-    file: Path, root: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
+    file: Path, layout: Layout, row: int, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int]:
     """Read those of the twelve leads that a record has, or a stretch of them; `row` −1: the file is one.
 
@@ -183,26 +176,20 @@ def read_row(
         x_KL in mV, the leads' names in the order of `config.LEADS`, samples per lead in the file.
 
     Raises:
-        RecordError: the file is outside `root`, unreadable, or its shape or leads don't fit.
+        RecordError: the file is unreadable, or its shape or leads don't fit.
     """
-    if not inside(file, root):
-        raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
     try:
         array = _opened(file, layout, file.stat().st_mtime_ns)
-    except UsageError as error:
-        raise RecordError(Reason.shape, error.problem, where=file) from error
-    except InputError as error:
-        raise RecordError(Reason.unreadable, error.problem, where=file) from error
+    except (UsageError, InputError) as error:
+        reason = Reason.shape if isinstance(error, UsageError) else Reason.unreadable
+        raise RecordError(reason, error.problem) from error
     except OSError as error:
-        raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})", where=file) from error
+        raise RecordError(Reason.unreadable, f"can't be read ({error.strerror})") from error
     x_KL, length = array.signal(max(row, 0), stretch)
     if not length:
-        raise RecordError(Reason.truncated, "has no samples", where=file)
-    try:
-        leads = known_leads(array.leads)
-        return x_KL[lead_rows(array.leads, leads)], leads, length
-    except RecordError as error:
-        raise RecordError(error.reason, error.problem, where=file) from error
+        raise RecordError(Reason.truncated, "has no samples")
+    leads = known_leads(array.leads)
+    return x_KL[lead_rows(array.leads, leads)], leads, length
 
 
 @lru_cache(maxsize=2)
@@ -233,15 +220,10 @@ def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        problem, remedy = (
-            f"holds several arrays that could be signals: {inside}",
-            "Choose one with --set array.key=NAME",
-        )
-    else:
-        problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
-        remedy = (
-            "Name its leads with --set array.leads=I,II; records are [leads, samples] or [samples, leads]"
-        )
+        problem = f"holds several arrays that could be signals: {inside}"
+        raise UsageError(problem, where=path, remedy="Choose one with --set array.key=NAME")
+    problem = f"holds {inside}: no axis, or not one alone, for the {len(layout.leads)} leads named"
+    remedy = "Name its leads with --set array.leads=I,II; records are [leads, samples] or [samples, leads]"
     raise UsageError(problem, where=path, remedy=remedy)
 
 

@@ -47,12 +47,12 @@ class MachineReport(NamedTuple):
         rr = values.pop("rr", None)
         values["rate"] = values.get("rate") or (rr and 60_000 / rr)
         texts = (" ".join((text or "").split()).strip(" ,;") for text in statements)
-        kept = dict.fromkeys(text for text in texts if text and not _NAMES_SOMEBODY.search(text))
-        return cls(statements=tuple(kept), **values)
+        nameless = dict.fromkeys(text for text in texts if text and not _NAMES_SOMEBODY.search(text))
+        return cls(statements=tuple(nameless), **values)
 
 
 def number(value: object) -> float:
-    """What a cell of a file says; NaN where that is no number."""
+    """What a cell of a file says; NaN where that isn't a number."""
     try:
         return float(str(value))
     except ValueError:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS, CodeMapping
 from marecg.base.config import LEADS
-from marecg.base.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import order_leads
-from marecg.read.machine import MachineReport
+from marecg.read.machine import MachineReport, number
 from marecg.read.stretch import WHOLE, Stretch, refuse_codes
 
 
@@ -33,12 +33,12 @@ class Record:
         path: its file; of WFDB the header.
         x_KL: float32 [K, L] in mV, a row per lead of `leads`; L may be less than `length`.
         fs: samples per second, as recorded.
+        length: samples per lead in the file.
         codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
         age: years, if known.
         sex: "F" or "M", if known.
         patient: the source's patient id, if it gives one.
         notes: what had to be mended or passed over.
-        length: samples per lead in the file.
         leads: names out of `config.LEADS`.
         acquired: when it was recorded, as its file says: ISO 8601, local time.
         device: by what electrocardiograph, as its file says.
@@ -51,12 +51,12 @@ class Record:
     path: Path
     x_KL: NDArray[np.float32]
     fs: float
-    codes: tuple[str, ...]
-    age: float | None
-    sex: str | None
-    patient: str | None
-    notes: tuple[str, ...]
     length: int
+    codes: tuple[str, ...] = ()
+    age: float | None = None
+    sex: str | None = None
+    patient: str | None = None
+    notes: tuple[str, ...] = ()
     leads: tuple[str, ...] = LEADS
     acquired: str | None = None
     device: str | None = None
@@ -68,10 +68,8 @@ class Record:
         """The signal of all twelve leads, float32 [12, L]. Raises `RecordError` where one is missing."""
         if self.leads == LEADS:
             return self.x_KL
-        try:
+        with located(self.path):
             return order_leads(self.x_KL, self.leads)
-        except RecordError as error:
-            raise RecordError(error.reason, error.problem, where=self.path) from error
 
     def coded(self, codes: tuple[str, ...]) -> "Record":
         """The record with other codes."""
@@ -144,20 +142,19 @@ class Candidate:
     part: Stretch = WHOLE
 
     def read(self, seconds: float | None = None, start: float = 0.0) -> Record:
-        """Read the record, or so many of its seconds from `start` on.
-
-        Raises:
-            RecordError: it can't be used.
-        """
-        if isinstance(self.about, Unusable):
-            raise RecordError(*self.about, where=self.place)
-        if not is_text(self._file):
-            raise RecordError(Reason.path, "has a name that is not UTF-8", where=self.place)
-        record = self.reader.read(self, self.part.within(start, seconds))
+        """Read the record, or so many of its seconds from `start` on. Raises `RecordError`."""
+        with located(self.place):
+            if isinstance(self.about, Unusable):
+                raise RecordError(*self.about)
+            if not is_text(self._file):
+                raise RecordError(Reason.path, "has a name that is not UTF-8")
+            if not inside(self.file, self.root):
+                raise RecordError(Reason.path, "is a link to a file outside the source folder")
+            record = self.reader.read(self, self.part.within(start, seconds))
+            refuse_codes(len(record.codes))
         if self.part != WHOLE:
             length = self.part.length(record.fs, record.length)
             record = replace(record, start=self.part.start, length=length)
-        refuse_codes(len(record.codes), self.place)
         return record if self.stated is None else self.stated.on(record)
 
     @property
@@ -198,7 +195,7 @@ class ReadsRecords(Protocol):
     """What reads a candidate; it is sent to other processes."""
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one record, or a stretch of it. Raises `RecordError` when it can't be used."""
+        """Read one record, or a stretch of it. Raises `RecordError` where it can't be used."""
 
 
 class Reader(ReadsRecords, Protocol):
@@ -226,8 +223,7 @@ class Reader(ReadsRecords, Protocol):
     def candidates(self, root: Path) -> Iterator[Candidate]:
         """Every record of such a folder, none read yet; WFDB headers that it leaves out are read as such.
 
-        Raises:
-            CorpusError: what lists the records can't be understood.
+        Raises `CorpusError` where what lists the records can't be understood.
         """
 
 
@@ -235,19 +231,16 @@ def unlisted(
     reader: Reader, root: Path, headers: Iterable[Path], listed: Iterable[Candidate], table: str
 ) -> Iterator[Candidate]:
     """Those of some headers that a dataset's table does not list: they are quarantined, not lost."""
-    known = {str(file) for each in listed for file in (each.file, *each.copies)}
+    files = {str(file) for each in listed for file in (each.file, *each.copies)}
     for header in headers:
-        if str(header) not in known:
+        if str(header) not in files:
             about = Unusable(Reason.unlisted, f"is not listed in {table}")
             yield Candidate(root, header, reader.source, reader, about)
 
 
 def age_in_years(text: str | None) -> float | None:
     """A plausible age, or None for `NaN`, `Unknown` and the like."""
-    try:
-        age = float(text or "nan")
-    except ValueError:
-        return None
+    age = number(text)
     return age if 0 <= age <= 120 else None
 
 

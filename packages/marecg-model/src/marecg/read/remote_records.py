@@ -65,10 +65,10 @@ class FetchingReader:
         with TemporaryDirectory(prefix="marecg-") as folder:
             root = (self.folder or _fetched(candidate, Path(folder))) / candidate.root.name
             file = root / candidate.file.relative_to(candidate.root)
+            local = replace(candidate, reader=self.reader, root=root, file=file)
             try:
-                local = replace(candidate, reader=self.reader, root=root, file=file)
                 record = self.reader.read(local, stretch)
-            except RecordError as error:
+            except RecordError as error:  # nobody knows the copy
                 where = address(candidate.file) or candidate.file
                 raise RecordError(error.reason, error.problem, where=where) from error
         return replace(record, path=candidate.file)

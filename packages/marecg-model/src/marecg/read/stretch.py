@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
     start: float = 0.0
     seconds: float | None = None
 
-    def samples(self, fs: float, length: int, where: object = "") -> slice:
+    def samples(self, fs: float, length: int) -> slice:
         """The samples of a recording of `length` per lead; next to each other stretches leave no gap.
 
         Raises:
@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
         for count, most, what in ((length, LONGEST, ""), (stop - first, AT_ONCE, " to be read at once")):
             if count > most:
                 problem = f"has {count:,} samples per lead{what}, more than {most:,}; {_WIDEN}"
-                raise RecordError(Reason.too_long, problem, where=where)
+                raise RecordError(Reason.too_long, problem)
         return slice(first, stop)
 
     def within(self, start: float, seconds: float | None) -> "Stretch":
@@ -76,11 +76,10 @@ def refuse_large(file: Path) -> None:
     size = file.stat().st_size
     if size > MOST_BYTES:
         problem = f"has {size >> 20:,} MB, and such a file may have {MOST_BYTES >> 20} MB; {_WIDEN}"
-        raise RecordError(Reason.too_long, problem, where=file)
+        raise RecordError(Reason.too_long, problem)
 
 
-def refuse_codes(count: int, where: object) -> None:
+def refuse_codes(count: int) -> None:
     """See that a record has no more codes than one may have. Raises `RecordError`."""
     if count > MOST_CODES:
-        problem = f"names {count:,} codes, more than {MOST_CODES:,}; {_WIDEN}"
-        raise RecordError(Reason.too_long, problem, where=where)
+        raise RecordError(Reason.too_long, f"names {count:,} codes, more than {MOST_CODES:,}; {_WIDEN}")

@@ -1,7 +1,10 @@
-"""The tables of labels that datasets bring with them, as far as a folder has to be recognised by them."""
+"""The tables that datasets bring with them."""
 
+import csv
+from collections.abc import Iterator
 from pathlib import Path
 
+from marecg.base.errors import CorpusError
 from marecg.read.record import is_regular
 
 HEAD = 10_000
@@ -17,3 +20,19 @@ def columns(table: Path) -> set[str]:
             return {name.strip().strip('"') for name in file.readline(HEAD).split(",")}
     except OSError:
         return set()
+
+
+def rows(table: Path, *needed: str) -> Iterator[dict[str, str]]:
+    """The rows of a table by column. Raises `CorpusError` where it can't be read or lacks a column."""
+    remedy = f"Get it from its publisher again: its columns include {', '.join(filter(None, needed))}"
+    try:
+        if not is_regular(table):
+            raise OSError("there is no such file")
+        with table.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+            reader = csv.DictReader(file)
+            missing = [name for name in needed if name not in (reader.fieldnames or ())]
+            if missing:
+                raise CorpusError(f"has no column {missing[0]!r}", where=table, remedy=remedy)
+            yield from reader
+    except (OSError, csv.Error) as error:
+        raise CorpusError(f"can't be read ({error})", where=table, remedy=remedy) from error

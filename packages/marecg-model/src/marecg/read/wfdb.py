@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import diagnoses
-from marecg.base.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import known_leads, lead_rows
 from marecg.read.record import Record, age_in_years, inside, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.read.wfdb_header import Channel, Header, read_header
+from marecg.read.wfdb_header import Channel, WfdbHeader, read_header
 
 BYTES_PER_SAMPLE = {16: 2.0, 24: 3.0, 32: 4.0, 61: 2.0, 80: 1.0, 160: 2.0, 212: 1.5}
 """The WFDB formats that are read. Compressed ones are left out: their length can't be checked beforehand."""
@@ -34,25 +34,25 @@ def read_record(header: Path, root: Path, stretch: Stretch = WHOLE) -> Record:
     """
     parsed = read_header(header, root)
     x_KL, leads, length, notes = read_leads(parsed, root, stretch)
-    found = diagnoses(parsed.comments.get("dx", ""))
+    dx = diagnoses(parsed.comments.get("dx", ""))
     return Record(
         id=header.stem,
         source=root.name,
         path=header,
         x_KL=x_KL,
         fs=parsed.fs,
-        codes=found.codes,
+        length=length,
+        codes=dx.codes,
         age=age_in_years(parsed.comments.get("age")),
         sex=sex_letter(parsed.comments.get("sex")),
         patient=parsed.comments.get("patient") or None,
-        notes=(*notes, *found.notes),
-        length=length,
+        notes=(*notes, *dx.notes),
         leads=leads,
     )
 
 
 def read_leads(
-    header: Header, root: Path, stretch: Stretch = WHOLE
+    header: WfdbHeader, root: Path, stretch: Stretch = WHOLE
 ) -> tuple[NDArray[np.float32], tuple[str, ...], int, tuple[str, ...]]:
     """Read those of the twelve leads that a record has: (x_KL in mV, their names, samples per lead, notes).
 
@@ -62,14 +62,12 @@ def read_leads(
         RecordError: a path, file, lead or format that can't be used.
     """
     names = [channel.name for channel in header.channels]
-    try:
+    with located(header.path):
         leads = known_leads(names)
         rows = lead_rows(names, leads)
-    except RecordError as error:
-        raise RecordError(error.reason, error.problem, where=header.path) from error
-    length = _checked_length(header, rows, root)
-    cut = stretch.samples(header.fs, length, header.path)
-    d_KL = np.ascontiguousarray(_samples(header, rows, cut).T)
+        length = _checked_length(header, rows, root)
+        cut = stretch.samples(header.fs, length)
+        d_KL = np.ascontiguousarray(_samples(header, rows, cut).T)
     channels = [header.channels[row] for row in rows]
     notes = _checksum_notes(leads, channels, d_KL) if cut == slice(0, length) else ()
     x_KL = _millivolts(d_KL, channels)
@@ -100,7 +98,7 @@ def _bits(fmt: int) -> int:
     return {212: 12, 80: 8}.get(fmt, int(BYTES_PER_SAMPLE[fmt] * 8))
 
 
-def _checked_length(header: Header, rows: list[int], root: Path) -> int:
+def _checked_length(header: WfdbHeader, rows: list[int], root: Path) -> int:
     """Samples per lead, after every signal file has been seen to be inside `root` and long enough."""
     lengths = []
     for name in sorted({header.channels[row].file for row in rows}):
@@ -109,19 +107,15 @@ def _checked_length(header: Header, rows: list[int], root: Path) -> int:
         formats = {channel.format for channel in shared}
         if len(formats) != 1 or not formats <= BYTES_PER_SAMPLE.keys():
             stated = ", ".join(map(str, sorted(formats)))
-            raise RecordError(
-                Reason.signal_format,
-                f"{name} is in WFDB format {stated}, which is not read",
-                where=header.path,
-            )
+            raise RecordError(Reason.signal_format, f"{name} is in WFDB format {stated}, which is not read")
         holds = int(max(size, 0) / (len(shared) * BYTES_PER_SAMPLE[formats.pop()]))
         length = holds if header.length is None else header.length
         if holds < length:
             problem = f"{name} holds {holds} of the {length} samples that the header announces"
-            raise RecordError(Reason.truncated, problem, where=header.path)
+            raise RecordError(Reason.truncated, problem)
         lengths.append(length)
     if min(lengths) == 0:
-        raise RecordError(Reason.truncated, "has no samples", where=header.path)
+        raise RecordError(Reason.truncated, "has no samples")
     return min(lengths)
 
 
@@ -129,13 +123,13 @@ def _signal_file(header: Path, name: str, root: Path) -> Path:
     path = header.parent / name
     if Path(name).name != name or not inside(path, root):
         problem = f"names the signal file {name[:80]!r}, which is not in its own folder"
-        raise RecordError(Reason.path, problem, where=header)
+        raise RecordError(Reason.path, problem)
     if not is_regular(path):
-        raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing", where=header)
+        raise RecordError(Reason.no_signal_file, f"its signal file {name} is missing")
     return path
 
 
-def _samples(header: Header, rows: list[int], cut: slice) -> NDArray[np.signedinteger]:
+def _samples(header: WfdbHeader, rows: list[int], cut: slice) -> NDArray[np.signedinteger]:
     """Digital samples [L, K]; the common format 16 by numpy, the others by wfdb."""
     try:
         files = {channel.file for channel in header.channels}
@@ -144,14 +138,14 @@ def _samples(header: Header, rows: list[int], cut: slice) -> NDArray[np.signedin
         import wfdb  # noqa: PLC0415 (a second that corpora in format 16 save)
 
         record = str(header.path.with_suffix(""))
-        wanted = {"channels": rows, "sampfrom": cut.start, "sampto": cut.stop}
-        digital = wfdb.rdrecord(record, physical=False, return_res=32, **wanted).d_signal
+        part = {"channels": rows, "sampfrom": cut.start, "sampto": cut.stop}
+        digital = wfdb.rdrecord(record, physical=False, return_res=32, **part).d_signal
     except (ValueError, OSError, IndexError, TypeError) as error:
-        raise RecordError(Reason.unreadable, f"can't be read ({error})", where=header.path) from error
+        raise RecordError(Reason.unreadable, f"can't be read ({error})") from error
     return np.asarray(digital, np.int64)
 
 
-def _format_16(header: Header, cut: slice) -> NDArray[np.int16]:
+def _format_16(header: WfdbHeader, cut: slice) -> NDArray[np.int16]:
     """Little-endian 16-bit samples, all signals of one instant side by side: [L, signals]."""
     first, count = header.channels[0], len(header.channels)
     offset, read = first.offset + 2 * count * cut.start, cut.stop - cut.start

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ecg_ontology import header_comments, header_lines
-from marecg.base.errors import Reason, RecordError
+from marecg.base.errors import Reason, RecordError, located
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV
+from marecg.read.machine import number
 from marecg.read.record import inside
 
 MOST_BYTES = 1 << 20
@@ -47,7 +48,7 @@ class Channel(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Header:
+class WfdbHeader:
     """A parsed header: `length` in samples (None: not said), `comments` by lower-case key."""
 
     path: Path
@@ -57,92 +58,78 @@ class Header:
     comments: dict[str, str]
 
 
-def read_header(path: Path, root: Path) -> Header:
+def read_header(path: Path, root: Path) -> WfdbHeader:
     """Read and parse a header file that lies below `root`, also when links are followed.
 
     Raises:
         RecordError: `path`, `unreadable`, `header`, `multi-segment`, `sampling-rate`, `gain` or `units`.
     """
-    if not inside(path, root):
-        raise RecordError(Reason.path, "is a link to a header outside the source folder", where=path)
-    if path.exists() and not path.is_file():
-        raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder", where=path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise RecordError(
-            Reason.unreadable, f"the header can't be read ({error.strerror})", where=path
-        ) from error
-    if len(content) > MOST_BYTES or b"\0" in content:
-        raise RecordError(Reason.unreadable, "is not a text file of a header's size", where=path)
-    return parse_header(content.decode("utf-8", errors="replace"), path)
+    with located(path):
+        if not inside(path, root):
+            raise RecordError(Reason.path, "is a link to a header outside the source folder")
+        if path.exists() and not path.is_file():
+            raise RecordError(Reason.unreadable, "the header is a pipe, a device or a folder")
+        try:
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            problem = f"the header can't be read ({error.strerror})"
+            raise RecordError(Reason.unreadable, problem) from error
+        if len(content) > MOST_BYTES or b"\0" in content:
+            raise RecordError(Reason.unreadable, "is not a text file of a header's size")
+        return parse_header(content.decode("utf-8", errors="replace"), path)
 
 
-def parse_header(text: str, path: Path) -> Header:
-    """Parse a header's text; `path` only names it in errors. Raises as `read_header` does."""
+def parse_header(text: str, path: Path) -> WfdbHeader:
+    """Parse the text of the header at `path`. Raises as `read_header` does, without naming it."""
     body = [line for line in header_lines(text) if not line.startswith("#")]
     record = _RECORD.match(body[0]) if body else None
     if record is None:
-        raise RecordError(
-            Reason.header, "has no record line (name, number of signals, sampling rate, length)", where=path
-        )
+        problem = "has no record line (name, number of signals, sampling rate, length)"
+        raise RecordError(Reason.header, problem)
     if record["segments"]:
-        raise RecordError(Reason.multi_segment, "is the header of several segments", where=path)
-    stated, given = _whole(record["signals"], path), len(body) - 1
-    if stated != given or not 0 < stated <= MOST_SIGNALS:
-        raise RecordError(Reason.header, f"announces {stated} signals and describes {given}", where=path)
-    return Header(
+        raise RecordError(Reason.multi_segment, "is the header of several segments")
+    announced, described = _whole(record["signals"]), len(body) - 1
+    if announced != described or not 0 < announced <= MOST_SIGNALS:
+        raise RecordError(Reason.header, f"announces {announced} signals and describes {described}")
+    fs = number(record["fs"])
+    if not SLOWEST <= fs <= FASTEST:
+        raise RecordError(Reason.sampling_rate, f"states no usable sampling rate ({record['fs'] or 'none'})")
+    return WfdbHeader(
         path=path,
-        fs=_sampling_rate(record["fs"], path),
-        length=_whole(record["length"], path) if record["length"] else None,
-        channels=tuple(_channel(line, path) for line in body[1:]),
+        fs=fs,
+        length=_whole(record["length"]) if record["length"] else None,
+        channels=tuple(map(_channel, body[1:])),
         comments=header_comments(text),
     )
 
 
-def _sampling_rate(text: str | None, path: Path) -> float:
-    try:
-        fs = float(text or "nan")
-    except ValueError:
-        fs = math.nan
-    if not SLOWEST <= fs <= FASTEST:
-        raise RecordError(
-            Reason.sampling_rate, f"states no usable sampling rate ({text or 'none'})", where=path
-        )
-    return fs
-
-
-def _channel(line: str, path: Path) -> Channel:
+def _channel(line: str) -> Channel:
     fields = line.split(None, 8)
     layout = _fullmatch(_FORMAT, fields[1]) if len(fields) > 1 else None
     if layout is None:
-        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}", where=path)
+        raise RecordError(Reason.header, f"has a signal line without a format: {line[:80]!r}")
     if layout["per_frame"] not in (None, "1") or layout["skew"] not in (None, "0"):
-        raise RecordError(
-            Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}", where=path
-        )
+        raise RecordError(Reason.signal_format, f"has skewed or unequally sampled signals: {line[:80]!r}")
     name = fields[8].strip() if len(fields) == 9 else ""
     scale = _fullmatch(_GAIN, fields[2]) if len(fields) > 2 else None
     if scale is None or not math.isfinite(float(scale["gain"])) or float(scale["gain"]) == 0:
         problem = "has no gain" if scale is None else f"has a gain of {scale['gain']}"
-        raise RecordError(
-            Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit", where=path
-        )
+        raise RecordError(Reason.gain, f"lead {name or '?'} {problem}, so its samples have no unit")
     units = (scale["units"] or "mV").lower()
     if units not in UNITS_PER_MV:
-        raise RecordError(
-            Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts", where=path
-        )
-    zero, checksum = (_integer(fields[place]) if len(fields) > place else None for place in (4, 6))
-    baseline = zero or 0 if scale["baseline"] is None else _whole(scale["baseline"], path)
+        raise RecordError(Reason.units, f"lead {name or '?'} is in {scale['units']}, not in volts")
+    zero, checksum = (
+        int(fields[place]) if len(fields) > place and _INTEGER.fullmatch(fields[place]) else None
+        for place in (4, 6)
+    )
     return Channel(
         name=name,
         file=fields[0],
-        format=_whole(layout["format"], path),
-        offset=_whole(layout["offset"] or "0", path),
+        format=_whole(layout["format"]),
+        offset=_whole(layout["offset"] or "0"),
         per_mv=float(scale["gain"]) * UNITS_PER_MV[units],
-        baseline=baseline,
+        baseline=zero or 0 if scale["baseline"] is None else _whole(scale["baseline"]),
         checksum=checksum,
     )
 
@@ -153,13 +140,8 @@ def _fullmatch(pattern: re.Pattern[str], field: str) -> re.Match[str] | None:
     return pattern.fullmatch(field)
 
 
-def _whole(text: str, path: Path) -> int:
+def _whole(text: str) -> int:
     """A whole number. Raises `RecordError` where it is longer than any that means something."""
     if len(text) > MOST_DIGITS:
-        problem = f"has a number of {len(text)} digits: {text[:20]}…"
-        raise RecordError(Reason.header, problem, where=path)
+        raise RecordError(Reason.header, f"has a number of {len(text)} digits: {text[:20]}…")
     return int(text)
-
-
-def _integer(text: str) -> int | None:
-    return int(text) if _INTEGER.fullmatch(text) else None

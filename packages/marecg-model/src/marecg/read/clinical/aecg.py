@@ -48,8 +48,8 @@ def waveform(root: Element) -> Waveform:
             names.append(code)
             rows.append(_millivolts(value))
     if len(rates) != 1:
-        said = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
-        raise RecordError(Reason.sampling_rate, f"says {said} Hz for one set of leads")
+        stated = " and ".join(f"{rate:g}" for rate in sorted(rates)) or "no"
+        raise RecordError(Reason.sampling_rate, f"says {stated} Hz for one set of leads")
     person = root.find(".//{*}subjectDemographicPerson")
     birth = None if person is None else person.find("{*}birthTime")
     gender = None if person is None else person.find("{*}administrativeGenderCode")
@@ -61,10 +61,10 @@ def waveform(root: Element) -> Waveform:
         names=names,
         x_KL=stacked(rows),
         fs=rates.pop(),
-        patient=_said(subject, "extension") or _said(subject, "root"),
-        born=moment(_said(birth, "value")),
-        acquired=moment(_said(start, "value")),
-        sex=sex_letter(_said(gender, "code")),
+        patient=_attribute(subject, "extension") or _attribute(subject, "root"),
+        born=moment(_attribute(birth, "value")),
+        acquired=moment(_attribute(start, "value")),
+        sex=sex_letter(_attribute(gender, "code")),
         notes=(*several, *filtered(*(_cutoff(root, what) for what in ("HIGH_PASS", "LOW_PASS", "NOTCH")))),
         machine=_machine(root),
     )
@@ -75,7 +75,7 @@ def _machine(root: Element) -> MachineReport:
     values: dict[str, list[float]] = {}
     stated: list[str | None] = []
     for each in root.iterfind("{*}component/{*}series/{*}subjectOf//{*}annotation"):
-        code, value = _said(each.find("{*}code"), "code") or "", each.find("{*}value")
+        code, value = _attribute(each.find("{*}code"), "code") or "", each.find("{*}value")
         if code == _STATEMENT and value is not None:
             stated.append(value.text)
         elif code in _MEASURED.values() and value is not None:
@@ -88,24 +88,26 @@ def _machine(root: Element) -> MachineReport:
 def _cutoff(root: Element, what: str) -> str | None:
     """The frequency of a filter, in Hz."""
     for outer in root.findall("{*}component/{*}series/{*}controlVariable/{*}controlVariable"):
-        if _said(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
+        if _attribute(outer.find("{*}code"), "code") == f"MDC_ECG_CTL_VBL_ATTR_FILTER_{what}":
             values = outer.findall("{*}component/{*}controlVariable/{*}value")
             return next((each.get("value") for each in values if each.get("unit") == "Hz"), None)
     return None
 
 
-def _said(element: Element | None, attribute: str) -> str | None:
+def _attribute(element: Element | None, attribute: str) -> str | None:
     return None if element is None else element.get(attribute)
 
 
 def _codes(sequences: Element) -> list[str]:
-    found = (each.find("{*}code") for each in sequences.findall("{*}component/{*}sequence"))
-    return [_said(code, "code") or "" for code in found]
+    codes = (each.find("{*}code") for each in sequences.findall("{*}component/{*}sequence"))
+    return [_attribute(code, "code") or "" for code in codes]
 
 
 def _rate(value: Element) -> float:
     increment = value.find("{*}increment")
-    step = finite_gain(_said(increment, "value")) * _SECONDS.get(_said(increment, "unit") or "s", np.nan)
+    step = finite_gain(_attribute(increment, "value")) * _SECONDS.get(
+        _attribute(increment, "unit") or "s", np.nan
+    )
     if not step > 0:
         raise RecordError(Reason.sampling_rate, "does not say the time between two samples")
     return round(1 / step, 6)
@@ -113,9 +115,9 @@ def _rate(value: Element) -> float:
 
 def _millivolts(value: Element) -> NDArray[np.float64]:
     origin, scale = value.find("{*}origin"), value.find("{*}scale")
-    step = finite_gain(_said(scale, "value")) / per_mv(_said(scale, "unit"))
-    start = float(_said(origin, "value") or 0)
-    start = start / per_mv(_said(origin, "unit")) if start else 0.0
+    step = finite_gain(_attribute(scale, "value")) / per_mv(_attribute(scale, "unit"))
+    start = float(_attribute(origin, "value") or 0)
+    start = start / per_mv(_attribute(origin, "unit")) if start else 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # what is not a number
         digits_L = np.fromstring(value.findtext("{*}digits") or "", np.float64, sep=" ")

@@ -49,21 +49,10 @@ ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
-def begins(file: Path) -> bool:
-    """Whether a file has DICOM's four letters where they belong."""
-    try:
-        with file.open("rb") as content:
-            return content.read(PREAMBLE + 4)[PREAMBLE:] == b"DICM"
-    except OSError:
-        return False
-
-
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one file, whole. Raises `RecordError`, or what pydicom raises."""
     refuse_large(file)
     content = file.read_bytes()
-    if content[PREAMBLE : PREAMBLE + 4] != b"DICM":
-        raise RecordError(Reason.signal_format, "isn't a DICOM file, whatever its name says")
     if content.count(ITEM) > MOST_ITEMS:
         raise RecordError(Reason.too_long, f"has more than {MOST_ITEMS:,} items")
     data = _elements(content)
@@ -78,13 +67,13 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     group = max(original, key=lambda each: sum(map(is_lead, _leads(each))))
     notes = ("several recordings in one file: the first with most leads",) if len(original) > 1 else ()
     names = _leads(group)
-    wanted = [place for place, name in enumerate(names) if is_lead(name)]
+    rows = [place for place, name in enumerate(names) if is_lead(name)]
     age = str(data.get("PatientAge") or "")
-    first = group.ChannelDefinitionSequence[wanted[0]] if wanted else {}
+    first = group.ChannelDefinitionSequence[rows[0]] if rows else {}
     cut = (first.get(f"{what}Frequency") for what in ("FilterLow", "FilterHigh", "NotchFilter"))
     return Waveform(
-        names=[names[place] for place in wanted],
-        x_KL=_millivolts(group, wanted),
+        names=[names[place] for place in rows],
+        x_KL=_millivolts(group, rows),
         fs=float(group.SamplingFrequency),
         patient=str(data.get("PatientID") or ""),
         born=moment(str(data.get("PatientBirthDate") or "")),
@@ -156,7 +145,7 @@ def _acquired(data: Any) -> str:
 
 
 def _leads(group: Any) -> list[str]:
-    return [_lead(channel) for channel in group.ChannelDefinitionSequence]
+    return list(map(_lead, group.ChannelDefinitionSequence))
 
 
 def _lead(channel: Any) -> str:
@@ -170,7 +159,7 @@ def _lead(channel: Any) -> str:
     return next((lead_name(text) for text in texts if is_lead(text)), "")
 
 
-def _millivolts(group: Any, wanted: Sequence[int]) -> NDArray[np.float64]:
+def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
     from pydicom.waveforms.numpy_handler import WAVEFORM_DTYPES  # noqa: PLC0415 — as above
 
     kind = (int(group.WaveformBitsAllocated), str(group.WaveformSampleInterpretation))
@@ -189,7 +178,7 @@ def _millivolts(group: Any, wanted: Sequence[int]) -> NDArray[np.float64]:
     padding = group.get("WaveformPaddingValue")
     filler = np.frombuffer(padding, dtype, 1)[0] if isinstance(padding, bytes) and padding else None
     rows = []
-    for place in wanted:
+    for place in places:
         channel = group.ChannelDefinitionSequence[place]
         units = channel.get("ChannelSensitivityUnitsSequence") or [{}]
         step = finite_gain(channel.get("ChannelSensitivity"))
@@ -201,4 +190,4 @@ def _millivolts(group: Any, wanted: Sequence[int]) -> NDArray[np.float64]:
     return stacked(rows)
 
 
-DICOM = Format("DICOM", ("*.dcm", "*.dicom"), "pydicom", waveform, begins)
+DICOM = Format("DICOM", ("*.dcm", "*.dicom"), "pydicom", waveform, (PREAMBLE, b"DICM"))

@@ -6,6 +6,7 @@ Shapes: K leads as found, L samples.
 """
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,12 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         head = content.read(_HEADER)
     if not head.startswith(b"0       "):
         raise RecordError(Reason.signal_format, "isn't an EDF file, whatever its name says")
-    said = int(head[RECORDS])
+    announced = int(head[RECORDS])
     data: Any = read_edf(file, lazy_load_data=True)
     if not data.is_continuous:
         raise RecordError(Reason.multi_segment, "has gaps (EDF+D): convert it to one without")
-    if data.num_data_records < said:
-        raise RecordError(Reason.truncated, f"has {data.num_data_records} of {said} data records")
+    if data.num_data_records < announced:
+        raise RecordError(Reason.truncated, f"has {data.num_data_records} of {announced} data records")
     leads = [signal for signal in data.signals if is_lead(signal.label)]
     rates = sorted({float(signal.sampling_frequency) for signal in leads})
     if len(rates) > 1:
@@ -50,7 +51,6 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
         names=[signal.label for signal in leads],
         x_KL=stacked(rows),
         fs=rates[0] if rates else 0.0,
-        patient=_patient(data),
         notes=_filters(leads[0].prefiltering if leads else ""),
         length=min(samples, default=0),
         **_about(data),
@@ -59,30 +59,21 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
 
 def _filters(text: str) -> tuple[str, ...]:
     """What `HP:0.05Hz LP:150Hz N:50Hz` says."""
-    return filtered(*(found and found[1] for found in (pattern.search(text) for pattern in _PREFILTERING)))
-
-
-def _patient(data: Any) -> str | None:
-    """The hospital's number, the first word of the identification; X stands for none."""
-    first = data.local_patient_identification.split(" ")[0] if data.reserved.startswith("EDF+") else ""
-    return None if first in {"", "X"} else first
+    return filtered(*(match and match[1] for match in (pattern.search(text) for pattern in _PREFILTERING)))
 
 
 def _about(data: Any) -> dict[str, Any]:
-    """Sex, birth and time of acquisition; plain EDF has no fields for the first two."""
-    found: dict[str, Any] = {}
-    try:
-        found["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
-    except ValueError:  # edfio's AnonymizedDateError is one
-        found["acquired"] = None
+    """Time of acquisition; the hospital's number, sex and birth, for which plain EDF has no fields."""
+    about: dict[str, Any] = {}
+    with suppress(ValueError):  # edfio's AnonymizedDateError is one
+        about["acquired"] = f"{data.startdate}T{data.starttime.replace(microsecond=0)}"
     if data.reserved.startswith("EDF+"):
-        words = data.local_patient_identification.split(" ")
-        found["sex"] = words[1] if len(words) > 1 and words[1] in {"F", "M"} else None
-        try:
-            found["born"] = data.patient.birthdate.isoformat()
-        except (ValueError, AttributeError, IndexError):
-            found["born"] = None
-    return found
+        words = [*data.local_patient_identification.split(" "), ""]
+        about["patient"] = None if words[0] == "X" else words[0]
+        about["sex"] = words[1] if words[1] in ("F", "M") else None
+        with suppress(ValueError, AttributeError, IndexError):
+            about["born"] = data.patient.birthdate.isoformat()
+    return about
 
 
 EDF = Format("EDF", ("*.edf",), "edfio", waveform)

@@ -33,10 +33,10 @@ _UNITS = {"MICROVOLTS": "uV", "MILLIVOLTS": "mV"}
 
 def waveform(root: Element) -> Waveform:
     """Read a document. Raises `RecordError`."""
-    found = [each for each in root.findall("Waveform") if _text(each, "WaveformType") == "Rhythm"]
-    if not found:
+    rhythms = [each for each in root.findall("Waveform") if _text(each, "WaveformType") == "Rhythm"]
+    if not rhythms:
         raise RecordError(Reason.signal_format, "holds no rhythm: was it exported without its waveform?")
-    best = max(found, key=lambda each: len(_leads(each)))
+    best = max(rhythms, key=lambda each: len(_leads(each)))
     leads = _leads(best)
     if len({_text(lead, "LeadOffsetFirstSample") or "0" for lead in leads}) > 1:
         raise RecordError(Reason.shape, "has leads that begin at different times")
@@ -84,8 +84,8 @@ def _text(element: Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
 
 
-def _leads(found: Element) -> list[Element]:
-    return [lead for lead in found.findall("LeadData") if is_lead(_text(lead, "LeadID"))]
+def _leads(rhythm: Element) -> list[Element]:
+    return [lead for lead in rhythm.findall("LeadData") if is_lead(_text(lead, "LeadID"))]
 
 
 def _acquired(root: Element) -> str | None:
@@ -105,7 +105,7 @@ def _millivolts(lead: Element) -> NDArray[np.float64]:
     step = finite_gain(_text(lead, "LeadAmplitudeUnitsPerBit")) / per_mv(_UNITS.get(unit, unit))
     content = base64.b64decode("".join(_text(lead, "WaveFormData").split()), validate=True)
     d_L = np.frombuffer(content, "<i2", len(content) // 2)
-    said = _text(lead, "LeadSampleCountTotal")
-    if said and said != str(len(d_L)):
-        raise RecordError(Reason.truncated, f"has {len(d_L)} of {said[:20]} samples in lead {name}")
+    announced = _text(lead, "LeadSampleCountTotal")
+    if announced and announced != str(len(d_L)):
+        raise RecordError(Reason.truncated, f"has {len(d_L)} of {announced[:20]} samples in lead {name}")
     return d_L * step

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError
 from marecg.read.clinical.waveform import Waveform, filtered, finite_gain, moment, stacked
-from marecg.read.machine import MachineReport
+from marecg.read.machine import MachineReport, number
 from marecg.read.record import age_in_years, sex_letter
 
 ROOT = "restingecgdata"
@@ -45,48 +45,47 @@ def waveform(root: Element) -> Waveform:
     if version not in VERSIONS:
         problem = f"is Philips XML {version[:20] or 'without a version'}; {', '.join(VERSIONS)} are read"
         raise RecordError(Reason.signal_format, problem)
-    found, about = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
-    if found is None or about is None or not (found.text or "").strip():
+    waves, about = root.find(".//{*}parsedwaveforms"), root.find(".//{*}signalcharacteristics")
+    if waves is None or about is None or not (waves.text or "").strip():
         raise RecordError(Reason.signal_format, "holds no waveform: was it exported without?")
-    method = found.get("compressmethod") or found.get("compression")
-    if method != "XLI" or found.get("dataencoding") != "Base64":
-        what = f"{found.get('dataencoding')}, {method or 'uncompressed'}"
-        raise RecordError(
-            Reason.signal_format, f"holds samples as {what[:40]}: only XLI is read, export it as HL7 aECG"
-        )
-    names = _names(found, about)
+    method = waves.get("compressmethod") or waves.get("compression")
+    if method != "XLI" or waves.get("dataencoding") != "Base64":
+        what = f"{waves.get('dataencoding')}, {method or 'uncompressed'}"
+        problem = f"holds samples as {what[:40]}: only XLI is read, export it as HL7 aECG"
+        raise RecordError(Reason.signal_format, problem)
+    names = _names(waves, about)
     fs = _positive(_text(about, "samplingrate"), "sampling rate")
-    samples = round(_positive(found.get("durationperchannel") or "", "duration") * fs / 1000)
+    samples = round(_positive(waves.get("durationperchannel") or "", "duration") * fs / 1000)
     step = finite_gain(_text(about, "resolution") or _text(about, "signalresolution")) / 1000
-    content = base64.b64decode("".join((found.text or "").split()), validate=True)
+    content = base64.b64decode("".join((waves.text or "").split()), validate=True)
     d_KL, notes = _without_mark(_whole(stacked(list(_leads(content, names, samples)))))
     person, taken = root.find(".//{*}generalpatientdata"), root.find(".//{*}dataacquisition")
-    when = "" if taken is None else f"{taken.get('date')}T{taken.get('time')}"
-    age = "" if person is None else _text(person, "age/years")
+    person = Element("") if person is None else person
+    low, _, high = _text(about, "signalbandwidth").partition("-")  # of 1.03; 1.04 says it in two elements
     return Waveform(
         names=names,
         x_KL=d_KL * step,
         fs=fs,
-        patient=None if person is None else _text(person, "patientid"),
-        born=None if person is None else moment(_text(person, "age/dateofbirth")),
-        acquired=moment(when),
-        age=age_in_years(age) if age else None,
-        sex=None if person is None else sex_letter(_text(person, "sex")),
-        notes=(*notes, *filtered(*_band(about))),
+        patient=_text(person, "patientid"),
+        born=moment(_text(person, "age/dateofbirth")),
+        acquired=None if taken is None else moment(f"{taken.get('date')}T{taken.get('time')}"),
+        age=age_in_years(_text(person, "age/years")),
+        sex=sex_letter(_text(person, "sex")),
+        notes=(*notes, *filtered(_text(about, "hipass") or low, _text(about, "lowpass") or high)),
         machine=_machine(root),
     )
 
 
 def _machine(root: Element) -> MachineReport:
     """Measurements and statements of the first interpretation, without what somebody edited."""
-    found = root.find(".//{*}interpretation")
-    if found is None:
+    first = root.find(".//{*}interpretation")
+    if first is None:
         return MachineReport()
-    values = {each.tag.rpartition("}")[2]: each.text for group in _GROUPS for each in found.iterfind(group)}
+    values = {each.tag.rpartition("}")[2]: each.text for group in _GROUPS for each in first.iterfind(group)}
     measured = {
         name: next((values[tag] for tag in tags if tag in values), None) for name, tags in _MEASURED.items()
     }
-    stated = [each for each in found.findall("{*}statement") if each.get("editedflag", "").lower() != "true"]
+    stated = [each for each in first.findall("{*}statement") if each.get("editedflag", "").lower() != "true"]
     return MachineReport.of(measured, [_text(each, "leftstatement") for each in stated])
 
 
@@ -94,25 +93,16 @@ def _text(element: Element, path: str) -> str:
     return (element.findtext("/".join(f"{{*}}{part}" for part in path.split("/"))) or "").strip()
 
 
-def _band(about: Element) -> tuple[str, str]:
-    """The band in Hz, as version 1.04 says it or as 1.03 does."""
-    low, _, high = _text(about, "signalbandwidth").partition("-")
-    return _text(about, "hipass") or low, _text(about, "lowpass") or high
-
-
 def _positive(text: str, what: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
+    value = number(text)
     if not 0 < value < 1e9:
         raise RecordError(Reason.sampling_rate, f"does not say its {what}")
     return value
 
 
-def _names(found: Element, about: Element) -> list[str]:
+def _names(waves: Element, about: Element) -> list[str]:
     """The leads in their order; version 1.03 says only that it is the usual one."""
-    names = (found.get("leadlabels") or "").split()
+    names = (waves.get("leadlabels") or "").split()
     if not names and _text(about, "acquisitiontype") in {"STD-12", "10-WIRE"}:
         names = list(LEADS)
     if names[:6] != list(LEADS[:6]):
@@ -141,19 +131,19 @@ def _expanded(stream: bytes, most: int) -> bytes:
     count = len(bits) // _BITS
     codes = bits[: count * _BITS].reshape(count, _BITS) @ (1 << np.arange(_BITS - 1, -1, -1))
     words = [bytes([byte]) for byte in range(256)]
-    found = bytearray()
+    expanded = bytearray()
     before = b""
     for code in codes.tolist():
-        if code == _ROOM or len(found) >= most:
+        if code == _ROOM or len(expanded) >= most:
             break
         if code > len(words) or (code == len(words) and not before):
             raise RecordError(Reason.unreadable, "is damaged: its samples can't be unpacked")
         word = words[code] if code < len(words) else before + before[:1]
         if before and len(words) < _ROOM:
             words.append(before + word[:1])
-        found += word
+        expanded += word
         before = word
-    return bytes(found[:most])
+    return bytes(expanded[:most])
 
 
 def _summed(d_L: NDArray[np.int64], first: int) -> NDArray[np.float64]:

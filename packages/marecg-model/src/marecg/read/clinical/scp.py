@@ -24,7 +24,6 @@ from marecg.read.machine import MachineReport
 from marecg.read.stretch import WHOLE, Stretch, refuse_large
 
 _CONVERT = "convert it to DICOM or HL7 aECG"
-_MARK = slice(16, 22)
 _HEAD, _POINTER = 16, 10
 """Bytes before a section's content, and of one pointer."""
 _NAMES, _CODES, _LEADS, _RHYTHM, _MEASURED, _STATED = 1, 2, 3, 6, 7, 8
@@ -46,21 +45,10 @@ class _Lead(NamedTuple):
     samples: int
 
 
-def begins(file: Path) -> bool:
-    """Whether a file has the format's name where it belongs."""
-    try:
-        with file.open("rb") as content:
-            return content.read(_MARK.stop)[_MARK] == b"SCPECG"
-    except OSError:
-        return False
-
-
 def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     """Read one file. Raises `RecordError`, or `struct.error` and `ValueError` where it is damaged."""
     refuse_large(file)
     content = file.read_bytes()
-    if content[_MARK] != b"SCPECG":
-        raise RecordError(Reason.signal_format, "isn't an SCP-ECG file, whatever its name says")
     checksum, length = struct.unpack_from("<HI", content)
     if length > len(content):
         raise RecordError(Reason.truncated, f"has {len(content):,} of {length:,} bytes")
@@ -99,15 +87,15 @@ def _machine(measured: bytes, report: bytes) -> MachineReport:
 
 def _sections(content: bytes) -> dict[int, bytes]:
     """The content of every section that is there, by number."""
-    found = {}
+    sections = {}
     _, _, length = struct.unpack_from("<HHI", content, 6)
     for place in range(6 + _HEAD, 6 + length - _POINTER + 1, _POINTER):
         number, size, index = struct.unpack_from("<HII", content, place)
         if size > _HEAD:
             if index < 1 or index - 1 + size > len(content):
                 raise RecordError(Reason.truncated, f"section {number} lies outside the file")
-            found[number] = content[index - 1 + _HEAD : index - 1 + size]
-    return found
+            sections[number] = content[index - 1 + _HEAD : index - 1 + size]
+    return sections
 
 
 def _leads(section: bytes) -> list[_Lead]:
@@ -224,4 +212,4 @@ def _day(tags: Mapping[int, bytes], tag: int) -> str | None:
         return None
 
 
-SCP = Format("SCP-ECG", ("*.scp",), "numpy", waveform, begins)
+SCP = Format("SCP-ECG", ("*.scp",), "numpy", waveform, (16, b"SCPECG"))

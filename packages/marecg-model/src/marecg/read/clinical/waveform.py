@@ -6,11 +6,10 @@ Shapes: K leads as found, L samples.
 import datetime
 import hashlib
 import logging
-import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,8 +22,8 @@ from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.ecg.signal import FASTEST, SLOWEST, UNITS_PER_MV, known_leads, lead_rows
-from marecg.read.machine import MachineReport
-from marecg.read.record import Candidate, Record, inside, is_regular
+from marecg.read.machine import MachineReport, number
+from marecg.read.record import Candidate, Record, is_regular
 from marecg.read.stretch import WHOLE, Stretch
 
 _LEAD = re.compile(r"(?:MDC_ECG_LEAD_|(?:ECG|EKG|LEAD)[ _]*)?(III|II|I|AV[RLF]|V[1-6])(?: \(.*\))?", re.I)
@@ -77,14 +76,14 @@ class Format:
         marks: patterns of file names.
         module: what has to be installed.
         waveform: reads one file, or a stretch of it; it may raise whatever its library raises.
-        begins: whether a file without a telling name is one; None: names always tell.
+        magic: where in a file of the format which bytes stand; None: names always tell.
     """
 
     source: str
     marks: tuple[str, ...]
     module: str
     waveform: Callable[[Path, Stretch], Waveform]
-    begins: Callable[[Path], bool] | None = None
+    magic: tuple[int, bytes] | None = None
 
     def knows(self, file: Path) -> bool:
         """Whether a file is of this format, by its ending, or by its first bytes where it has none."""
@@ -92,7 +91,14 @@ class Format:
         if f"*{ending}" in self.marks:
             return True
         unnamed = not ending or ending[1:].isdigit()  # as DICOM's files are, or called by their numbers
-        return self.begins is not None and unnamed and is_regular(file) and self.begins(file)
+        return self.magic is not None and unnamed and is_regular(file) and self.begins(file)
+
+    def begins(self, file: Path) -> bool:
+        """Whether the format's bytes stand in a file where they belong."""
+        place, magic = self.magic or (0, b"")
+        with suppress(OSError), file.open("rb") as content:
+            return content.read(place + len(magic))[place:] == magic
+        return False
 
     def is_root(self, folder: Path) -> bool:
         """Whether any file in the folder is of this format."""
@@ -115,20 +121,20 @@ class Format:
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
         """Read one record, or a stretch of it. Raises `RecordError` where it can't be used."""
-        file = candidate.file
-        if not inside(file, candidate.root):
-            raise RecordError(Reason.path, "is a link to a file outside the source folder", where=file)
-        if not is_regular(file):
-            raise RecordError(Reason.unreadable, "isn't a regular file", where=file)
+        if not is_regular(candidate.file):
+            raise RecordError(Reason.unreadable, "isn't a regular file")
+        if not self.begins(candidate.file):
+            problem = f"isn't a file of the format {self.source}, whatever its name says"
+            raise RecordError(Reason.signal_format, problem)
         try:
             with _quiet():
-                found = self.waveform(file, stretch)
-            return _record(candidate, found, stretch)
-        except RecordError as error:
-            raise RecordError(error.reason, error.problem, where=file) from error
+                waveform = self.waveform(candidate.file, stretch)
+            return _record(candidate, waveform, stretch)
+        except RecordError:
+            raise
         except Exception as error:  # what a library says of a damaged file may quote the patient's name
             problem = f"can't be read as {self.source} ({type(error).__name__})"
-            raise RecordError(Reason.unreadable, problem, where=file) from error
+            raise RecordError(Reason.unreadable, problem) from error
 
 
 @contextmanager
@@ -145,17 +151,16 @@ def _quiet() -> Iterator[None]:
         log.disabled = before
 
 
-def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
-    if not SLOWEST <= found.fs <= FASTEST:
-        problem = f"{found.fs:g} Hz isn't a sampling rate of an ECG"
-        raise RecordError(Reason.sampling_rate, problem)
-    length = found.x_KL.shape[1] if found.length is None else found.length
+def _record(candidate: Candidate, waveform: Waveform, stretch: Stretch) -> Record:
+    if not SLOWEST <= waveform.fs <= FASTEST:
+        raise RecordError(Reason.sampling_rate, f"{waveform.fs:g} Hz isn't a sampling rate of an ECG")
+    length = waveform.x_KL.shape[1] if waveform.length is None else waveform.length
     if not length:
         raise RecordError(Reason.truncated, "has no samples")
-    names = [lead_name(name) for name in found.names]
+    names = [lead_name(name) for name in waveform.names]
     leads = known_leads(names)
-    cut = stretch.samples(found.fs, length, candidate.file) if found.length is None else slice(None)
-    x_KL = found.x_KL[lead_rows(names, leads), cut]
+    cut = stretch.samples(waveform.fs, length) if waveform.length is None else slice(None)
+    x_KL = waveform.x_KL[lead_rows(names, leads), cut]
     leads, x_KL, notes = _with_derived(leads, x_KL)
     with np.errstate(over="ignore", invalid="ignore"):  # what isn't a number is found by the quality rules
         mv_KL = np.ascontiguousarray(x_KL, np.float32)
@@ -164,17 +169,16 @@ def _record(candidate: Candidate, found: Waveform, stretch: Stretch) -> Record:
         source=candidate.source,
         path=candidate.file,
         x_KL=mv_KL,
-        fs=found.fs,
-        codes=(),
-        age=found.age if found.age is not None else _years(found.born, found.acquired),
-        sex=found.sex,
-        patient=pseudonym(found.patient),
-        notes=(*notes, *found.notes, NO_DIAGNOSIS),
+        fs=waveform.fs,
         length=length,
+        age=waveform.age if waveform.age is not None else _years(waveform.born, waveform.acquired),
+        sex=waveform.sex,
+        patient=pseudonym(waveform.patient),
+        notes=(*notes, *waveform.notes, NO_DIAGNOSIS),
         leads=leads,
-        acquired=found.acquired,
-        device=(found.device or "").strip() or None,
-        machine=found.machine,
+        acquired=waveform.acquired,
+        device=(waveform.device or "").strip() or None,
+        machine=waveform.machine,
     )
 
 
@@ -219,11 +223,8 @@ def per_mv(unit: str | None) -> float:
 
 def finite_gain(value: object) -> float:
     """What one step of a converter is worth. Raises `RecordError` where that is nothing or not said."""
-    try:
-        gain = float(str(value))
-    except ValueError:
-        gain = 0.0
-    if not math.isfinite(gain) or not gain:
+    gain = number(value)
+    if not 0 < abs(gain) < np.inf:
         raise RecordError(Reason.gain, "does not say what one step of its samples is worth")
     return gain
 
@@ -238,16 +239,13 @@ def filtered(low: object = None, high: object = None, notch: object = None) -> t
     words = (("from", _hertz(low)), ("to", _hertz(high)), ("notch at", _hertz(notch)))
     from_, to, at = (f"{word} {hertz:g}" if hertz else "" for word, hertz in words)
     band = " ".join(filter(None, (from_, to)))
-    said = ", ".join(f"{each} Hz" for each in (band, at) if each)
-    return (f"filtered {said}",) if band else (f"filtered with a {said}",) if at else ()
+    text = ", ".join(f"{each} Hz" for each in (band, at) if each)
+    return (f"filtered {text}",) if band else (f"filtered with a {text}",) if at else ()
 
 
 def _hertz(value: object) -> float | None:
     """A frequency; 0 stands for none."""
-    try:
-        hertz = float(str(value))
-    except ValueError:
-        return None
+    hertz = number(value)
     return hertz if 0 < hertz < 1e6 else None
 
 

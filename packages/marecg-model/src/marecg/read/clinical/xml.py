@@ -22,9 +22,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     root = parse(file).getroot()
     name = root.tag.rpartition("}")[2]
     if name not in _KINDS:
-        problem = (
-            f"is XML of the kind {name[:40]!r}: HL7 aECG, GE MUSE and Philips are read, export it as one"
-        )
+        problem = f"is XML of the kind {name[:40]!r}: HL7 aECG, GE MUSE and Philips are read, export as one"
         raise RecordError(Reason.signal_format, problem)
     return _KINDS[name](root)
 

@@ -7,7 +7,6 @@ zero-padded on both sides to 4096 samples. Ribeiro et al. 2021, doi:10.5281/zeno
 Shapes: K leads as found, C leads, L samples.
 """
 
-import csv
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ecg_ontology import NO_DIAGNOSIS
-from marecg.base.errors import CorpusError, Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.array_layout import Layout
 from marecg.read.arrays import read_row
 from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.read.tables import columns
+from marecg.read.tables import columns, rows
 
 TABLE = "exams.csv"
 SOURCE = "code-15"
@@ -67,11 +66,7 @@ class Code15:
         return {"exam_id", "trace_file"} <= columns(folder / TABLE)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every tracing on disk; a part that can't be read is one record that can't.
-
-        Raises:
-            CorpusError: the table can't be read.
-        """
+        """Every tracing on disk; a part that can't be read is one record that can't. Raises as `rows`."""
         exams = _exams(root / TABLE)
         for file in sorted(root.rglob("exams_part*.hdf5")):
             try:
@@ -84,30 +79,25 @@ class Code15:
                     yield Candidate(root, file, SOURCE, self, (exam_id, exams.get(exam_id)), row=row)
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one tracing, without its padding.
-
-        Raises:
-            RecordError: the file is outside the folder or unreadable, or the tracing is nothing but padding.
-        """
+        """Read one tracing, without its padding. Raises `RecordError`."""
         exam_id, exam = candidate.about
-        file, row = candidate.file, candidate.row
-        x_CL = unpadded(read_row(file, candidate.root, LAYOUT, row)[0])
+        x_CL = unpadded(read_row(candidate.file, LAYOUT, candidate.row)[0])
         if not x_CL.shape[1]:
-            raise RecordError(Reason.truncated, f"row {row} holds padding and no samples", where=file)
+            raise RecordError(Reason.truncated, f"row {candidate.row} holds padding and no samples")
         notes = () if exam else (f"exam {exam_id} is not in {TABLE}",)
         patient, age, sex, codes = exam or _UNKNOWN
         return Record(
             id=str(exam_id),
             source=SOURCE,
-            path=file,
-            x_KL=x_CL[:, stretch.samples(LAYOUT.fs, x_CL.shape[1], file)],
+            path=candidate.file,
+            x_KL=x_CL[:, stretch.samples(LAYOUT.fs, x_CL.shape[1])],
             fs=LAYOUT.fs,
+            length=x_CL.shape[1],
             codes=codes,
             age=age,
             sex=sex,
             patient=patient,
             notes=notes if codes else (*notes, NO_DIAGNOSIS),
-            length=x_CL.shape[1],
         )
 
 
@@ -120,21 +110,12 @@ def unpadded(x_CL: NDArray[np.float32]) -> NDArray[np.float32]:
 def _exams(path: Path) -> dict[int, Exam]:
     """The rows by exam; a damaged one is left out, so that its tracing is noted as not in the table."""
     exams: dict[int, Exam] = {}
-    try:
-        with path.open(newline="", encoding="utf-8", errors="replace") as table:
-            for row in csv.DictReader(table):
-                with suppress(ValueError, TypeError):
-                    exams[int(row["exam_id"])] = _exam(row)
-    except (OSError, csv.Error, KeyError, TypeError) as error:
-        remedy = "Its columns include exam_id, patient_id, age and is_male"
-        raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+    for row in rows(path, "exam_id", "patient_id", "age", "is_male"):
+        codes = tuple(code for column, code in CODES.items() if _is_true(row.get(column)))
+        sex = ("M" if _is_true(row["is_male"]) else "F") if row["is_male"] else None
+        with suppress(ValueError, TypeError):
+            exams[int(row["exam_id"])] = Exam(row["patient_id"] or None, age_in_years(row["age"]), sex, codes)
     return exams
-
-
-def _exam(row: dict[str, str]) -> Exam:
-    codes = tuple(code for column, code in CODES.items() if _is_true(row.get(column)))
-    sex = ("M" if _is_true(row["is_male"]) else "F") if row["is_male"] else None
-    return Exam(row["patient_id"] or None, age_in_years(row["age"]), sex, codes)
 
 
 def _is_true(text: str | None) -> bool:

@@ -9,7 +9,6 @@ The Challenges' copy of it, with WFDB headers, is read by `cinc2021`; `recording
 Shapes: K leads as found, C leads, L samples.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,20 +17,12 @@ import numpy as np
 
 from ecg_ontology import CPSC_LABELS, diagnoses
 from marecg.base.config import LEADS
-from marecg.base.errors import CorpusError, Reason, RecordError
+from marecg.base.errors import Reason, RecordError
 from marecg.read.datasets.cinc2021 import Cinc2021
 from marecg.read.mat5 import variables
-from marecg.read.record import (
-    Candidate,
-    Record,
-    Unusable,
-    age_in_years,
-    inside,
-    is_regular,
-    sex_letter,
-)
+from marecg.read.record import Candidate, Record, Unusable, age_in_years, is_regular, sex_letter
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.read.tables import columns
+from marecg.read.tables import columns, rows
 from marecg.read.wfdb_header import read_header
 
 REFERENCE = "REFERENCE.csv"
@@ -52,65 +43,43 @@ class Cpsc2018:
         return _table(folder) is not None
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every recording of the table; one whose labels make no sense is a record that can't be used.
-
-        Raises:
-            CorpusError: the table can't be read.
-        """
-        path = _table(root) or root / REFERENCE
+        """Every recording of the table; one whose labels make no sense can't be used. Raises as `rows`."""
         files = {file.name: file for folder in _folders(root) for file in folder.glob("*.mat")}
-        try:
-            with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-                rows = list(csv.DictReader(file))
-            for row in rows:
-                name = f"{row['Recording']}.mat"
-                yield Candidate(root, files.get(name, root / name), SOURCE, self, _codes(row))
-        except (OSError, csv.Error, KeyError) as error:
-            remedy = "Its columns are Recording, First_label, Second_label, Third_label"
-            raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+        for row in rows(_table(root) or root / REFERENCE, "Recording", *_LABELS):
+            name = f"{row['Recording']}.mat"
+            yield Candidate(root, files.get(name, root / name), SOURCE, self, _codes(row))
 
     def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
-        """Read one recording.
-
-        Raises:
-            RecordError: the file is missing, leaves the folder, or holds no struct of this form.
-        """
+        """Read one recording. Raises `RecordError` where its file is missing or holds no such struct."""
         file = candidate.file
-        if ".." in file.parts or not inside(file, candidate.root):
-            problem = f"{file.name[:80]!r} is not in the folder of its table"
-            raise RecordError(Reason.path, problem, where=file)
         if not is_regular(file):
-            raise RecordError(Reason.no_signal_file, "its signal file is missing", where=file)
+            raise RecordError(Reason.no_signal_file, "its signal file is missing")
         try:
             ecg = {each.name: each for each in variables(file)}["ECG"].value
             with np.errstate(over="ignore"):  # what isn't a number is found by the quality rules
                 x_CL = np.asarray(ecg["data"], np.float32)
             age, sex = str(np.squeeze(ecg["age"])), str(ecg["sex"])
         except (OSError, KeyError, ValueError, TypeError) as error:
-            raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})", where=file) from error
+            raise RecordError(Reason.unreadable, f"holds no struct ECG ({error})") from error
         if x_CL.ndim != 2 or x_CL.shape[0] != len(LEADS):
-            problem = f"holds {x_CL.shape} samples, not twelve leads"
-            raise RecordError(Reason.missing_lead, problem, where=file)
+            raise RecordError(Reason.missing_lead, f"holds {x_CL.shape} samples, not twelve leads")
         return Record(
             id=file.stem,
             source=SOURCE,
             path=file,
-            x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1], file)],
+            x_KL=x_CL[:, stretch.samples(FS, x_CL.shape[1])],
             fs=FS,
+            length=x_CL.shape[1],
             codes=candidate.about,
             age=age_in_years(age),
             sex=sex_letter(sex),
-            patient=None,
-            notes=(),
-            length=x_CL.shape[1],
         )
 
 
 def recordings(root: Path) -> list[Candidate]:
     """The recordings below a folder by name, as their organisers or as the Challenges published them.
 
-    Raises:
-        CorpusError: a table of labels can't be read.
+    Raises `CorpusError` where a table of labels can't be read.
     """
     reader = Cpsc2018()
     if reader.is_root(root):
@@ -140,17 +109,10 @@ def _table(root: Path) -> Path | None:
 
 
 def _codes(row: dict[str, str]) -> tuple[str, ...] | Unusable:
-    """The codes of a row. Raises `KeyError` where the table has no column of labels."""
+    """The codes of a row, whose labels count from 1 in the order of `CPSC_LABELS`."""
     labels = [row[name] for name in _LABELS]
+    codes = dict(enumerate(CPSC_LABELS.values(), start=1))
     try:
-        return tuple(_code(label) for label in labels if label)
-    except (ValueError, IndexError):
+        return tuple(codes[int(label)] for label in labels if label)
+    except (ValueError, KeyError):
         return Unusable(Reason.labels, f"has the labels {', '.join(map(repr, labels))[:80]} in {REFERENCE}")
-
-
-def _code(label: str) -> str:
-    """Labels count from 1, in the order of `CPSC_LABELS`."""
-    place = int(label) - 1
-    if place < 0:
-        raise ValueError(f"label {label}")
-    return tuple(CPSC_LABELS.values())[place]

@@ -4,15 +4,13 @@
 which is why leads are read by name. Gow et al. 2023, doi:10.13026/4nqg-sb35.
 """
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from marecg.base.errors import CorpusError
 from marecg.read.record import Candidate, Record, is_regular, unlisted
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.read.tables import columns
+from marecg.read.tables import columns, rows
 from marecg.read.wfdb import read_record
 
 LIST = "record_list.csv"
@@ -30,22 +28,12 @@ class MimicIvEcg:
         return {"subject_id", "path"} <= columns(folder / LIST)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every listed record that is on disk, and the others below `files/`.
-
-        Raises:
-            CorpusError: the list can't be read.
-        """
-        path = root / LIST
-        listed: list[Candidate] = []
-        try:
-            with path.open(newline="", encoding="utf-8") as table:
-                for row in csv.DictReader(table):
-                    file = root / f"{row['path']}.hea"
-                    if file.is_relative_to(root) and is_regular(file):
-                        listed.append(Candidate(root, file, self.source, self, row["subject_id"]))
-        except (OSError, UnicodeDecodeError, csv.Error, KeyError, ValueError) as error:
-            remedy = "Its columns include subject_id and path"
-            raise CorpusError(f"can't be understood ({error})", where=path, remedy=remedy) from error
+        """Every listed record that is on disk, and the others below `files/`. Raises as `rows`."""
+        listed = [
+            Candidate(root, file, self.source, self, row["subject_id"])
+            for row in rows(root / LIST, "subject_id", "path")
+            if (file := root / f"{row['path']}.hea").is_relative_to(root) and is_regular(file)
+        ]
         yield from listed
         yield from unlisted(self, root, sorted((root / "files").rglob("*.hea")), listed, LIST)
 

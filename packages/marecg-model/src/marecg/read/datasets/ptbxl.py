@@ -8,17 +8,16 @@ Shapes: K leads as found, L samples.
 """
 
 import ast
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ecg_ontology import NO_DIAGNOSIS
 from marecg.base.errors import CorpusError
-from marecg.read.machine import MachineReport
+from marecg.read.machine import MachineReport, number
 from marecg.read.record import Candidate, Record, age_in_years, inside, is_regular, unlisted
 from marecg.read.stretch import WHOLE, Stretch
-from marecg.read.tables import columns
+from marecg.read.tables import columns, rows
 from marecg.read.wfdb import read_leads
 from marecg.read.wfdb_header import read_header
 
@@ -80,11 +79,7 @@ class PtbXl:
         return is_root(folder)
 
     def candidates(self, root: Path) -> Iterator[Candidate]:
-        """Every entry on disk, and the headers in its folders that the database doesn't list.
-
-        Raises:
-            CorpusError: as `database` does.
-        """
+        """Every entry on disk, and the headers in its folders that it doesn't list. Raises as `database`."""
         listed: list[Candidate] = []
         for entry in entries(root, self.rate):
             header = header_of(root, entry, self.rate)
@@ -112,10 +107,9 @@ def is_root(folder: Path) -> bool:
 def database(root: Path) -> list[Entry]:
     """Every row of the database, by ecg_id, whether its record is on disk or not.
 
-    Raises:
-        CorpusError: the database is missing or is not PTB-XL's.
+    Raises `CorpusError` where the database is missing or isn't PTB-XL's.
     """
-    table = _table(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
+    table = rows(root / DATABASE, "ecg_id", "scp_codes", "strat_fold", "filename_hr")
     return sorted((_entry(row, root) for row in table), key=lambda row: row.ecg_id)
 
 
@@ -126,26 +120,26 @@ def entries(root: Path, rate: int = FS) -> list[Entry]:
 
 def statements(root: Path) -> dict[str, Statement]:
     """The SCP-ECG statements by name. Raises `CorpusError` as `entries` does."""
-    table = _table(root / STATEMENTS, "", "description", "diagnostic_class", "diagnostic_subclass")
+    kinds = ("diagnostic", "form", "rhythm")
     return {
         row[""]: Statement(
             name=row[""],
             description=row["description"],
-            diagnostic=_is_one(row["diagnostic"]),
-            form=_is_one(row["form"]),
-            rhythm=_is_one(row["rhythm"]),
+            **{kind: row[kind] in ("1", "1.0") for kind in kinds},
             superclass=row["diagnostic_class"] or None,
             subclass=row["diagnostic_subclass"] or None,
         )
-        for row in table
+        for row in rows(
+            root / STATEMENTS, "", "description", *kinds, "diagnostic_class", "diagnostic_subclass"
+        )
     }
 
 
 def header_of(root: Path, entry: Entry, rate: int = FS) -> Path:
     """The entry's header at a rate (500 or 100 Hz), or at the other one if only that is on disk."""
     files = (entry.file, entry.slow_file) if rate == FS else (entry.slow_file, entry.file)
-    wanted, other = (root / f"{file}.hea" for file in files)
-    return other if is_regular(other) and not is_regular(wanted) else wanted
+    preferred, other = (root / f"{file}.hea" for file in files)
+    return other if is_regular(other) and not is_regular(preferred) else preferred
 
 
 def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> Record:
@@ -165,31 +159,17 @@ def read(root: Path, entry: Entry, stretch: Stretch = WHOLE, rate: int = FS) -> 
         path=header,
         x_KL=x_KL,
         fs=parsed.fs,
+        length=length,
         codes=tuple(f"scp:{statement}" for statement in entry.scp),
         age=entry.age,
         sex=entry.sex,
         patient=entry.patient,
         notes=notes if entry.scp else (*notes, NO_DIAGNOSIS),
-        length=length,
         leads=leads,
         acquired=entry.acquired,
         device=entry.device,
         machine=MachineReport.of({}, [entry.report, *entry.scp]),
     )
-
-
-def _table(path: Path, *columns: str) -> list[dict[str, str]]:
-    try:
-        if not is_regular(path):
-            raise OSError("there is no such file")
-        with path.open(newline="", encoding="utf-8") as file:
-            table = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CorpusError(f"can't be read ({error})", where=path, remedy="Download PTB-XL again") from error
-    missing = [column for column in columns if not table or column not in table[0]]
-    if missing:
-        raise CorpusError(f"has no column {missing[0]!r}", where=path, remedy="Download PTB-XL again")
-    return table
 
 
 def _entry(row: dict[str, str], root: Path) -> Entry:
@@ -225,11 +205,4 @@ _NO_VALUES = (ValueError, TypeError, AttributeError, OverflowError, SyntaxError,
 
 def _age(text: str | None) -> float | None:
     """Ages above 89 are published as 300 to protect the patients; they are read as 90."""
-    try:
-        return 90.0 if float(text or "nan") >= 300 else age_in_years(text)
-    except ValueError:
-        return None
-
-
-def _is_one(text: str) -> bool:
-    return text in ("1", "1.0")
+    return 90.0 if number(text) >= 300 else age_in_years(text)
