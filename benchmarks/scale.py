@@ -28,7 +28,8 @@ from marecg import recipes
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.corpus import index, trained_on
 from marecg.corpus.batches import BatchStream
-from marecg.corpus.plan import Plan, write_json
+from marecg.corpus.index import write_json
+from marecg.corpus.plan import Plan
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import KEPT
 from marecg.train.data import supervise

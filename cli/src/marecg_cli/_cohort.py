@@ -46,8 +46,8 @@ def cohort(
     from collections import Counter
 
     from marecg.corpus.cohort import AS_TEXT, cohort, write
+    from marecg.corpus.derived import write_subset
     from marecg.corpus.prepared import Corpus, refuse_own
-    from marecg.corpus.subset import write_subset
 
     folder = out is not None and not out.suffix and form is None
     how = "csv" if folder else form or _as_it_ends(out)

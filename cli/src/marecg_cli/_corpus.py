@@ -178,8 +178,7 @@ def stats(
 
     Example: marecg stats corpus --format json
     """
-    from marecg.corpus.statistics import statistics
-    from marecg.corpus.verify import damaged_records
+    from marecg.corpus.statistics import damaged_records, statistics
 
     tables = statistics(data)
     damaged = damaged_records(data) if verify else []

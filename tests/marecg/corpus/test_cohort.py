@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from marecg.base.config import CorpusConfig
 from marecg.base.errors import CorpusError, UsageError
 from marecg.corpus.cohort import as_csv, cohort
+from marecg.corpus.derived import write_subset
 from marecg.corpus.expression import matching
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.subset import write_subset
 from marecg.read.datasets import ptbxl
 
 AF, ANT_MI, AMI, NSR = "164889003", "54329005", "57054005", "426783006"

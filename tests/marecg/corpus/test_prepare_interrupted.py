@@ -15,7 +15,7 @@ from tests.marecg.told import Told
 
 from marecg.base.errors import OutputError
 from marecg.corpus.prepare import prepare
-from marecg.corpus.verify import damaged_records
+from marecg.corpus.statistics import damaged_records
 from marecg.read.array_layout import Layout
 
 

@@ -9,8 +9,8 @@ from torch.nn.functional import layer_norm, normalize
 import ecg_ontology
 from ecg_ontology import perturb
 from marecg.base.errors import CheckpointError, ConfigError, InputError, UsageError
+from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.relabel import relabelled
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
 from marecg.objectives.objective import Objective

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,20 +38,14 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem, remedy = (
-            f"cannot be written ({error.strerror})",
-            "Choose a folder that is writable for --out",
-        )
-        raise OutputError(problem, where=folder, remedy=remedy) from error
+        remedy = "Choose a folder that is writable for --out"
+        raise OutputError(f"cannot be written ({error.strerror})", where=folder, remedy=remedy) from error
     lock = FileLock(folder / LOCK, mode=0o600, thread_local=False, fallback_to_soft=False)
     try:
         lock.acquire(blocking=doing is None)
     except Timeout as error:
-        problem, remedy = (
-            f"is being {doing} by another process",
-            "Wait for it, or choose another folder for --out",
-        )
-        raise CorpusError(problem, where=folder, remedy=remedy) from error
+        remedy = "Wait for it, or choose another folder for --out"
+        raise CorpusError(f"is being {doing} by another process", where=folder, remedy=remedy) from error
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
         if getattr(error, "errno", None) not in _READ_ONLY:
@@ -61,3 +56,13 @@ def locked(folder: Path, doing: str | None = None) -> Iterator[None]:
         if lock.is_locked:
             (folder / LOCK).unlink(missing_ok=True)  # who waits for it sees that, and makes another
             lock.release()
+
+
+def remove_left_over(*folders: Path) -> None:
+    """Remove what killed processes, of other machines too, have left of files on their way (`replacing`).
+
+    Only who keeps all others out may do so.
+    """
+    for folder in folders:
+        for path in folder.glob(f".*-{'[0-9a-f]' * 16}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

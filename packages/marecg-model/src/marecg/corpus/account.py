@@ -5,9 +5,14 @@ The models are `report.json`, key by key.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from marecg.base.config import Frozen
+from marecg.base.errors import CorpusError
+from marecg.corpus.index import AGAIN, read_json
 
 
 class Account(Frozen):
@@ -85,15 +90,7 @@ def report(
     hashes: Mapping[str, str],
     codes: CodeAccount | None = None,
 ) -> PreparationReport:
-    """Count what became of the records.
-
-    Args:
-        found: the source of every record found.
-        kept: the source of every record kept.
-        quarantined: the others.
-        hashes: name → signal hash of the kept records.
-        codes: how a code table met them.
-    """
+    """Count what became of the records, of which `found` and `kept` are sources; `hashes` are of the kept."""
     found, kept = Counter(found), Counter(kept)
     reasons = defaultdict(list)
     for entry in quarantined:
@@ -102,20 +99,24 @@ def report(
     total = Account.of(kept.total(), (entry.reason for entry in quarantined))
     assert total.found == found.total(), "found = kept + quarantined"
     assert all(account.found == found[name] for name, account in sources.items())
+    names_of = defaultdict(list)
+    for name, signal_hash in hashes.items():
+        names_of[signal_hash].append(name)
     return PreparationReport(
-        found=total.found,
-        kept=total.kept,
-        quarantined=total.quarantined,
+        **total.model_dump(),
         sources=sources,
-        duplicates=duplicates(hashes),
+        duplicates=tuple(sorted(tuple(sorted(names)) for names in names_of.values() if len(names) > 1)),
         records=tuple(quarantined),
         codes=codes,
     )
 
 
-def duplicates(hashes: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Groups of names whose signals are the same bit for bit."""
-    groups = defaultdict(list)
-    for name, signal_hash in hashes.items():
-        groups[signal_hash].append(name)
-    return tuple(sorted(tuple(sorted(names)) for names in groups.values() if len(names) > 1))
+def read_report(folder: Path) -> PreparationReport:
+    """What became of a corpus' records, from its `report.json`. Raises `CorpusError`."""
+    path = folder / "report.json"
+    try:
+        return PreparationReport.model_validate(read_json(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"
+        raise CorpusError(problem, where=path, remedy=AGAIN) from error

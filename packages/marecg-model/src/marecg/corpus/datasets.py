@@ -6,12 +6,10 @@ Shapes: C leads, L samples, N concepts, B batch.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -22,42 +20,20 @@ LABELS = ("leaves", "primary")
 _SHOWN = ("id", "source", "patient", "age", "sex", "codes", "leaves", "primary", "n_valid", "rpeaks")
 
 
-class Records(Protocol):
-    """What is needed of a `Corpus`, which knows these datasets."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it is."""
-
-    @property
-    def y(self) -> NDArray[np.uint8]:
-        """The active leaves, [M, N]."""
-
-    @property
-    def primary(self) -> NDArray[np.int64]:
-        """c*, [M]."""
-
-    def __len__(self) -> int:
-        """M."""
-
-    def signals(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Record numbers to signals."""
-
-
 class RecordDataset(Dataset[Any]):
     """Record m as (x_CL, its label), or as x_CL alone: float32 [12, L] in mV, zeros behind a short one.
 
     Workers of a `DataLoader` open the corpus themselves; a batch's signals are fetched at once.
 
     Args:
-        corpus: whose records.
+        corpus: a `Corpus`, which knows these datasets.
         labels: `leaves`, y as float32 [N]; `primary`, c* as int64, −1 where there is none; or None.
 
     Raises:
         UsageError: there are no such labels.
     """
 
-    def __init__(self, corpus: Records, labels: str | None = "leaves") -> None:
+    def __init__(self, corpus: Any, labels: str | None = "leaves") -> None:
         if labels is not None and labels not in LABELS:
             remedy = f"Choose {', '.join(LABELS)} or None"
             raise UsageError(f"there are no labels {labels!r}", remedy=remedy)
@@ -82,19 +58,17 @@ class RecordDataset(Dataset[Any]):
         return list(zip(x_BCL, label_B.float() if self.labels == "leaves" else label_B, strict=True))
 
 
-def hugging_face(corpus: Records) -> Any:
+def hugging_face(corpus: Any) -> Any:
     """A `datasets.Dataset` of what the index says; its column `signal` is read when rows are.
 
-    Raises:
-        UsageError: the library is not installed.
+    Raises `UsageError` where the library is not installed.
     """
     try:
         import datasets  # noqa: PLC0415 (few have it)
     except ImportError as error:
         raise UsageError("the library datasets is not installed", remedy="pip install datasets") from error
-    rows = index.read(corpus.folder / "index.parquet", list(_SHOWN))
+    rows = index.read(corpus.folder / index.FILE, list(_SHOWN))
     numbered = rows.append_column("record", [np.arange(len(rows))])
-
     return datasets.Dataset(numbered).with_transform(_WithSignals(corpus))
 
 
@@ -102,7 +76,7 @@ def hugging_face(corpus: Records) -> Any:
 class _WithSignals:
     """Adds to rows their signals; another process opens the corpus itself."""
 
-    corpus: Records
+    corpus: Any
 
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, Any]:
         return batch | ({"signal": self.corpus.signals(batch["record"])} if "record" in batch else {})

@@ -1,5 +1,6 @@
 """What a prepared corpus knows of each kept record: one row of `index.parquet`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ecg_ontology import refuse_pipe
+from ecg_ontology import refuse_pipe, replacing
 from marecg.base.errors import CorpusError
 from marecg.read.machine import MEASURED
 
+FILE = "index.parquet"
 FORMAT = 1
 """The version of the folder's layout; a reader refuses any other."""
 
@@ -79,6 +81,21 @@ def read(path: Path, columns: list[str] | None = None) -> pa.Table:
     except (OSError, pa.ArrowException) as error:
         problem = f"can't be read ({str(error).splitlines()[0]})"
         raise CorpusError(problem, where=path, remedy=AGAIN) from error
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write JSON whole or not at all. Raises `OutputError`."""
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON of ours. Raises `CorpusError`."""
+    refuse_pipe(path, AGAIN, CorpusError)
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CorpusError(f"is damaged ({error})", where=path, remedy=AGAIN) from error
 
 
 def names(rows: pa.Table) -> list[str]:

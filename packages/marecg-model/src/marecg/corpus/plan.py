@@ -9,7 +9,6 @@ building/        only while it is being prepared: the plan, and each finished sh
 """
 
 import hashlib
-import json
 import logging
 import math
 import os
@@ -18,21 +17,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 import ecg_ontology
-from ecg_ontology import Ontology, refuse_pipe, replacing
+from ecg_ontology import Ontology
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import CorpusError, InputError, in_short
+from marecg.base.lock import remove_left_over
 from marecg.corpus import index
-from marecg.corpus.account import PreparationReport
-from marecg.corpus.index import ONTOLOGY
+from marecg.corpus.account import read_report
+from marecg.corpus.index import ONTOLOGY, read_json, write_json
 from marecg.corpus.prepared import Corpus, open_shard
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import sources_sha256
 from marecg.read.record import Candidate
 
 logger = logging.getLogger(__name__)
+_WORDS = {
+    "format": "format",
+    "config": "settings",
+    "profile": "routing profile",
+    "routing_sha256": "routing table",
+    "sources": "sources",
+    "records_sha256": "records",
+    "arrays": "array layout",
+    "codes": "code table",
+}
+"""What a manifest says, in words for an error."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class Plan:
 
     def growing_file(self, number: int) -> Path:
         """Where a shard grows, another file each time: a killed call's workers can't spoil the next."""
-        return self.building / f".{number:05d}-{os.urandom(4).hex()}.npy"
+        return self.building / f".{number:05d}-{os.urandom(8).hex()}.npy"
 
     def rows_file(self, number: int) -> Path:
         """A shard's index rows."""
@@ -112,42 +121,30 @@ class Plan:
     def begin(self) -> bool:
         """Make the folder ready to go on in; True when the corpus is already complete.
 
-        Raises:
-            CorpusError: the folder holds something else, or a corpus of another plan.
+        Raises `CorpusError` where the folder holds something else, or a corpus of another plan.
         """
-        known = next(
-            (path for path in (self.out / "corpus.json", self.building / "plan.json") if path.is_file()), None
-        )
-        if known is None:
+        complete, begun = self.out / "corpus.json", self.building / "plan.json"
+        manifest = next((path for path in (complete, begun) if path.is_file()), None)
+        if manifest is None:
             paths = [*self.out.glob("[!.]*"), *self.building.glob("[!.]*")]  # a hidden file is left over
             others = [path.name for path in paths if path != self.building]
             if others:
                 problem = f"is not empty ({', '.join(sorted(others)[:3])}) and holds no corpus"
                 raise CorpusError(problem, where=self.out, remedy="Choose another folder for --out")
-            write_json(self.about, self.building / "plan.json")
-            self._carry_ontology()
-            return False
-        found = read_json(known)
-        if isinstance(found, dict) and found.get("ontology_sha256") != self.about["ontology_sha256"]:
-            raise self._of_another_graph()
-        differences = _differences(self.about, found)
-        if differences:
-            problem = f"holds a corpus of other {' and '.join(differences)}"
-            raise CorpusError(
-                problem, where=self.out, remedy="Choose another folder for --out, or remove this one"
-            )
-        self.tidy()
-        if known.name == "corpus.json" and self._is_whole():
-            return True
-        self._carry_ontology()
+            write_json(self.about, begun)
+        elif problem := self._difference(read_json(manifest)):
+            remedy = "Choose another folder for --out, or remove this one"
+            raise CorpusError(f"holds a corpus of {problem}", where=self.out, remedy=remedy)
+        else:
+            self.tidy()
+            if manifest == complete and self._is_whole():
+                return True
+        self.ontology.save(self.out / ONTOLOGY)
         return False
 
     def tidy(self) -> None:
         """Remove what this call, or one that was killed, has not finished."""
-        for folder in (self.out, self.building, self.out / "shards"):
-            for ending in ("npy", "parquet", "json"):
-                for path in folder.glob(f".*-*.{ending}"):
-                    path.unlink()
+        remove_left_over(self.out, self.building, self.out / "shards")
 
     def has_finished(self, number: int) -> bool:
         """Whether a shard's three files are there and whole; a power cut can leave one of them empty."""
@@ -171,66 +168,21 @@ class Plan:
             return False
         return True
 
-    def _carry_ontology(self) -> None:
-        self.ontology.save(self.out / ONTOLOGY)
-
-    def _of_another_graph(self) -> CorpusError:
-        carried = self.out / ONTOLOGY
-        theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
-        return CorpusError(
-            f"holds a corpus of another ontology{': ' if theirs else ''}{in_short(theirs)}",
-            where=self.out,
-            remedy="Choose another folder for --out, or remove this one",
-        )
+    def _difference(self, manifest: Any) -> str:
+        """What a corpus in the folder has otherwise, in words."""
+        if not isinstance(manifest, dict):
+            manifest = {"ontology_sha256": self.about["ontology_sha256"]}
+        if manifest.get("ontology_sha256") != self.about["ontology_sha256"]:
+            carried = self.out / ONTOLOGY
+            theirs = ecg_ontology.load(carried).difference(self.ontology) if carried.is_file() else ()
+            return f"another ontology{': ' if theirs else ''}{in_short(theirs)}"
+        if isinstance(manifest.get("config"), dict):  # settings that came later have their defaults
+            manifest |= {"config": CorpusConfig().model_dump(mode="json") | manifest["config"]}
+        words = [word for key, word in _WORDS.items() if manifest.get(key) != self.about[key]]
+        return f"other {' and '.join(words)}" if words else ""
 
 
 def routing_sha256(ontology: Ontology) -> str:
     """A hash of which leaves every code has; the enumeration's hash does not cover that."""
     table = "\n".join(f"{code} {ontology.route(code).leaves}" for code in sorted(ontology.codes))
     return hashlib.sha256(table.encode()).hexdigest()
-
-
-def _differences(planned: dict[str, Any], found: Any) -> list[str]:
-    """Which parts of a plan differ, in words."""
-    words = {
-        "format": "format",
-        "config": "settings",
-        "profile": "routing profile",
-        "routing_sha256": "routing table",
-        "sources": "sources",
-        "records_sha256": "records",
-        "arrays": "array layout",
-        "codes": "code table",
-    }
-    if not isinstance(found, dict):
-        return list(words.values())
-    if isinstance(found.get("config"), dict):  # settings that came later have their defaults
-        found |= {"config": CorpusConfig().model_dump(mode="json") | found["config"]}
-    return [word for key, word in words.items() if found.get(key) != planned[key]]
-
-
-def write_json(value: Any, path: Path) -> None:
-    """Write JSON whole or not at all. Raises `OutputError`."""
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def read_report(folder: Path) -> PreparationReport:
-    """What became of a corpus' records, from its `report.json`. Raises `CorpusError`."""
-    path = folder / "report.json"
-    try:
-        return PreparationReport.model_validate(read_json(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        problem = f"is damaged ({'.'.join(map(str, first['loc']))}: {first['msg']})"
-        raise CorpusError(problem, where=path, remedy=index.AGAIN) from error
-
-
-def read_json(path: Path) -> Any:
-    """Read JSON of ours. Raises `CorpusError`."""
-    refuse_pipe(path, index.AGAIN, CorpusError)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        problem = f"is damaged ({error})"
-        raise CorpusError(problem, where=path, remedy=index.AGAIN) from error

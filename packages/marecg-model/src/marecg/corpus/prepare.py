@@ -25,10 +25,11 @@ from marecg.base.config import CorpusConfig
 from marecg.base.lock import locked
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus import index
-from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, report
+from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
 from marecg.corpus.codes import of_statements, with_codes
+from marecg.corpus.index import read_json, write_json
 from marecg.corpus.killers import killers, without
-from marecg.corpus.plan import Plan, read_json, read_report, write_json
+from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
 from marecg.corpus.workers import WorkerKilledError, workers
@@ -131,8 +132,7 @@ def prepare(
 def _without_killers(plan: Plan, places: set[str], jobs: int, cluster: str | None, tell: Tell) -> Plan:
     """Write the missing shards; the plan without the records, those at some places first, that kill workers.
 
-    Raises:
-        WorkerKilledError: a process was killed, and no record does that on its own.
+    Raises `WorkerKilledError` where a process was killed, and no record does that on its own.
     """
     while True:
         plan = replace(plan, candidates=without(plan.candidates, places))
@@ -147,12 +147,9 @@ def _without_killers(plan: Plan, places: set[str], jobs: int, cluster: str | Non
 
 
 def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:
-    """Write every shard that is still missing, on the processes of joblib's `parallel_config`.
+    """Write every missing shard, on the processes of joblib's `parallel_config`.
 
-    Args:
-        plan: the corpus, begun.
-        tell: is told of every block.
-        in_place: whether those processes can write in its folder, or send signals back.
+    These write `in_place` where they can write in the corpus' folder, else they send the signals back.
     """
     numbers = range(len(plan))
     missing = [number for number in numbers if not plan.has_finished(number)]
@@ -218,12 +215,7 @@ def _labelled(
 
 
 def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
-    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete.
-
-    Args:
-        plan: whose shards are all written.
-        codes: how a code table met the records, for the report; or what their statements mean.
-    """
+    """Put the shards' parts together; `corpus.json` comes last and says that the corpus is complete."""
     numbers = range(len(plan))
     rows = pa.concat_tables([index.read(plan.rows_file(number)) for number in numbers])
     quarantined = [
@@ -238,7 +230,7 @@ def _complete(plan: Plan, codes: CodeAccount | CodeMapping | None) -> None:
         hashes=dict(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True)),
         codes=of_statements(rows, codes, plan.ontology) if isinstance(codes, CodeMapping) else codes,
     )
-    with replacing(plan.out / "index.parquet") as temporary:
+    with replacing(plan.out / index.FILE) as temporary:
         index.write(rows, temporary)
     write_json(account.as_json(), plan.out / "report.json")
     sizes = np.bincount(rows["shard"].to_numpy(), minlength=len(plan))

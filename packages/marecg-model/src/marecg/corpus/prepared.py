@@ -3,7 +3,6 @@
 Shapes: B batch, C leads, L samples, M records, N concepts.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,19 +83,22 @@ class Corpus:
             The corpus; signals are read when they are fetched.
 
         Raises:
-            CorpusError: it is not a corpus, unfinished or damaged, was written in another format, or follows
-                an ontology that it does not carry and that is not the installed one.
+            CorpusError: it isn't a corpus, unfinished or damaged, was written in another format, or follows
+                another ontology than it carries.
         """
         folder = ensure_local(folder)
         about = read_about(folder)
         ontology = labelling_ontology(folder, about)
         try:
             config = CorpusConfig.model_validate(about["config"])
-            rows = index.read(folder / "index.parquet", ROWS)
+            rows = index.read(folder / index.FILE, ROWS)
             shards = [
                 open_shard(folder / "shards" / name, n, config.window) for name, n in about["shards"].items()
             ]
             y = _multi_hot(rows["leaves"].combine_chunks(), len(ontology))
+            column = {
+                name: np.asarray(rows[name].to_numpy(), np.int64) for name in ("shard", "primary", "n_valid")
+            }
         except ValidationError as error:
             names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
             problem = f"was prepared with settings that this version does not have ({names})"
@@ -105,7 +107,7 @@ class Corpus:
             raise
         except (OSError, EOFError, KeyError, IndexError, AttributeError, ValueError) as error:
             raise _damaged(folder, str(error)) from error
-        sizes = np.bincount(column(rows, "shard"), minlength=len(shards))
+        sizes = np.bincount(column["shard"], minlength=len(shards))
         if sizes.tolist() != [len(shard) for shard in shards]:
             raise _damaged(folder, "the index and the shards don't agree")
         return cls(
@@ -117,8 +119,8 @@ class Corpus:
             sources=Texts(rows["source"].dictionary_encode()),
             patients=Texts(rows["patient"]),
             y=y,
-            primary=column(rows, "primary"),
-            n_valid=column(rows, "n_valid"),
+            primary=column["primary"],
+            n_valid=column["n_valid"],
             rpeaks=BeatColumn(rows["rpeaks"].combine_chunks()),
             _ontology=ontology,
             _shard=rows["shard"].to_numpy(),
@@ -132,9 +134,8 @@ class Corpus:
     def _repr_html_(self) -> str:
         """What a notebook shows: records by collection, and the most frequent leaves."""
         collections = sorted(self.sources.counts().items(), key=lambda pair: -pair[1])
-        names = [node.abbr for node in self.ontology().nodes]
-        counts = dict(zip(names, self.y.sum(0).tolist(), strict=True))
-        leaves = sorted(((name, n) for name, n in counts.items() if n), key=lambda pair: -pair[1])
+        counts = zip((node.abbr for node in self.ontology().nodes), self.y.sum(0).tolist(), strict=True)
+        leaves = sorted(((name, n) for name, n in counts if n), key=lambda pair: -pair[1])
         from pandas import DataFrame  # noqa: PLC0415 (only a notebook shows tables)
 
         return f"<p>{len(self):,} records</p>" + "".join(
@@ -208,11 +209,7 @@ class Corpus:
 
 
 def labelling_ontology(folder: Path, about: Mapping[str, Any]) -> Ontology:
-    """The ontology that labelled a corpus, which it carries.
-
-    Args:
-        folder: the corpus.
-        about: what its `corpus.json` says.
+    """The ontology that labelled a corpus, which it carries; `about` is its `corpus.json`.
 
     Raises:
         CorpusError: it carries another than its labels follow, or none.
@@ -240,10 +237,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         state = "isn't a finished corpus" if (folder / "building").is_dir() else "is not a prepared corpus"
         raise CorpusError(state, where=folder, remedy="Run `marecg prepare SOURCE --out` on it")
+    about: dict[str, Any] = index.read_json(path)
     try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = about["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise _damaged(folder, f"corpus.json: {error}") from error
     if version != index.FORMAT:
         problem = f"was written in format {version}, and this version reads format {index.FORMAT}"
@@ -258,17 +255,8 @@ def refuse_own(corpus: Path, out: Path) -> None:
         raise UsageError("is a file of the corpus, and would be lost", where=out, remedy="Name another file")
 
 
-def column(rows: pa.Table, name: str) -> NDArray[np.int64]:
-    """A whole-number column as int64 [M]."""
-    return np.asarray(rows[name].to_numpy(), np.int64)
-
-
 def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
-    """Map a shard's signals.
-
-    Raises:
-        CorpusError: it isn't a file, or not whole.
-    """
+    """Map a shard's signals. Raises `CorpusError` where it isn't a file, or not whole."""
     refuse_pipe(path, index.AGAIN, CorpusError)
     numpy: Any = np.lib.format  # it has no types; `np.load` would advise to unpickle what isn't an array
     try:
@@ -283,10 +271,7 @@ def open_shard(path: Path, rows: int, window: int) -> NDArray[np.int16]:
 def refuse_cut(array: NDArray[Any]) -> None:
     """See that the file behind an array is as long as when it was mapped: reading past its end is fatal.
 
-    What is cut off between this look and the reading still ends the process (SIGBUS).
-
-    Raises:
-        CorpusError: it is shorter.
+    Raises `CorpusError`. What is cut off between this look and the reading still ends the process (SIGBUS).
     """
     mapped = array if isinstance(array, np.memmap) else array.base
     if not isinstance(mapped, np.memmap):  # it is in memory

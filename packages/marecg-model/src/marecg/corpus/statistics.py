@@ -1,20 +1,21 @@
-"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram, from a corpus."""
+"""`marecg stats`: the paper's tables tab:pretrain-corpus and tab:pretrain-code-histogram, from a corpus.
+
+With `--verify` every window on disk is read, too, and compared with what the index says of it.
+"""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, Self
 
 from ecg_ontology import Ontology
 from marecg.base.config import Frozen
 from marecg.corpus import index
-from marecg.corpus.account import Account, PreparationReport
-from marecg.corpus.plan import read_report
-from marecg.corpus.prepared import labelling_ontology, read_about
+from marecg.corpus.account import Account, read_report
+from marecg.corpus.prepare_record import signal_hash
+from marecg.corpus.prepared import Corpus, labelling_ontology, read_about
 
 _PARTICULAR = re.compile(r"\d{6,}|'[^']*'|(?<=differs in ).*")
 COLUMNS = ["source", "fs", "length", "n_valid", "codes", "leaves", "rpeaks", "notes"]
@@ -27,6 +28,13 @@ class Summary(Frozen):
     median: float | None = None
     min: float | None = None
     max: float | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[float], **others: Any) -> Self:
+        """Measure; `others` are the fields of a class below."""
+        numbers = list(values)
+        measures = {"mean": fmean, "median": median, "min": min, "max": max} if numbers else {}
+        return cls(**{name: round(float(of(numbers)), 4) for name, of in measures.items()}, **others)
 
 
 class SourceAccount(Account):
@@ -77,7 +85,7 @@ class Statistics(Account):
         rpeaks: how many records have R-peaks, and how many.
         seconds: how long the recordings were.
         duplicates: groups of bit-identical signals.
-        notes: {kind of note: records}.
+        notes: {kind of note: records}; what differs from record to record is an ellipsis.
     """
 
     sources: dict[str, SourceAccount]
@@ -104,37 +112,56 @@ def statistics(folder: str | Path) -> Statistics:
     folder = Path(folder)
     about, report = read_about(folder), read_report(folder)
     ontology = labelling_ontology(folder, about)
-    rows = index.read(folder / "index.parquet", COLUMNS)
-    codes, leaves = rows["codes"].to_pylist(), rows["leaves"].to_pylist()
+    column = index.read(folder / index.FILE, COLUMNS).to_pydict()
+    codes, beats = [len(each) for each in column["codes"]], [len(each) for each in column["rpeaks"]]
+    rates: defaultdict[str, set[float]] = defaultdict(set)
+    for source, fs in zip(column["source"], column["fs"], strict=True):
+        rates[source].add(fs)
+    leaves = Counter(leaf for record in column["leaves"] for leaf in record)
+    window, fs = about["config"]["window"], about["config"]["fs"]
+    kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in column["notes"]]
     return Statistics(
         found=report.found,
         kept=report.kept,
         quarantined=report.quarantined,
-        sources=_sources(rows, report),
-        codes_per_record=CodesPerRecord(**_measures(map(len, codes)), histogram=_histogram(map(len, codes))),
-        codes=_codes(codes, ontology),
-        leaves=_leaves(leaves, ontology),
-        records_without_leaf=sum(not active for active in leaves),
-        rpeaks=_rpeaks(rows["rpeaks"].to_pylist()),
-        seconds=_seconds(rows, about["config"]),
+        sources={
+            name: SourceAccount(
+                **account.model_dump(),
+                share=account.kept / max(report.kept, 1),
+                fs=tuple(f"{fs:g}" for fs in sorted(rates[name])),
+            )
+            for name, account in report.sources.items()
+        },
+        codes_per_record=CodesPerRecord.of(
+            codes, histogram={str(count): n for count, n in sorted(Counter(codes).items())}
+        ),
+        codes=_codes(column["codes"], ontology),
+        leaves={ontology.nodes[leaf].abbr: leaves[leaf] for leaf in ontology.leaves},
+        records_without_leaf=sum(not active for active in column["leaves"]),
+        rpeaks=PeakCounts(
+            records_with=len(beats) - beats.count(0),
+            records_without=beats.count(0),
+            per_record=Summary.of(beats),
+        ),
+        seconds=Seconds.of(
+            (length / fs for length, fs in zip(column["length"], column["fs"], strict=True)),
+            window=window / fs,
+            padded=sum(n < window for n in column["n_valid"]),
+        ),
         duplicates=len(report.duplicates),
-        notes=_notes(rows["notes"].to_pylist()),
+        notes=dict(sorted(Counter(kind for record in kinds for kind in record).items())),
     )
 
 
-def _sources(rows: pa.Table, report: PreparationReport) -> dict[str, SourceAccount]:
-    rates: dict[str, set[float]] = {name: set() for name in report.sources}
-    for source, fs in zip(rows["source"].to_pylist(), rows["fs"].to_pylist(), strict=True):
-        rates[source].add(fs)
-    total = max(report.kept, 1)
-    return {
-        name: SourceAccount(
-            **account.model_dump(),
-            share=account.kept / total,
-            fs=tuple(f"{fs:g}" for fs in sorted(rates[name])),
-        )
-        for name, account in report.sources.items()
-    }
+def damaged_records(folder: str | Path) -> list[str]:
+    """The records whose windows are no longer those that were prepared, by root and path.
+
+    Raises `CorpusError` where the folder isn't a finished corpus, or a whole file of it is damaged.
+    """
+    corpus = Corpus.open(folder)
+    rows = index.read(corpus.folder / index.FILE, ["root", "path", "signal_hash"])
+    records = enumerate(zip(index.names(rows), rows["signal_hash"].to_pylist(), strict=True))
+    return [name for row, (name, prepared) in records if signal_hash(corpus.stored([row])[0]) != prepared]
 
 
 def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
@@ -147,43 +174,3 @@ def _codes(codes: Iterable[list[str]], ontology: Ontology) -> CodeCounts:
         by_status={status: len(of_it) for status, of_it in sorted(by_status.items())},
         not_routed={status: of_it for status, of_it in sorted(by_status.items()) if status != "routed"},
     )
-
-
-def _leaves(leaves: Iterable[list[int]], ontology: Ontology) -> dict[str, int]:
-    """Records per leaf concept, all leaves named, in index order."""
-    counts = Counter(leaf for record in leaves for leaf in record)
-    return {ontology.nodes[leaf].abbr: counts[leaf] for leaf in ontology.leaves}
-
-
-def _rpeaks(rpeaks: list[list[int]]) -> PeakCounts:
-    beats = [len(peaks) for peaks in rpeaks]
-    return PeakCounts(
-        records_with=sum(n > 0 for n in beats),
-        records_without=beats.count(0),
-        per_record=Summary(**_measures(beats)),
-    )
-
-
-def _seconds(rows: pa.Table, config: dict[str, Any]) -> Seconds:
-    seconds = [n / fs for n, fs in zip(rows["length"].to_pylist(), rows["fs"].to_pylist(), strict=True)]
-    padded = sum(n < config["window"] for n in rows["n_valid"].to_pylist())
-    return Seconds(**_measures(seconds), window=config["window"] / config["fs"], padded=padded)
-
-
-def _notes(notes: Iterable[list[str]]) -> dict[str, int]:
-    """Records per kind of note: codes and leads, which differ from record to record, become an ellipsis."""
-    kinds = [{_PARTICULAR.sub("…", note) for note in record} for record in notes]
-    return dict(sorted(Counter(kind for record in kinds for kind in record).items()))
-
-
-def _histogram(values: Iterable[int]) -> dict[str, int]:
-    return {str(value): n for value, n in sorted(Counter(values).items())}
-
-
-def _measures(values: Iterable[float]) -> dict[str, Any]:
-    """The fields of `Summary`; none for no values."""
-    numbers = list(values)
-    measures: dict[str, Callable[[list[float]], float]] = {
-        "mean": fmean, "median": median, "min": min, "max": max
-    }  # fmt: skip
-    return {name: round(float(of(numbers)), 4) for name, of in measures.items()} if numbers else {}

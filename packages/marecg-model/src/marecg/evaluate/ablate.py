@@ -13,8 +13,8 @@ from joblib import Parallel, delayed
 import ecg_ontology
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown, silent
+from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.relabel import relabelled
 from marecg.evaluate.cost import Equal, equalled, records_of
 from marecg.evaluate.evaluation import TrialCache, evaluate
 from marecg.evaluate.request import Request

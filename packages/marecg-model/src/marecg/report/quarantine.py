@@ -12,8 +12,7 @@ from pathlib import Path
 
 from ecg_ontology import replacing
 from marecg.base.errors import RecordError
-from marecg.corpus.account import Quarantined
-from marecg.corpus.plan import read_report
+from marecg.corpus.account import Quarantined, read_report
 from marecg.corpus.prepared import read_about
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find

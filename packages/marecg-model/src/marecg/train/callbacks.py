@@ -157,11 +157,8 @@ def _append(path: Path, row: Mapping[str, float]) -> None:
                 writer.writeheader()
             writer.writerow(row)
     except OSError as error:
-        raise OutputError(
-            f"cannot be written ({error.strerror})",
-            where=path,
-            remedy="Make room on the disk; the same command goes on",
-        ) from error
+        remedy = "Make room on the disk; the same command goes on"
+        raise OutputError(f"cannot be written ({error.strerror})", where=path, remedy=remedy) from error
 
 
 def _forget_after(path: Path, step: int) -> None:
@@ -170,9 +167,9 @@ def _forget_after(path: Path, step: int) -> None:
         return
     text = path.read_text(encoding="utf-8", errors="replace").replace("\0", "")  # a power cut leaves zeros
     head, *rows = list(csv.reader(text.splitlines())) or [[]]
-    kept = [row for row in rows if len(row) == len(head) and row[0].isdigit() and int(row[0]) <= step]
-    if not kept:
+    rows = [row for row in rows if len(row) == len(head) and row[0].isdigit() and int(row[0]) <= step]
+    if not rows:
         path.unlink()
         return
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([head, *kept])
+        csv.writer(file).writerows([head, *rows])

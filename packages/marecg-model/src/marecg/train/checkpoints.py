@@ -59,13 +59,10 @@ class Checkpoints(AfterStep, Checkpoint):
         self.preemption.signal = int(trainer.strategy.reduce(asked, reduce_op="max")) or None
         stop = self.preemption.signal is not None
         if step % self.every == 0 or step == module.total_steps or stop:
-            self._save(trainer, step)
+            # Every rank takes part in collecting the state, all of it; rank 0 alone writes.
+            trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
         if stop:
             trainer.should_stop = True
-
-    def _save(self, trainer: lightning.Trainer, step: int) -> None:
-        # Every rank takes part in collecting the state, all of it; rank 0 alone writes.
-        trainer.save_checkpoint(self.run / "checkpoints" / f"step-{step:08d}.ckpt", weights_only=False)
 
     def on_train_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """See that the last checkpoint is written. Raises `OutputError` where it can't be."""
@@ -91,7 +88,7 @@ class WrittenBehind(TorchCheckpointIO):
     ) -> None:
         """Begin to write; the former one is finished first. Raises `OutputError` where that can't be."""
         self.finish()
-        copied = apply_to_collection(checkpoint, torch.Tensor, _in_memory)
+        copied = apply_to_collection(checkpoint, torch.Tensor, lambda x: x.detach().to("cpu", copy=True))
         self._begun = self._thread.submit(self._write, copied, Path(path))
 
     def look(self) -> None:
@@ -118,16 +115,11 @@ class WrittenBehind(TorchCheckpointIO):
             super().save_checkpoint(checkpoint, path)
             # The hash comes first: without it no file of that name counts.
             _write_sums(self.run, _sums(self.run) | {target.name: _sha256(path)})
-        kept = written(self.run)
-        for old in kept[:-KEPT]:
+        paths = written(self.run)
+        for old in paths[:-KEPT]:
             old.unlink()
-        names = {path.name for path in kept[-KEPT:]}
+        names = {path.name for path in paths[-KEPT:]}
         _write_sums(self.run, {name: sha for name, sha in _sums(self.run).items() if name in names})
-
-
-def _in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy that the next step leaves alone."""
-    return tensor.detach().to("cpu", copy=True)
 
 
 def written(run: Path) -> list[Path]:
@@ -143,31 +135,30 @@ def step_of(checkpoint: Path) -> int:
 def newest(run: Path) -> Path | None:
     """The newest checkpoint that is whole; None where the run has none yet. Says which are damaged.
 
-    Raises:
-        CheckpointError: there are some, and none is whole.
+    Raises `CheckpointError` where there are some, and none is whole.
     """
-    found, sums = written(run), _sums(run)
-    for path in reversed(found):
+    paths, sums = written(run), _sums(run)
+    for path in reversed(paths):
         problem = _problem(path, sums.get(path.name))
         if problem is None:
             return path
         logger.warning("%s: %s; an older one is tried", path, problem)
-    if found:
-        raise CheckpointError(
-            f"{len(found)} checkpoints, and none is whole",
-            where=run / "checkpoints",
-            remedy="Put back a copy, or begin again in another folder",
+    if paths:
+        problem, remedy = (
+            f"{len(paths)} checkpoints, and none is whole",
+            "Put back a copy, or begin elsewhere",
         )
+        raise CheckpointError(problem, where=run / "checkpoints", remedy=remedy)
     return None
 
 
 def _problem(path: Path, sha256: str | None) -> str | None:
     """What is wrong with a checkpoint, if anything is."""
     try:
-        if sha256 not in (None, _sha256(path)):  # None: a run begun before there were hashes
+        if sha256 != _sha256(path):
             return f"is damaged (its SHA-256 is not that in {SUMS})"
-        held = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-        missing = {"state_dict", "optimizer_states", "loops", "global_step"} - held.keys()
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        missing = {"state_dict", "optimizer_states", "loops", "global_step"} - content.keys()
     except Exception as error:  # noqa: BLE001 (a damaged file raises whatever it likes)
         return f"can't be read ({' '.join(str(error).split())[:80] or type(error).__name__})"
     return f"has no {min(missing)}" if missing else None

@@ -22,13 +22,13 @@ def monitor(outcome: Outcome) -> dict[str, float]:
     """
     views = outcome.views
     rhythm_BD = views.first.rhythm_BD.detach().float()
-    found = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
+    monitors = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
     if views.logits_BN is not None:
-        found["entropy"] = entropy(views.logits_BN.detach().float())
+        monitors["entropy"] = entropy(views.logits_BN.detach().float())
     for name, loss in outcome.named.items():
         gradients = torch.autograd.grad(loss, views.encoded, retain_graph=True, allow_unused=True)
-        found[f"grad_{name}"] = math.hypot(*(float(each.norm()) for each in gradients if each is not None))
-    return found
+        monitors[f"grad_{name}"] = math.hypot(*(float(each.norm()) for each in gradients if each is not None))
+    return monitors
 
 
 def entropy(logits_BN: Tensor) -> float:

@@ -86,7 +86,7 @@ def united(own: Provenance, origin: BeganFrom) -> Provenance:
 
 def _origins() -> dict[str, str]:
     """Licence and home of every collection of the catalogue, by the name under which a corpus counts it."""
-    found: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for each in sorted(catalogue().values(), key=lambda dataset: -len(dataset.sources)):  # the narrowest last
-        found |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
-    return found
+        origins |= dict.fromkeys(each.sources, f"{each.licence or 'licence not known'}, {each.home}")
+    return origins

@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import re
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,14 @@ import ecg_ontology
 from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.base.errors import CheckpointError, UsageError, in_short
+from marecg.base.lock import remove_left_over
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import BeganFrom
 from marecg.recipes import Config
 from marecg.train.warm_start import Start
 
-_LEFT_OVER = re.compile(r"\.(step-\d+|metrics|monitors|checkpoints|model)-[0-9a-f]{8,16}(\.\w+)?")
-"""What `replacing` leaves behind where a process was killed while it wrote."""
+_COPY = "Put back a copy, or begin again in another folder"
 
 
 def claim(
@@ -36,10 +34,8 @@ def claim(
     """Make the run folder ours, or make sure that the run in it is the one to go on with.
 
     Args:
-        folder: the run folder.
-        config: the recipe.
-        corpus: what is trained on.
-        ontology: that of the corpus.
+        folder: the run folder, which the caller has locked.
+        config, corpus, ontology: the recipe, what is trained on, and its ontology.
         start: the weights that it begins with; None: random ones, or whatever the run in it began with.
         resume: whether there must be a run in it; None: go on where there is one.
 
@@ -73,32 +69,16 @@ def claim(
             temporary.write_text(json.dumps(identity | noted, indent=2), encoding="utf-8")
         return start.origin if start else None
     if resume is False:
-        raise UsageError(
-            "holds a run already",
-            where=folder,
-            remedy="Leave --fresh out to go on, or name another folder",
-        )
-    origin = _same_run(folder, corpus, ontology, identity, start)
-    for path in [*folder.iterdir(), *(folder / "checkpoints").glob(".*")]:
-        if _LEFT_OVER.fullmatch(path.name):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return origin
-
-
-def _same_run(
-    folder: Path,
-    corpus: Corpus,
-    ontology: ecg_ontology.Ontology,
-    identity: dict[str, Any],
-    start: Start | None,
-) -> BeganFrom | None:
-    """Refuse a run that was begun with something else; what it was begun from, if not from random weights."""
-    before = _begun_with(folder / "config.json")
-    bundle = before.pop("bundle")
-    origin: BeganFrom | None = before.pop("began_from", None)
+        remedy = "Leave --fresh out to go on, or name another folder"
+        raise UsageError("holds a run already", where=folder, remedy=remedy)
+    before = _begun_with(described)
+    bundle, origin = before.pop("bundle"), before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
     _compare(folder, before, identity, ontology)
-    _refuse_changed_bundle(folder, bundle)
+    if bundle != ecg_ontology.load(folder / "ontology.json").bundle_sha256:
+        problem = "was changed since the run was begun: its labels, texts or routing are not config.json's"
+        raise CheckpointError(problem, where=folder / "ontology.json", remedy=_COPY)
+    remove_left_over(folder, folder / "checkpoints")
     return origin
 
 
@@ -115,24 +95,19 @@ def _begun_with(described: Path) -> dict[str, Any]:
     """What config.json says."""
     try:
         before: dict[str, Any] = json.loads(described.read_text(encoding="utf-8"))
-        kept = Config.model_validate(before["config"], context={"elsewhere": True})
-        before["config"] = kept.model_dump(mode="json")
+        config = Config.model_validate(before["config"], context={"elsewhere": True})
+        before["config"] = config.model_dump(mode="json")
         if "began_from" in before:
             before["began_from"] = BeganFrom.model_validate(before["began_from"])
         before["ontology"], before["leads"], before["bundle"], before["corpus"]
     except ValidationError as error:
         names = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
-        raise CheckpointError(
-            f"has settings that this version does not have ({names})",
-            where=described,
-            remedy="Go on with the version that began the run, or begin again in another folder",
-        ) from error
+        problem = f"has settings that this version does not have ({names})"
+        remedy = "Go on with the version that began the run, or begin again in another folder"
+        raise CheckpointError(problem, where=described, remedy=remedy) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
-            f"is damaged ({error or type(error).__name__})",
-            where=described,
-            remedy="Put back a copy, or begin again in another folder",
-        ) from error
+        problem = f"is damaged ({error or type(error).__name__})"
+        raise CheckpointError(problem, where=described, remedy=_COPY) from error
     return before
 
 
@@ -141,47 +116,27 @@ def _refuse_other_weights(folder: Path, noted: BeganFrom | None, given: BeganFro
     if given is None or (noted is not None and noted.sha256 == given.sha256):
         return
     its = f"{noted.name} (SHA-256 {noted.sha256[:8]})" if noted else "random weights"
-    raise UsageError(
-        f"was begun from {its}, not from {given.name} ({given.sha256[:8]})",
-        where=folder,
-        remedy="Name the weights that it was begun from, or another folder",
-    )
-
-
-def _refuse_changed_bundle(folder: Path, noted: str) -> None:
-    """Refuse a run whose ontology.json isn't the one that it was begun with."""
-    if noted != ecg_ontology.load(folder / "ontology.json").bundle_sha256:
-        raise CheckpointError(
-            "was changed since the run was begun: its labels, texts or routing are not config.json's",
-            where=folder / "ontology.json",
-            remedy="Put back a copy, or begin again in another folder",
-        )
+    problem = f"was begun from {its}, not from {given.name} ({given.sha256[:8]})"
+    remedy = "Name the weights that it was begun from, or another folder"
+    raise UsageError(problem, where=folder, remedy=remedy)
 
 
 def _compare(
     folder: Path, before: dict[str, Any], now: dict[str, Any], ontology: ecg_ontology.Ontology
 ) -> None:
+    what = "Go on with {} that it was begun with, or name another folder"
     if before["ontology"] != now["ontology"]:
         difference = ecg_ontology.load(folder / "ontology.json").difference(ontology)
-        raise CheckpointError(
-            f"follows another enumeration: {in_short(difference)}",
-            where=folder,
-            remedy="Go on with a corpus of the ontology that it was begun with, or name another folder",
-        )
+        problem = f"follows another enumeration: {in_short(difference)}"
+        raise CheckpointError(problem, where=folder, remedy=what.format("a corpus of the ontology"))
     if before["corpus"] != now["corpus"]:
         its, this = _brief(before["corpus"]), _brief(now["corpus"])
-        raise CheckpointError(
-            f"is being trained on another corpus ({its}; this one: {this})",
-            where=folder,
-            remedy="Go on with the corpus that it was begun with, or name another folder",
-        )
+        problem = f"is being trained on another corpus ({its}; this one: {this})"
+        raise CheckpointError(problem, where=folder, remedy=what.format("the corpus"))
     changed = sorted(dict(_flat(before)).items() ^ dict(_flat(json.loads(json.dumps(now)))).items())
     if changed:
-        raise UsageError(
-            f"was started with another {changed[0][0]}",
-            where=folder,
-            remedy="Go on with the same settings, or name another folder",
-        )
+        problem = f"was started with another {changed[0][0]}"
+        raise UsageError(problem, where=folder, remedy=what.format("the settings"))
 
 
 def _brief(corpus: Mapping[str, Any]) -> str:

@@ -44,22 +44,20 @@ class Start:
         """Every parameter and buffer of the model by name, as a run of this recipe begins with them.
 
         Prototypes that nothing trains any more would not fit the encoder, so without GSCL there are none.
-
-        Raises:
-            ConfigError: the recipe's model is another.
+        Raises `ConfigError` where the recipe's model is another.
         """
         theirs, ours = self.model.config, config.model
         for name in ModelConfig.model_fields:
             if getattr(ours, name) != getattr(theirs, name):
-                raise ConfigError(
-                    f"model.{name} is {getattr(ours, name)}, that of the weights {getattr(theirs, name)}",
-                    where=f"the recipe and {self.origin.name}",
-                    remedy="Leave model.* out: `marecg train --from` takes it from the weights",
+                problem = (
+                    f"model.{name} is {getattr(ours, name)}, that of the weights {getattr(theirs, name)}"
                 )
-        held = self.model.state_dict()
+                remedy = "Leave model.* out: `marecg train --from` takes it from the weights"
+                raise ConfigError(problem, where=f"the recipe and {self.origin.name}", remedy=remedy)
+        weights = self.model.state_dict()
         if "gscl" not in config.objectives:
-            held["prototypes"] = held["prototypes"].new_zeros(held["prototypes"].shape)
-        return held
+            weights["prototypes"] = weights["prototypes"].new_zeros(weights["prototypes"].shape)
+        return weights
 
     def warn(self, config: Config) -> None:
         """Say what the model that the run leaves will lack of these weights, and what nobody will know."""
@@ -78,31 +76,20 @@ class Start:
 
 
 def load_start(given: str | Path, ontology: Ontology) -> Start:
-    """The weights of a name.
+    """The weights of a name, as `MarEcg.from_pretrained` takes it, for a corpus of an ontology.
 
-    Args:
-        given: as for `MarEcg.from_pretrained`.
-        ontology: that of the corpus.
-
-    Raises:
-        CheckpointError: they can't be loaded, or have prototypes of another enumeration.
+    Raises `CheckpointError` where they can't be loaded, or have prototypes of another enumeration.
     """
     folder = folder_of(given)
     model = MarEcg.from_pretrained(folder)
     if model.prototypes.any():
         model = MarEcg.from_pretrained(folder, ontology=ontology)
-    elif model.ontology.sha256 != ontology.sha256:
-        model = _on_graph(model, ontology)
+    elif model.ontology.sha256 != ontology.sha256:  # they know no concept: on the graph hangs N alone
+        moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
+        moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
+        moved.provenance, model = model.provenance, moved
     origin = BeganFrom(name=_name(given), sha256=weights_sha256(model), provenance=model.provenance)
     return Start(model, origin, trained_on.folder_beside(folder))
-
-
-def _on_graph(model: MarEcg, ontology: Ontology) -> MarEcg:
-    """Weights that know no concept, on another graph: nothing of them depends on it but N."""
-    moved = MarEcg(model.config.model_copy(update={FOLLOWS: len(ontology)}), ontology).eval()
-    moved.load_state_dict({**model.state_dict(), "prototypes": moved.prototypes})
-    moved.provenance = model.provenance
-    return moved
 
 
 def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterable[str] = ()) -> Config:
@@ -122,8 +109,8 @@ def recipe_for(given: str | Path, recipe: str | None = None, assignments: Iterab
     made = description.provenance.recipe if description.provenance else None
     recipe = recipe or _made_by(made, given)
     shape = description.model.model_dump(exclude={FOLLOWS, *_of_file(recipe)})
-    taken = [Change(f"model.{key}", value, f"--from {given}") for key, value in shape.items()]
-    return by_name(recipe, [*taken, *assignments])
+    changes = [Change(f"model.{key}", value, f"--from {given}") for key, value in shape.items()]
+    return by_name(recipe, [*changes, *assignments])
 
 
 def _made_by(recipe: str | None, given: str | Path) -> str:

@@ -25,9 +25,8 @@ from sklearn.preprocessing import StandardScaler
 from ecg_ontology import Ontology, replacing
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
+from marecg.corpus.derived import relabelled, write_subset
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.relabel import relabelled
-from marecg.corpus.subset import write_subset
 from marecg.evaluate.graph.arms import LABELS, NONE, Design, GraphArm, arms
 from marecg.evaluate.graph.records import Split, read_off
 from marecg.evaluate.graph.scores import Row, Tested, closed

@@ -1,0 +1,114 @@
+"""Corpora made of another one: some of its records, or all of them under another graph.
+
+Shapes: C leads, L samples, M records, N concepts, n records of a shard.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ecg_ontology import Ontology, refuse_others, replacing
+from marecg.base.errors import CorpusError, UsageError
+from marecg.base.lock import locked
+from marecg.corpus import index
+from marecg.corpus.account import report
+from marecg.corpus.plan import routing_sha256
+from marecg.corpus.prepared import Corpus, read_about
+
+_STAYS = ["root", "path", "codes", "signal_hash"]
+"""What a record is under any graph."""
+
+
+def write_subset(corpus: Corpus, rows: Sequence[int], out: Path, text: str) -> None:
+    """Write records into a corpus of their own, with the other's labels, routing and settings.
+
+    Args:
+        corpus: whose records.
+        rows: their numbers, ascending.
+        out: the folder; an older corpus there isn't replaced.
+        text: how they were chosen, kept in `corpus.json` as `where`.
+
+    Raises:
+        UsageError: there are none, or something lies at `out`.
+        OutputError: it can't be written.
+    """
+    if not len(rows):
+        raise UsageError("no record is left for a corpus", remedy="Ask for less in --where")
+    refuse_others(out, lambda _: False)
+    table = index.read(corpus.folder / index.FILE).take(pa.array(rows))
+    size, shards = corpus.config.shard, dict[str, int]()
+    with replacing(out) as temporary:
+        (temporary / "shards").mkdir(parents=True)
+        for first in range(0, len(rows), size):
+            signals_nCL = corpus.stored(rows[first : first + size])
+            name = f"{len(shards):05d}.npy"
+            np.save(temporary / "shards" / name, signals_nCL, allow_pickle=False)
+            shards[name] = len(signals_nCL)
+        places = np.arange(len(rows))
+        sources = table["source"].to_pylist()
+        hashes = dict(zip(index.names(table), table["signal_hash"].to_pylist(), strict=True))
+        index.write_json(report(sources, sources, [], hashes).as_json(), temporary / "report.json")
+        about = read_about(corpus.folder) | {"shards": shards, "where": text}
+        _finish(temporary, corpus.ontology(), about, table, shard=places // size, row=places % size)
+
+
+def relabelled(corpus: Corpus, graph: Ontology, out: Path) -> Corpus:
+    """The corpus that preparing the same records under another graph would have made.
+
+    Its signals are other names of the same files. One that was made by the same call is left as it is.
+
+    Raises:
+        CorpusError: the folder holds something else.
+        OutputError: it can't be written.
+    """
+    with locked(out.parent, "relabelled in"):
+        if not out.exists():
+            with replacing(out) as temporary:
+                _relabel(corpus, graph, temporary)
+        made = Corpus.open(out)
+    same_graph = made.ontology().bundle_sha256 == graph.bundle_sha256
+    mine, theirs = (index.read(each.folder / index.FILE, _STAYS) for each in (made, corpus))
+    if not (same_graph and mine.equals(theirs)):
+        problem = "holds a corpus of other records or codes, or of another graph"
+        raise CorpusError(problem, where=out, remedy="Remove it, or choose another folder for --out")
+    return made
+
+
+def _relabel(corpus: Corpus, graph: Ontology, out: Path) -> None:
+    (out / "shards").mkdir(parents=True)
+    for path in (corpus.folder / "shards").iterdir():
+        _link(path, out / "shards" / path.name)
+    if (account := corpus.folder / "report.json").is_file():
+        shutil.copyfile(account, out / account.name)
+    rows = index.read(corpus.folder / index.FILE)
+    y_MN = graph.leaf_multi_hot(rows["codes"].to_pylist())
+    about = read_about(corpus.folder) | {
+        "profile": graph.profile,
+        "ontology_sha256": graph.sha256,
+        "routing_sha256": routing_sha256(graph),
+    }
+    leaves = [np.flatnonzero(y_N).tolist() for y_N in y_MN]
+    _finish(out, graph, about, rows, leaves=leaves, primary=graph.primary(y_MN))
+
+
+def _finish(out: Path, graph: Ontology, about: dict[str, Any], rows: pa.Table, **columns: Any) -> None:
+    """Write what a corpus has beside its shards and its report; `columns` take the place of the rows' own."""
+    for name, values in columns.items():
+        place = rows.schema.get_field_index(name)
+        rows = rows.set_column(place, rows.field(place), pa.array(values, rows.field(place).type))
+    index.write(rows, out / index.FILE)
+    graph.save(out / index.ONTOLOGY)
+    index.write_json(about, out / "corpus.json")
+
+
+def _link(path: Path, link: Path) -> None:
+    """Another name of a file that never changes; a copy where the file system has no such names."""
+    try:
+        os.link(path, link)
+    except OSError:
+        shutil.copyfile(path, link)
