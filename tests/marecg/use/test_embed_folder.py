@@ -1,6 +1,8 @@
 """Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
 
 import json
+import os
+import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -156,6 +158,19 @@ def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(pla
         each for each in quiet if each not in done.failed
     ]
     assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_a_record_that_gets_this_process_killed_is_left_out_when_the_command_is_given_again(
+    place, tmp_path, monkeypatch
+):
+    read_by(OutOfMemory(), monkeypatch)
+    if not (pid := os.fork()):
+        run(place, tmp_path / "out", jobs=1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    done = run(place, tmp_path / "out", jobs=1)
+    assert (done.records, len(done.failed)) == (7, 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "what was noted is removed"
 
 
 @pytest.mark.usefixtures("forked_workers")

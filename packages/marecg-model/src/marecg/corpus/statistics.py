@@ -33,8 +33,12 @@ class Summary(Frozen):
     def of(cls, values: Iterable[float], **others: Any) -> Self:
         """Measure; `others` are the fields of a class below."""
         numbers = list(values)
-        measures = {"mean": fmean, "median": median, "min": min, "max": max} if numbers else {}
-        return cls(**{name: round(float(of(numbers)), 4) for name, of in measures.items()}, **others)
+        if not numbers:
+            return cls(**others)
+        measures = {
+            "mean": fmean(numbers), "median": median(numbers), "min": min(numbers), "max": max(numbers)
+        }  # fmt: skip
+        return cls(**{name: round(float(value), 4) for name, value in measures.items()}, **others)
 
 
 class SourceAccount(Account):

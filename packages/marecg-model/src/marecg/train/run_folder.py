@@ -72,7 +72,8 @@ def claim(
         remedy = "Leave --fresh out to go on, or name another folder"
         raise UsageError("holds a run already", where=folder, remedy=remedy)
     before = _begun_with(described)
-    bundle, origin = before.pop("bundle"), before.pop("began_from", None)
+    bundle = before.pop("bundle")
+    origin: BeganFrom | None = before.pop("began_from", None)
     _refuse_other_weights(folder, origin, start.origin if start else None)
     _compare(folder, before, identity, ontology)
     if bundle != ecg_ontology.load(folder / "ontology.json").bundle_sha256:

@@ -7,6 +7,7 @@ in a hidden folder beside it.
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -15,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from ecg_ontology import replacing
 from marecg.base.config import ModelConfig
-from marecg.base.errors import UsageError
+from marecg.base.errors import OutputError, UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
 from marecg.corpus.killers import kills, noted
@@ -58,6 +59,9 @@ class Shard:
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
         return cls(int(number), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.of}"
 
     def of_parts(self, parts: int) -> range:
         """The numbers of the parts."""
@@ -106,6 +110,9 @@ def embed_records(
     Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
     `.npz` see `gather_npz`. A record that can't be read is left out and named.
 
+    A record that gets the process killed is left out, too: by the processes beside this one at once, by this
+    one when the same command is given again.
+
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
         inputs: headers, folders, array files, or corpora that `marecg prepare` wrote, or addresses of these.
@@ -122,9 +129,6 @@ def embed_records(
             inputs and `out` under the same names.
         progress: shows how many records are done.
 
-    Returns:
-        What became of the records, or of the shard's.
-
     Raises:
         UsageError: an option can't be, an input is the output, or the folder holds something else.
         InputError: an input can't be read, or not one record, or a worker process was killed.
@@ -140,6 +144,7 @@ def embed_records(
         raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
     if part_records is not None and part_records < 1:
         raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
+    notes = None if is_remote(out) else Path(out).with_name(f".{Path(out).name}-notes-{shard or Shard()}")
     model = MarEcg.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
@@ -169,9 +174,7 @@ def embed_records(
                 cluster=cluster,
                 tell=tell,
             )
-            if cluster is not None or processes(model, len(records), jobs) == 1:
-                return make(work)
-            return _without_killers(make, work, records, model.config)
+            return make(work) if cluster else _without_killers(make, work, records, model.config, notes)
 
     if folder:
         return fill(out)
@@ -197,24 +200,45 @@ def _refuse_for_file(out: Path, *options: object) -> None:
 
 
 def _without_killers(
-    fill: Callable[[Work], Embedded], work: Work, records: Inputs, config: ModelConfig
+    fill: Callable[[Work], Embedded], work: Work, records: Inputs, config: ModelConfig, notes: Path | None
 ) -> Embedded:
-    """Make the missing parts; a record that kills the process beside this one that reads it is left out.
+    """Make the missing parts; a record that kills a process that reads it is left out.
 
-    Raises:
-        WorkerKilledError: a process was killed, and no record does that on its own.
+    What each process is at is noted in a folder of this machine, where a process that was killed has left it.
+
+    Raises `WorkerKilledError` where a process was killed, and no record does that on its own.
     """
-    with TemporaryDirectory(prefix="marecg-") as folder:
-        work = replace(work, notes=folder)
+    error: WorkerKilledError | None = None
+    with TemporaryDirectory(prefix="marecg-") if notes is None else _kept(notes) as folder:
+        work = replace(work, notes=str(folder))
         while True:
+            numbers = {int(name) for name in noted(Path(folder)) if name} - work.killers
+            killers = {
+                each
+                for each in numbers
+                if each < len(records) and kills(read_only, records.part(each, each + 1), config)
+            }
+            if error is not None and not killers:
+                raise error
+            work = replace(work, killers=work.killers | killers)
             try:
                 return fill(work)
-            except WorkerKilledError:
-                numbers = {int(name) for name in noted(Path(folder)) if name} - work.killers
-                killers = {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
-                if not killers:
-                    raise
-                work = replace(work, killers=work.killers | killers)
+            except WorkerKilledError as killed:
+                error = killed
+
+
+@contextmanager
+def _kept(folder: Path) -> Iterator[Path]:
+    """A folder that only a killed process leaves behind. Raises `OutputError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remedy = "Choose a folder that is writable for --out"
+        raise OutputError(f"cannot be written ({error.strerror})", where=folder, remedy=remedy) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fill(
@@ -245,7 +269,7 @@ def _fill(
     make: Callable[..., Embedded] = partial(make_part, work)
     tasks = ((number, records.part(*store.span(number))) for number in missing)
     # of a part with one killer there may be another: this process doesn't read it
-    workers = min(processes(model, len(records), jobs), max(len(missing), 2 if work.killers else 1))
+    workers = max(min(processes(model, len(records), jobs), len(missing)), 2 if work.killers else 1)
     if cluster is None and workers == 1:
         made: Iterator[Embedded] = (
             make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks

@@ -5,7 +5,7 @@ Shapes: K leads, L samples.
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -100,10 +100,7 @@ def prepared(
 
 def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:
     """Records, each noted in a folder, if there is one, by its number; the killers among them aren't read."""
-    if not folder:
-        yield from records
-        return
-    with notes(Path(folder)) as note:
+    with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
         for number, (name, place, read) in enumerate(records, first):
             note(str(number))
             yield name, place, partial(_refuse, place) if number in killers else read
