@@ -126,6 +126,13 @@ def dicom_deflated(folder: Path, size: float) -> None:
     (folder / "a.dcm").write_bytes(bytes(128) + b"DICM" + meta + packed)
 
 
+def dicom_elements(folder: Path, size: float) -> None:
+    """A sequence of one item, which holds nothing but elements without content."""
+    meta = b"\2\0\x10\0UI\x14\0" + b"1.2.840.10008.1.2.1\0"
+    items = b"\xfe\xff\0\xe0" + b"\xff" * 4 + b"\x09\0\x10\0LO\0\0" * round(7.9e6 * size)
+    (folder / "a.dcm").write_bytes(bytes(128) + b"DICM" + meta + b"\0\x54\0\1SQ\0\0" + b"\xff" * 4 + items)
+
+
 def ontology(folder: Path, size: float) -> None:
     """A model whose ontology.json is a hole of 50 GB."""
     from marecg.model.mar_ecg import MarEcg
@@ -162,6 +169,7 @@ INPUTS: dict[str, Hostile] = {
     "aECG with 10,000,000 digits": Hostile(aecg_within, "has leads of 5000 and of"),
     "DICOM of 4 GB, sparse": Hostile(dicom_sparse, "such a file may have"),
     "DICOM of 4 MB that inflates to 4 GB": Hostile(dicom_deflated, "is deflated"),
+    "DICOM of 8,000,000 elements in an item": Hostile(dicom_elements, "elements"),
     "model with an ontology.json of 50 GB": Hostile(ontology, "has more than 64 MB", ARRAYS, "model"),
 }
 

@@ -9,9 +9,14 @@ import marecg.corpus.prepare  # what the processes need, loaded once
 import marecg.use.embed_records
 import marecg.use.predict  # noqa: F401
 from marecg.read import array_files, stretch
+from marecg.read.clinical import dicom
 
 SIZE = 0.005
-BOUNDS = {stretch: ("MOST_BYTES", "MOST_CODES"), array_files: ("LARGEST_CHUNK", "MOST_MEMBERS")}
+BOUNDS = {
+    stretch: ("MOST_BYTES", "MOST_CODES"),
+    array_files: ("LARGEST_CHUNK", "MOST_MEMBERS"),
+    dicom: ("MOST_ELEMENTS",),
+}
 
 
 @pytest.mark.parametrize("name", INPUTS)

@@ -46,9 +46,7 @@ def arrays_in(path: Path) -> Mapping[str, Lazy]:
     """Every array of real numbers in a file, by name; a `.npy` file's is called `array`.
 
     Nothing outside the file is read: links of HDF5 are not followed, and pickled objects aren't numbers.
-
-    Raises:
-        InputError: the file can't be read as what its ending says.
+    Raises `InputError` where the file can't be read as what its ending says.
     """
     try:
         return OPENERS[path.suffix.lower()](path)
@@ -103,11 +101,7 @@ def _hdf5(path: Path) -> dict[str, Lazy]:
 
 
 def _datasets(file: h5py.File) -> Iterator[tuple[str, Any]]:
-    """Every dataset by its path, each once; links of other kinds than plain names are not followed.
-
-    Raises:
-        ValueError: groups lie in groups beyond all reason.
-    """
+    """Every dataset by its path, each once; links of other kinds than plain names are not followed."""
     groups: list[tuple[str, Any, int]] = [("", file, 0)]
     seen: set[int] = set()
     while groups:
@@ -145,11 +139,19 @@ class _Dataset:
 def _mat(path: Path) -> dict[str, Lazy]:
     level = matfile_version(path)[0]
     if level == 0:  # of level 4, whose reader is plain Python
-        return {name: _Level4(path, name, shape) for name, shape, kind in whosmat(path) if kind == "double"}
+        return _level_4(path)
     if level == 1:
         return {variable.name: variable for variable in mat5.variables(path) if variable.real}
     # v7.3 is HDF5, and MATLAB counts axes from the other end
     return {name: _Reversed(array) for name, array in _hdf5(path).items() if not name.startswith("#")}
+
+
+def _level_4(path: Path) -> Mapping[str, Lazy]:
+    shapes = {name: shape for name, shape, kind in whosmat(path) if kind == "double"}
+    if sum(map(math.prod, shapes.values())) * 8 > LARGEST_CHUNK * 4:
+        raise ValueError("is too large to be loaded whole; save it again as -v7.3")
+    arrays: Mapping[str, Lazy] = loadmat(path, variable_names=list(shapes))
+    return {name: arrays[name] for name in shapes}
 
 
 class _Reversed:
@@ -159,29 +161,9 @@ class _Reversed:
         self._array = array
         self.shape: tuple[int, ...] = array.shape[::-1]
 
-    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
+    def __getitem__(self, key: Slices, /) -> Any:
         whole = (slice(None),) * (len(self.shape) - len(key))
-        found: NDArray[Any] = self._array[(*whole, *key[::-1])].T
-        return found
-
-
-class _Level4:
-    """A variable of an old MATLAB file, loaded at the first look."""
-
-    def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
-        self._path, self._name, self.shape = path, name, shape
-        self._loaded: NDArray[Any] | None = None
-
-    def __getitem__(self, key: Slices, /) -> NDArray[Any]:
-        if self._loaded is None:
-            if math.prod(self.shape) * 8 > LARGEST_CHUNK * 4:
-                raise ValueError("is too large to be loaded whole; save it again as -v7.3")
-            self._loaded = loadmat(self._path, variable_names=[self._name])[self._name]
-        return self._loaded[key]
-
-
-def _parquet(path: Path) -> dict[str, Lazy]:
-    return dict(columns_in(path))
+        return self._array[(*whole, *key[::-1])].T
 
 
 def _real(dtype: np.dtype[Any]) -> bool:
@@ -194,7 +176,7 @@ OPENERS: dict[str, Callable[[Path], Mapping[str, Lazy]]] = {
     ".h5": _hdf5,
     ".hdf5": _hdf5,
     ".mat": _mat,
-    ".parquet": _parquet,
+    ".parquet": lambda path: dict(columns_in(path)),
     **dict.fromkeys(delimited.ENDINGS, delimited.columns_in),
 }
 """How the package opens each kind of file, by ending."""

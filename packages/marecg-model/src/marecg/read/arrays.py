@@ -39,10 +39,13 @@ class ArrayFile:
         leads: the names of the leads in the order of its records; the file's own where its columns say them.
         names: of its records, where the file says them.
         one: whether the whole array is one record.
+
+    Raises:
+        InputError: the file can't be read.
+        UsageError: its shape does not fit.
     """
 
     def __init__(self, path: Path, layout: Layout) -> None:
-        """Find the array. Raises `InputError` for a file, `UsageError` for a shape that does not fit."""
         self._path, self._layout = path, layout
         if path.exists() and not is_regular(path):
             raise InputError("is a pipe, a device or a folder", where=path, remedy="Remove it")
@@ -54,7 +57,7 @@ class ArrayFile:
         self.names: tuple[str, ...] = getattr(self._array, "names", ())
         self.one = len(self._array.shape) == 2
         self._ragged: bool = getattr(self._array, "ragged", False)
-        self._held, self._cut = range(0), (slice(None), slice(None))
+        self._rows, self._cut = range(0), (slice(None), slice(None))
         self._slab: Sequence[NDArray[Any]] = ()
 
     def __len__(self) -> int:
@@ -96,15 +99,15 @@ class ArrayFile:
 
     def _row(self, row: int, cut: tuple[slice, slice], shape: tuple[int, ...]) -> NDArray[Any]:
         """A row from the slab that is at hand, or from the next; `shape` is what `cut` leaves of it."""
-        if row not in self._held or cut != self._cut:
+        if row not in self._rows or cut != self._cut:
             first_cut = all(not axis.start for axis in cut)
             count = max(1, SLAB // max(8 * math.prod(shape), 1)) if first_cut else 1
             first = row // count * count
-            self._held = range(0)  # should the file break off, nothing is held
+            self._rows = range(0)  # should the file break off, none is at hand
             rows = slice(first, min(first + count, len(self)))
             self._slab = self._array[(rows,) if self._ragged else (rows, *cut)]
-            self._held, self._cut = range(first, first + len(self._slab)), cut
-        return self._slab[row - self._held.start]
+            self._rows, self._cut = range(first, first + len(self._slab)), cut
+        return self._slab[row - self._rows.start]
 
 
 def is_array(path: Path) -> bool:
@@ -200,8 +203,8 @@ def _opened(file: Path, layout: Layout, changed: int) -> ArrayFile:
 
 def lead_axis(shape: Sequence[int], leads: int) -> int | None:
     """Which of a record's two axes the leads are on; None where neither or both could be."""
-    fits = [axis for axis, size in enumerate(shape) if size == leads]
-    return fits[0] if len(shape) == 2 and len(fits) == 1 else None
+    fitting = [axis for axis, size in enumerate(shape) if size == leads]
+    return fitting[0] if len(shape) == 2 and len(fitting) == 1 else None
 
 
 def _chosen(arrays: Mapping[str, Lazy], layout: Layout, path: Path) -> Lazy:

@@ -7,16 +7,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from marecg.base.config import Frozen
 from marecg.base.errors import UsageError
 from marecg.read.discovery import sources_below
 
 
-class Dataset(BaseModel):
+class Dataset(Frozen):
     """One dataset of `datasets/catalogue.toml`, which explains the fields; None: not known for certain."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
@@ -35,11 +32,8 @@ class Dataset(BaseModel):
 def catalogue() -> dict[str, Dataset]:
     """Every dataset by its name."""
     text = (files("marecg.read") / "datasets" / "catalogue.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
-    return {
-        name: Dataset.model_validate({"name": name, "sources": [name]} | table)
-        for name, table in tables.items()
-    }
+    tables = tomllib.loads(text).items()
+    return {name: Dataset.model_validate({"name": name, "sources": [name]} | each) for name, each in tables}
 
 
 def dataset(name: str) -> Dataset:
@@ -52,5 +46,5 @@ def dataset(name: str) -> Dataset:
 
 def records_on_disk(root: str | Path) -> dict[str, int]:
     """How many records of each dataset a folder holds. Raises `CorpusError` where it can't be listed."""
-    found: Counter[str] = sources_below(Path(root))
-    return {each.name: sum(found[source] for source in each.sources) for each in catalogue().values()}
+    counts: Counter[str] = sources_below(Path(root))
+    return {each.name: sum(counts[source] for source in each.sources) for each in catalogue().values()}

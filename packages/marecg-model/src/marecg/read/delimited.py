@@ -6,6 +6,7 @@ A column `record` says whose a row is; then a row may also hold one `value` of o
 
 import re
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
 from marecg.read.lazy_array import ForwardRows
+from marecg.read.machine import number
 from marecg.read.stretch import MOST_BYTES
 
 ENDINGS = (".csv", ".tsv", ".txt")
@@ -76,11 +78,8 @@ def form_of(path: Path) -> Form | None:
 
 
 def _is_number(cell: str, decimal: str) -> bool:
-    try:
-        float(cell.strip().replace(decimal, ".") or "nan")
-    except ValueError:
-        return False
-    return True
+    text = cell.strip().replace(decimal, ".").lower()
+    return text in ("", "nan") or not isnan(number(text))
 
 
 class Delimited(ForwardRows):
@@ -162,10 +161,10 @@ def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[st
     each = {
         str(name).strip().lower(): part[value].to_numpy() for name, part in rows.groupby(lead, sort=False)
     }
-    found = {_LEADS[name]: samples for name, samples in each.items() if name in _LEADS}
-    if len({len(samples) for samples in found.values()}) != 1:
-        raise ValueError(f"record {record}: {'its leads differ in length' if found else 'names no lead'}")
-    return found
+    leads = {_LEADS[name]: samples for name, samples in each.items() if name in _LEADS}
+    if len({len(samples) for samples in leads.values()}) != 1:
+        raise ValueError(f"record {record}: {'its leads differ in length' if leads else 'names no lead'}")
+    return leads
 
 
 def columns_in(path: Path) -> dict[str, "Delimited | Several"]:

@@ -56,7 +56,7 @@ def find(
             library that is not installed.
         InputError: an array file can't be read.
     """
-    found: dict[tuple[str, int], Candidate] = {}
+    candidates: dict[tuple[str, int], Candidate] = {}
     place = _places()
     passed_over: list[Path] = []
     for root in roots:
@@ -64,25 +64,22 @@ def find(
             inside = _in_file(root, layout)
         else:
             inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
-        for candidate in inside if address(root) is None else fetched_when_read(inside):
-            if _wanted(candidate, only, folds):
-                found.setdefault((place(candidate.file), candidate.row), candidate)
-    if not found:
+        for each in inside if address(root) is None else fetched_when_read(inside):
+            in_fold = each.fold is None or not folds or each.fold in folds
+            if in_fold and (not only or each.source in only):
+                candidates.setdefault((place(each.file), each.row), each)
+    if not candidates:
         if prepared := [root for root in roots if (root / CORPUS[0]).exists()]:
             remedy = "Give it to train, probe or embed as it is, or prepare the folders that it came from"
             raise CorpusError("is a prepared corpus already", where=prepared[0], remedy=remedy)
         what = f" of {', '.join(only)}" if only else ""
         missing = "record" if all(root.is_file() for root in roots) else "WFDB header (.hea) or clinical file"
-        raise CorpusError(
-            f"no {missing}{what} in it",
-            where=", ".join(map(str, roots)),
-            remedy=f"{_REMEDY}; arrays in folders need --fs",
-        )
+        where, remedy = ", ".join(map(str, roots)), f"{_REMEDY}; arrays in folders need --fs"
+        raise CorpusError(f"no {missing}{what} in it", where=where, remedy=remedy)
     if passed_over:
-        logger.warning(
-            "array files passed over: %d, such as %s; --fs takes them in", len(passed_over), passed_over[0]
-        )
-    return sorted(with_root_names(found.values()), key=lambda each: each.order)
+        text = "array files passed over: %d, such as %s; --fs takes them in"
+        logger.warning(text, len(passed_over), passed_over[0])
+    return sorted(with_root_names(candidates.values()), key=lambda each: each.order)
 
 
 def sources_below(root: Path) -> Counter[str]:
@@ -106,16 +103,11 @@ def _places() -> Callable[[Path], str]:
     return place
 
 
-def _wanted(candidate: Candidate, only: Collection[str], folds: Collection[int]) -> bool:
-    in_fold = candidate.fold is None or not folds or candidate.fold in folds
-    return in_fold and (not only or candidate.source in only)
-
-
 def with_root_names(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """The candidates, their roots named so that no two are called the same."""
-    found = list(candidates)
-    names = names_apart({each.root for each in found})
-    return (replace(each, root_name=names[each.root]) for each in found)
+    listed = list(candidates)
+    names = names_apart({each.root for each in listed})
+    return (replace(each, root_name=names[each.root]) for each in listed)
 
 
 def names_apart(paths: Collection[Path]) -> dict[Path, str]:
@@ -144,8 +136,8 @@ def sources_sha256(candidates: Sequence[Candidate]) -> str:
     digest = hashlib.sha256()
     content = lru_cache(maxsize=1)(_content_sha256)  # the rows of a file come one after another
     for each in candidates:
-        said = "" if each.stated is None else f" {tuple(each.stated)!r}"
-        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}{said}\n".encode())
+        stated = "" if each.stated is None else f" {tuple(each.stated)!r}"
+        digest.update(f"{each.root_name}/{each.path} {each.about!r} {content(each.file)}{stated}\n".encode())
     return digest.hexdigest()
 
 
@@ -179,7 +171,7 @@ def _in_file(file: Path, layout: Layout | None) -> Iterator[Candidate]:
 
 
 def _in_folder(
-    root: Path, layout: Layout | None, known: Sequence[Reader], passed_over: list[Path]
+    root: Path, layout: Layout | None, asked: Sequence[Reader], passed_over: list[Path]
 ) -> Iterator[Candidate]:
     """Walk a folder; hidden folders, links to folders, and what this program wrote are not entered.
 
@@ -196,7 +188,7 @@ def _in_folder(
             below.clear()
             continue
         below[:] = [each for each in below if not each.startswith(".")]
-        for reader in known:
+        for reader in asked:
             if reader in within and folder.is_relative_to(within[reader]):
                 continue
             if _marked(reader, (*below, *files)) and reader.is_root(folder):
@@ -223,10 +215,10 @@ def _arrays_among(names: Iterable[str], files: Iterable[str]) -> list[str]:
 
 def _clinical(root: Path, files: Iterable[Path]) -> list[Candidate]:
     """Those of some files below `root` that have a clinical format, counted as headers beside them are."""
-    found = [(file, known) for file in files if (known := format_of(file)) is not None]
-    for file, known in found:
-        known.require(file)
-    return [Candidate(root, file, collection(file, root), known) for file, known in found]
+    formats = [(file, each) for file in files if (each := format_of(file)) is not None]
+    for file, each in formats:
+        each.require(file)
+    return [Candidate(root, file, collection(file, root), each) for file, each in formats]
 
 
 def _marked(reader: Reader, names: Collection[str]) -> bool:

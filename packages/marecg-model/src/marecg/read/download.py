@@ -239,16 +239,16 @@ def _digest(path: Path, algorithm: str) -> str:
 
 def _inside(folder: Path, path: str) -> Path:
     """Where a listed file goes. Raises `InputError` for one that would lie elsewhere."""
-    parts = PurePosixPath(path).parts
+    parts, problem = PurePosixPath(path).parts, ""
     odd = not path.isprintable() or any(len(part.encode()) > LONGEST_NAME for part in parts)
     if odd or len(path.encode()) > LONGEST_PATH:
-        problem = f"the list of files names {path[:80]!r}, which no file can be called"
+        problem = "no file can be called"
+    elif "\\" in path or ".." in parts or not parts or not inside(folder / path, folder):
+        problem = "lies outside the folder"
+    if problem:
+        problem = f"the list of files names {path[:80]!r}, which {problem}"
         raise InputError(problem, where=folder, remedy=_DISTRUST)
-    target = folder / path
-    if "\\" in path or ".." in parts or not parts or not inside(target, folder):
-        problem = f"the list of files names {path[:80]!r}, which lies outside the folder"
-        raise InputError(problem, where=folder, remedy=_DISTRUST)
-    return target
+    return folder / path
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -261,18 +261,13 @@ def _unpack(archive: Path, folder: Path) -> None:
                     raise InputError("holds a file of its own name", where=archive, remedy=_DISTRUST)
                 if member.is_dir() or (target.is_file() and target.stat().st_size == member.file_size):
                     continue
-                with (
-                    replacing(target) as temporary,
-                    content.open(member) as source,
-                    temporary.open("wb") as file,
-                ):
+                with replacing(target) as new, content.open(member) as source, new.open("wb") as file:
                     copyfileobj(source, file, PIECE)
+    except InputError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(
-            f"is damaged ({error})", where=archive, remedy="Remove it and get it again"
-        ) from error
+        remedy = "Remove it and get it again"
+        raise InputError(f"is damaged ({error})", where=archive, remedy=remedy) from error
 
 
 def _first(error: BaseException) -> str:

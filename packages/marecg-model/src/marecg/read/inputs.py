@@ -32,15 +32,15 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
     """
     if layout is not None:
         lead_places(layout.leads)
-    found: dict[tuple[str, int], Candidate] = {}
+    candidates: dict[tuple[str, int], Candidate] = {}
     files: set[Path] = set()
     for given in (on_disk(each).absolute() for each in inputs):
         for candidate in _find(given, layout):
-            found.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
+            candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
             if not given.is_dir():
                 files.add(candidate.file)
     apart = {file: as_text(without_ending(name)) for file, name in names_apart(files).items()}
-    return {_name(each, apart): each for each in with_root_names(found.values())}
+    return {_name(each, apart): each for each in with_root_names(candidates.values())}
 
 
 def find_one(path: str | Path, layout: Layout | None = None) -> Candidate:
@@ -64,17 +64,12 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
     if given.is_dir() or is_array(given) or ((is_regular(given) or is_linked(given)) and format_of(given)):
         return find([given], layout=layout)
-    found = HEADERS.records(given.parent, [_header_of(given)])
-    return found if address(given) is None else fetched_when_read(found)
-
-
-def _header_of(given: Path) -> Path:
-    """The header that a path means: itself, or the one of the record or signal file of that name."""
-    if is_header(given.name):
-        return given
-    record = given.with_name(f"{given.name}.hea")
-    beside = given.with_suffix(".hea")
-    return beside if is_regular(beside) and not is_regular(record) else record
+    header = given
+    if not is_header(given.name):  # the header of the record, or of the signal file, of that name
+        header, beside = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
+        header = beside if is_regular(beside) and not is_regular(header) else header
+    candidates = HEADERS.records(given.parent, [header])
+    return candidates if address(given) is None else fetched_when_read(candidates)
 
 
 def _name(candidate: Candidate, apart: Mapping[Path, str]) -> str:

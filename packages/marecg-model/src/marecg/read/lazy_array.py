@@ -83,8 +83,8 @@ class Packed(ABC):
     def _whole(self, shape: tuple[int, ...], rows: tuple[int, int], begin: int) -> NDArray[Any]:
         """All of some rows."""
         inner = math.prod(shape[1:])
-        found = self.read(begin + rows[0] * inner, (rows[1] - rows[0]) * inner)
-        return found.reshape(rows[1] - rows[0], *shape[1:])
+        flat = self.read(begin + rows[0] * inner, (rows[1] - rows[0]) * inner)
+        return flat.reshape(rows[1] - rows[0], *shape[1:])
 
 
 class ForwardRows(ABC):

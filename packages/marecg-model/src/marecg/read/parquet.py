@@ -33,9 +33,9 @@ LEAD_COLUMNS = "the lead columns"
 def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Table"]]:
     """The arrays of a file, by column."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
-    known = {lead.lower(): lead for lead in LEADS}
+    names = {lead.lower(): lead for lead in LEADS}
     columns = {field.name.lower().removeprefix("lead_"): field for field in file.schema_arrow}
-    leads = {known[name]: field for name, field in columns.items() if name in known}
+    leads = {names[name]: field for name, field in columns.items() if name in names}
     kinds = {_depth(field.type) for field in leads.values()}
     if kinds in ({0}, {1}):
         kind = Table if kinds == {0} else Nested
@@ -76,13 +76,13 @@ class Nested:
         group = int(np.searchsorted(self._starts, first, side="right")) - 1
         if not self._starts[group] <= self._next <= first:
             self._restart(group)
-        found = []
+        records = []
         while self._next < stop:
             record = next(self._rows)
             if self._next >= first:
-                found.append(record)
+                records.append(record)
             self._next += 1
-        return found
+        return records
 
     def _restart(self, group: int) -> None:
         self._next = int(self._starts[group])

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from ecg_ontology import replacing
 from marecg.base.config import ModelConfig
-from marecg.base.errors import OutputError, UsageError
+from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
 from marecg.corpus.killers import kills, noted
@@ -209,10 +209,10 @@ def _without_killers(
     Raises `WorkerKilledError` where a process was killed, and no record does that on its own.
     """
     error: WorkerKilledError | None = None
-    with TemporaryDirectory(prefix="marecg-") if notes is None else _kept(notes) as folder:
+    with _noting(notes) as folder:
         work = replace(work, notes=str(folder))
         while True:
-            numbers = {int(name) for name in noted(Path(folder)) if name} - work.killers
+            numbers = {int(name) for name in noted(folder) if name} - work.killers
             killers = {
                 each
                 for each in numbers
@@ -228,17 +228,18 @@ def _without_killers(
 
 
 @contextmanager
-def _kept(folder: Path) -> Iterator[Path]:
-    """A folder that only a killed process leaves behind. Raises `OutputError`."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        remedy = "Choose a folder that is writable for --out"
-        raise OutputError(f"cannot be written ({error.strerror})", where=folder, remedy=remedy) from error
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _noting(folder: Path | None) -> Iterator[Path]:
+    """A folder that only a killed process leaves behind; where that can't be made, one for the time being."""
+    with TemporaryDirectory(prefix="marecg-") as instead:
+        try:
+            lasting = folder or Path(instead)
+            lasting.mkdir(exist_ok=True)
+        except OSError:
+            lasting = Path(instead)
+        try:
+            yield lasting
+        finally:
+            shutil.rmtree(lasting, ignore_errors=True)
 
 
 def _fill(

@@ -42,10 +42,16 @@ _MEASURED = {
     "axis": ("2:16132", "qrs axis"),
 }
 """What a measurement's concept is called: its number in ISO/IEEE 11073-10102, or its meaning."""
+UNDEFINED = b"\xff\xff\xff\xff"
+"""The size of what ends with an element of its own."""
 META_END, PIXELS = 0x00030000, 0x7FE00010
 """Tags: the first behind the file's meta information, and the picture."""
 ITEM, MOST_ITEMS = b"\xfe\xff\x00\xe0", 10_000
 """The tag of what a sequence holds, and of how many; each costs a thousand times its eight bytes."""
+MOST_ELEMENTS = 200_000
+"""In one another or side by side. For so many pydicom takes a second; a file of 64 MB can hold 8 million."""
+LONG_HEADS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
+"""The kinds of element whose size stands in four bytes, behind two that mean nothing."""
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -55,6 +61,7 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     content = file.read_bytes()
     if content.count(ITEM) > MOST_ITEMS:
         raise RecordError(Reason.too_long, f"has more than {MOST_ITEMS:,} items")
+    _refuse_many(content)
     data = _elements(content)
     if "WaveformSequence" not in data:
         document = "MIMETypeOfEncapsulatedDocument" in data
@@ -102,6 +109,27 @@ def _machine(data: Any) -> MachineReport:
     }
     measured = {name: values.get(called) for name, called in names.items()}
     return MachineReport.of(measured | {"rr": values.get("rr interval")}, stated)
+
+
+def _refuse_many(content: bytes) -> None:
+    """See that a file has no more elements than are parsed at once, by a walk over their heads alone.
+
+    It enters whatever begins as an item does, whether it is called a sequence or not. Raises `RecordError`.
+    """
+    place = PREAMBLE + 4
+    for _ in range(MOST_ELEMENTS):
+        if place >= len(content):
+            return
+        tag, kind = content[place : place + 4], content[place + 4 : place + 6]
+        if kind in LONG_HEADS:
+            head, size = 12, content[place + 8 : place + 12]
+        else:  # a head of eight bytes, the last four kind and size, or in an implicit syntax size alone
+            explicit = kind.isalpha() and kind.isupper()
+            head, size = 8, content[place + 6 if explicit else place + 4 : place + 8]
+        place += head
+        entered = tag[:2] == ITEM[:2] or content[place : place + 4] == ITEM or size == UNDEFINED
+        place += 0 if entered else int.from_bytes(size, "little")
+    raise RecordError(Reason.too_long, f"has more than {MOST_ELEMENTS:,} elements")
 
 
 def _elements(content: bytes) -> Any:
