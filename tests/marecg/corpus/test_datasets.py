@@ -50,8 +50,8 @@ def test_without_the_library_there_is_one_clear_error(corpus, monkeypatch):
         corpus.hf()
 
 
-def test_workers_of_a_loader_give_what_one_process_gives(corpus):
-    loader = DataLoader(corpus.torch("primary"), batch_size=3, num_workers=2, multiprocessing_context="fork")
+def test_a_worker_of_a_loader_gives_what_one_process_gives(corpus):
+    loader = DataLoader(corpus.torch("primary"), batch_size=3, num_workers=1, multiprocessing_context="fork")
     x_BCL, primary_B = (torch.cat(parts) for parts in zip(*loader, strict=True))
     np.testing.assert_array_equal(x_BCL.numpy(), corpus.signals(np.arange(len(corpus))))
     np.testing.assert_array_equal(primary_B.numpy(), corpus.primary)

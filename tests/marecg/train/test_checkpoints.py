@@ -57,6 +57,15 @@ def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
     assert exported[0] == exported[1]
 
 
+def hash_all(run: Path) -> None:
+    """Have the hashes fit, as of a writer that was damaged itself."""
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
+        for path in (run / "checkpoints").iterdir()
+    ]
+    (run / "checkpoints.sha256").write_text("".join(lines))
+
+
 def damage(path: Path, how: str) -> None:
     content = bytearray(path.read_bytes())
     if how == "one bit":
@@ -68,16 +77,16 @@ def damage(path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "hashed"), [("one bit", True), ("cut", True), ("empty", False), ("foreign", False)]
+    ("how", "hashed"), [("one bit", False), ("cut", False), ("empty", True), ("foreign", True)]
 )
 def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
     corpus_folder, micro, unbroken, tmp_path, caplog, how, hashed
 ):
     run = tmp_path / "run"
     shutil.copytree(unbroken, run)
-    if not hashed:
-        (run / "checkpoints.sha256").unlink()
     damage(run / "checkpoints/step-00000006.ckpt", how)
+    if hashed:
+        hash_all(run)
     train(micro, corpus_folder, run)
     assert "step-00000006.ckpt: " in caplog.text
     assert "an older one is tried" in caplog.text
@@ -85,6 +94,8 @@ def test_a_damaged_checkpoint_is_said_and_the_older_one_taken(
     caplog.clear()
     for path in (run / "checkpoints").iterdir():
         damage(path, how)
+    if hashed:
+        hash_all(run)
     with pytest.raises(CheckpointError, match="2 checkpoints, and none is whole"):
         train(micro, corpus_folder, run)
 
@@ -95,6 +106,7 @@ def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(lacking, tm
     whole = dict.fromkeys(("state_dict", "optimizer_states", "loops", "global_step"), 4)
     for step, held in ((2, whole), (4, {name: it for name, it in whole.items() if name != lacking})):
         torch.save(held, tmp_path / f"checkpoints/step-{step:08}.ckpt")
+    hash_all(tmp_path)
     assert newest(tmp_path) == tmp_path / "checkpoints/step-00000002.ckpt"
     assert f"step-00000004.ckpt: has no {lacking}; an older one is tried" in caplog.text
 
@@ -124,14 +136,11 @@ class Harmful:
 @pytest.mark.parametrize("hashed", [True, False])
 def test_a_checkpoint_of_unknown_origin_executes_nothing(corpus_folder, micro, unbroken, tmp_path, hashed):
     run = shutil.copytree(unbroken, tmp_path / "run")
-    (run / "checkpoints.sha256").unlink()
-    for path in sorted((run / "checkpoints").iterdir()):
+    for path in (run / "checkpoints").iterdir():
         held = torch.load(path, weights_only=True)
         torch.save({**held, "more": Harmful(tmp_path / "mark")}, path)
-        if hashed:
-            line = f"{hashlib.sha256(path.read_bytes()).hexdigest()}  checkpoints/{path.name}\n"
-            with (run / "checkpoints.sha256").open("a") as file:
-                file.write(line)
+    if hashed:
+        hash_all(run)
     with pytest.raises(CheckpointError, match="none is whole"):
         train(micro, corpus_folder, run)
     assert not (tmp_path / "mark").exists()

@@ -95,9 +95,9 @@ def test_a_second_process_in_the_same_folder_is_refused(corpus_folder, micro, un
 
 def test_what_a_killed_process_left_half_written_goes(corpus_folder, micro, unbroken, tmp_path):
     shutil.copytree(unbroken, tmp_path / "run")
-    (tmp_path / "run/checkpoints/.step-00000006-0123abcd.ckpt").write_bytes(b"half")
-    (tmp_path / "run/.model-0123abcd").mkdir()
-    (tmp_path / "run/.metrics-0123abcd.csv").touch()
+    (tmp_path / "run/checkpoints/.step-00000006-0123456789abcdef.ckpt").write_bytes(b"half")
+    (tmp_path / "run/.model-0123456789abcdef").mkdir()
+    (tmp_path / "run/.metrics-0123456789abcdef.csv").touch()
     (tmp_path / "run/.mine").touch()
     train(micro, corpus_folder, tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".mine"]

@@ -18,44 +18,39 @@ T = TypeVar("T")
 _OFFERED = ("task", "recipe")
 
 
-def named(name: str, known: Mapping[str, T], kind: type[Any], what: str) -> T:
+def named(name: str, ours: Mapping[str, T], kind: type[Any], what: str) -> T:
     """The thing of that name.
 
     Args:
-        name: a key of `known`, `FILE.py:NAME`, or of a task or a recipe the name of an entry point.
-        known: ours.
+        name: one of `ours`, `FILE.py:NAME`, or of a task or a recipe the name of an entry point.
+        ours: those of this package.
         kind: what it must be, for `isinstance`.
         what: what it is, in a word: `task`, say.
 
     Raises:
-        UsageError: there is nothing of that name, it is of another kind, it can't be loaded, or its file
-            can't be run.
+        UsageError: there is nothing of that name, it is of another kind, or it can't be loaded.
     """
-    if name in known:
-        return known[name]
+    if name in ours:
+        return ours[name]
     file, _, attribute = name.rpartition(":")
     offered = {each.name: each for each in entry_points(group=f"marecg.{what}s")} if what in _OFFERED else {}
     if file.endswith(".py"):
-        found = getattr(_module(Path(file).resolve()), attribute, None)
+        value = getattr(_module(Path(file).resolve()), attribute, None)
     elif name in offered:
-        found = _loaded(offered[name])
+        value = _loaded(offered[name])
     else:
-        choice = ", ".join([*known, *offered])
+        choice = ", ".join([*ours, *offered])
         remedy = f"Choose one of {choice}, or name your own as FILE.py:NAME"
         raise UsageError(f"there is no {what} {name!r}", remedy=remedy)
-    if not isinstance(found, kind):
+    if not isinstance(value, kind):
         article = "an" if what[0] in "aeiou" else "a"
-        problem = f"isn't {article} {what}" if found is not None else f"holds no {attribute}"
+        problem = f"isn't {article} {what}" if value is not None else f"holds no {attribute}"
         raise UsageError(f"{name!r} {problem}", remedy=f"See docs/extending.md for the smallest {what}")
-    return found  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
 
 
 def installed(group: str) -> dict[str, Any]:
-    """What every package offers in a group of entry points, by name, in the order of the names.
-
-    Raises:
-        UsageError: one can't be loaded.
-    """
+    """What every package offers in a group of entry points, ordered by name. Raises `UsageError`."""
     ordered = sorted(entry_points(group=group), key=lambda each: each.name)
     return {entry.name: _loaded(entry) for entry in ordered}
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ecg_ontology import CodeMapping, CodeTable, Ontology
 from marecg.base.errors import CorpusError
+from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, Unreached
 from marecg.read.record import Candidate, LabelOverride, without_ending
 
@@ -25,10 +26,7 @@ FEW = 3
 def with_codes(
     candidates: Sequence[Candidate], table: CodeTable, ontology: Ontology
 ) -> tuple[list[Candidate], CodeAccount]:
-    """Give each record what the table says of it.
-
-    Returns:
-        The candidates in their order, and how the table met them.
+    """Give each record what the table says of it: the candidates in their order, and how the table met them.
 
     Raises:
         CorpusError: an id of the table is the name of several records, or a record has two ids, or none of
@@ -39,11 +37,10 @@ def with_codes(
         ids, names = list(table.codes)[:FEW], [each.path for each in candidates[:FEW]]
         problem = f"names no record that was found: it says {', '.join(ids) or 'nothing'}"
         raise CorpusError(problem, where=table.path, remedy=f"Name records as {', '.join(names)}")
-    stated = []
-    for place, candidate in enumerate(candidates):
-        name = owner.get(place)
-        override = None if name is None else LabelOverride(table.codes[name], table.patients.get(name))
-        stated.append(candidate if override is None else replace(candidate, stated=override))
+    stated = list(candidates)
+    for place, name in owner.items():
+        override = LabelOverride(table.codes[name], table.patients.get(name))
+        stated[place] = replace(stated[place], stated=override)
     carried = Counter(code for name in owner.values() for code in table.codes[name])
     routes = {code: ontology.route(code) for code in sorted(carried)}
     owned = set(owner.values())
@@ -75,17 +72,10 @@ def of_statements(rows: pa.Table, mapping: CodeMapping, ontology: Ontology) -> C
         for text, codes in meaning.items()
         if not any(routes[code].nodes for code in codes)
     ]
-    names = (
-        f"{root}/{path}"
-        for root, path in zip(*(rows[name].to_pylist() for name in ("root", "path")), strict=True)
-    )
+    named = zip(index.names(rows), stated, strict=True)
     return CodeAccount(
         records_with_codes=sum(map(bool, rows["codes"].to_pylist())),
-        records_without_row=tuple(
-            name
-            for name, texts in zip(names, stated, strict=True)
-            if not any(meaning[text] for text in texts)
-        ),
+        records_without_row=tuple(name for name, texts in named if not any(meaning[text] for text in texts)),
         ids_without_record=(),
         reaching_nothing=tuple(unreached),
     )

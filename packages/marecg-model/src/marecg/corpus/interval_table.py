@@ -4,7 +4,6 @@ Shapes: M records, C leads, L samples.
 """
 
 import logging
-from pathlib import Path
 
 import pyarrow as pa
 from joblib import Parallel, delayed
@@ -13,7 +12,7 @@ from ecg_ontology import OutputError, replacing
 from marecg.base.config import LEADS
 from marecg.corpus import index
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import KEPT
+from marecg.corpus.supervision import FOLDER as SUPERVISION
 from marecg.ecg.intervals import measure
 
 logger = logging.getLogger(__name__)
@@ -26,12 +25,8 @@ AT_ONCE = 64
 
 
 def intervals(corpus: Corpus) -> pa.Table:
-    """A row of `COLUMNS` per record, in the corpus' order; read where it is kept, else measured and kept.
-
-    Raises:
-        CorpusError: the corpus is damaged.
-    """
-    path = corpus.folder / KEPT / FILE
+    """A row of `COLUMNS` per record, in the corpus' order; read where it is kept, else measured and kept."""
+    path = corpus.folder / SUPERVISION / FILE
     hashes = index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"]
     if path.is_file():
         cached = index.read(path)
@@ -42,7 +37,12 @@ def intervals(corpus: Corpus) -> pa.Table:
     blocks = Parallel(n_jobs=-1)(delayed(_measured)(corpus, first) for first in starts)
     columns = list(zip(*(row for block in blocks for row in block), strict=True))
     table = pa.table([*(pa.array(column, pa.float64()) for column in columns), hashes], schema=SCHEMA)
-    _keep(table, path)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        with replacing(path) as temporary:
+            index.write(table, temporary)
+    except (OSError, OutputError) as error:  # a corpus that only others may write
+        logger.warning("they aren't kept: %s", error)
     return table.drop_columns("signal_hash")
 
 
@@ -55,12 +55,3 @@ def _measured(corpus: Corpus, first: int) -> list[tuple[float | None, ...]]:
             (measured.rate, measured.p, measured.pr, measured.qrs, measured.qt, measured.qtc(), measured.axis)
         )
     return rows
-
-
-def _keep(table: pa.Table, path: Path) -> None:
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with replacing(path) as temporary:
-            index.write(table, temporary)
-    except (OSError, OutputError) as error:  # a corpus that only others may write
-        logger.warning("they aren't kept: %s", error)

@@ -35,7 +35,7 @@ from marecg.ecg.physiology import Rate, RhythmThresholds, physiology
 
 logger = logging.getLogger(__name__)
 
-KEPT = "supervision"
+FOLDER = "supervision"
 """The folder of a corpus."""
 VERSION = 1
 """Goes up when `physiology` says something else of the same beats: what was kept is left behind."""
@@ -72,9 +72,10 @@ class CorpusSupervision:
         self._corpus, self._ontology, self._soft = corpus, ontology, soft or SoftTargets()
         self._y_MN = labels(corpus, without_codes, codes_permuted)
         self._rhythm_M, self._phase_MT = _read_or_made(corpus, model, limits or RhythmThresholds())
-        known_M = self._rhythm_M["rate"] != Rate.NONE
-        names = ("mean_rr", "rr_cv") if standardised and known_M.any() else ()
-        self._scale = {name: _mean_and_std(self._rhythm_M[name][known_M]) for name in names}
+        read_M = self._rhythm_M["rate"] != Rate.NONE
+        names = ("mean_rr", "rr_cv") if standardised and read_M.any() else ()
+        of_rhythm = {name: self._rhythm_M[name][read_M] for name in names}
+        self._scale = {name: (value_M.mean(), value_M.std()) for name, value_M in of_rhythm.items()}
 
     def __len__(self) -> int:
         return len(self._y_MN)
@@ -108,20 +109,15 @@ class CorpusSupervision:
         return value_B
 
 
-def _mean_and_std(value_M: NDArray[np.float32]) -> tuple[np.float32, np.float32]:
-    return value_M.mean(), value_M.std()
-
-
 def _read_or_made(
     corpus: Corpus, model: ModelConfig, limits: RhythmThresholds
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
     """What the R-peaks say: a row of `RHYTHM` per record, and phases int8 [M, T]."""
-    folder, key = corpus.folder / KEPT, _key(corpus, model, limits)
+    folder, key = corpus.folder / FOLDER, _key(corpus, model, limits)
     rhythm, phase = folder / f"{key}.npy", folder / f"{key}-phase.npy"
     with locked(corpus.folder):
-        found = _read(rhythm, phase, len(corpus), model)
-        if found is not None:
-            return found
+        if (cached := _read(rhythm, phase, len(corpus), model)) is not None:
+            return cached
         logger.info("the beats of %d records are read once", len(corpus))
         try:
             with replacing(phase) as temporary:
@@ -141,11 +137,7 @@ def _read_or_made(
 
 
 def _reserve(path: Path) -> None:
-    """Have the disk give the room of a file of holes; without it, writing to its map ends the process.
-
-    Raises:
-        OSError: there is no room.
-    """
+    """Have the disk give the room of a file of holes, or raise `OSError`: to write to its map is fatal."""
     if hasattr(os, "posix_fallocate"):  # not on every system
         with path.open("r+b") as file:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
@@ -156,18 +148,18 @@ def _make(
 ) -> NDArray[Any]:
     rhythm_M = np.empty(len(corpus), RHYTHM)
     for first in range(0, len(corpus), AT_ONCE):
-        here = slice(first, min(first + AT_ONCE, len(corpus)))
-        found = physiology(corpus.rpeaks[here], model, limits)
-        phase_MT[here] = found.phase_MT
+        rows = slice(first, min(first + AT_ONCE, len(corpus)))
+        targets = physiology(corpus.rpeaks[rows], model, limits)
+        phase_MT[rows] = targets.phase_MT
         for name in RHYTHM.names or ():
-            rhythm_M[name][here] = getattr(found, f"{name}_M")
+            rhythm_M[name][rows] = getattr(targets, f"{name}_M")
     return rhythm_M
 
 
 def _key(corpus: Corpus, model: ModelConfig, limits: RhythmThresholds) -> str:
     patches = (model.fs, model.patch, model.stride, model.context)
-    said = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+    depends_on = [VERSION, read_about(corpus.folder), patches, limits.model_dump(mode="json")]
+    return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _read(

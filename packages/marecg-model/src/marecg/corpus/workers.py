@@ -55,9 +55,8 @@ def workers(
         yield
         return
     if jobs == 0:
-        raise UsageError(
-            "0 processes do nothing", where="--jobs", remedy="Give at least 1, or -1 for all cores"
-        )
+        remedy = "Give at least 1, or -1 for all cores"
+        raise UsageError("0 processes do nothing", where="--jobs", remedy=remedy)
     count = jobs if jobs != -1 else min(cpu_count(), max(1, records // WORTH_A_PROCESS))
     with (
         tempfile.TemporaryDirectory(prefix="marecg-") if count != 1 else nullcontext("") as below,

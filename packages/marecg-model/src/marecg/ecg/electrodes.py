@@ -38,14 +38,12 @@ def doubts(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Doubt
     noisy_K = (mv_KL - low_pass(mv_KL, NOISE_HZ)).std(axis=1) > NOISE_MV
     names = [name.strip().lower() for name in leads]
     order = limb_leads_first(leads)
-    found = beats(mv_KL, order)
-    swapped = len(found.peaks_N) > 1 and arms_swapped(
-        median_beat(found.windows()), [names[row] for row in order]
+    aligned, in_order = beats(mv_KL, order), [names[row] for row in order]
+    swapped = len(aligned.peaks_N) > 1 and arms_swapped(median_beat(aligned.windows()), in_order)
+    off, noisy = (
+        tuple(leads[row] for row in np.flatnonzero(is_so_K).tolist()) for is_so_K in (off_K, noisy_K)
     )
-    chosen = [
-        tuple(lead for lead, is_so in zip(leads, each, strict=True) if is_so) for each in (off_K, noisy_K)
-    ]
-    return Doubts(chosen[0], chosen[1], swapped)
+    return Doubts(off, noisy, swapped)
 
 
 def arms_swapped(beat_KB: NDArray[np.float64], names: Sequence[str]) -> bool:

@@ -78,26 +78,26 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 
 
-def measure_beats(found: Beats, leads: Sequence[str]) -> Measurements:
-    """The same of beats that are found already; `leads` are the rows of `found`."""
+def measure_beats(aligned: Beats, leads: Sequence[str]) -> Measurements:
+    """The same of beats that are aligned already; `leads` are their rows."""
     names = [name.strip().lower() for name in leads]
-    if len(found.peaks_N) < LEAST_BEATS:
+    if len(aligned.peaks_N) < LEAST_BEATS:
         return Measurements(reasons=dict.fromkeys(AGREE_MS, "few_beats"))
-    rate = 60 / found.rr
-    windows_NKB = found.windows()
+    rate = 60 / aligned.rr
+    windows_NKB = aligned.windows()
     swapped = arms_swapped(median_beat(windows_NKB), names)
     doubts: dict[str, Reason] = {"axis": "swapped_arms"} if swapped else {}
     axis = None if swapped else _axis(windows_NKB, names)
     if len(windows_NKB) < LEAST_BEATS:
         return Measurements(rate, axis=axis, reasons=doubts | dict.fromkeys(AGREE_MS, "few_alike"))
-    values, reasons = _intervals(windows_NKB, found)
+    values, reasons = _intervals(windows_NKB, aligned.rr)
     return Measurements(rate, axis=axis, reasons=doubts | reasons, **values)
 
 
-def _intervals(windows_NKB: Floats, found: Beats) -> tuple[dict[str, float], dict[str, Reason]]:
+def _intervals(windows_NKB: Floats, rr: float) -> tuple[dict[str, float], dict[str, Reason]]:
     """Of all beats and of every other one: the median of the three, where two of them agree."""
     parts = (windows_NKB, windows_NKB[::2], windows_NKB[1::2])
-    ends = [delineate(median_beat(part_NKB), found.rr) for part_NKB in parts]
+    ends = [delineate(median_beat(part_NKB), rr) for part_NKB in parts]
     lengths = [_lengths(each) for each in ends]
     p_returns = _p_returns(windows_NKB, ends[0])
     values: dict[str, float] = {}

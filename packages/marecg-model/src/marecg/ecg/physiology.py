@@ -63,13 +63,9 @@ class Physiology(NamedTuple):
 def physiology(
     rpeaks: Sequence[NDArray[np.int64]], model: ModelConfig, limits: RhythmThresholds
 ) -> Physiology:
-    """Read the targets off the R-peaks inside the encoder's context.
+    """Read the targets off the R-peaks inside the encoder's context: sample indices at `model.fs`, ascending.
 
     Records with equally many beats are read together: a corpus has few such numbers.
-
-    Args:
-        rpeaks: for each of M records, sample indices at `model.fs`, ascending.
-        model: the patches; `limits`: the thresholds.
     """
     records = len(rpeaks)
     found = Physiology(

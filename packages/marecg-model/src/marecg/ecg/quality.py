@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marecg.base.config import LEADS, CorpusConfig
 from marecg.base.errors import Reason
-from marecg.ecg.median import median
+from marecg.ecg.signal import median
 
 
 @dataclass(frozen=True)
@@ -82,28 +82,18 @@ def verdict(measures: Measures, config: CorpusConfig) -> list[tuple[Reason, str]
     if measures.seconds < config.shortest:
         problem = f"lasts {measures.seconds:.2f} s, less than {config.shortest:g} s"
         broken.append((Reason.too_short, problem))
+    flat, zero, clip, high = (
+        f"flat within {config.flat_range:g} mV",
+        f"zero for over {config.zero_limit:.0%} of the time",
+        f"on a rail for over {config.clip_limit:.0%} of the time",
+        f"beyond {config.amplitude_limit:g} mV around its median",
+    )
     for reason, bad_C, problem in (
         (Reason.nan, measures.nan_C > 0, "samples that aren't a number"),
-        (
-            Reason.flat_lead,
-            measures.range_C < config.flat_range,
-            f"flat within {config.flat_range:g} mV",
-        ),
-        (
-            Reason.zero_fraction,
-            measures.zero_C > config.zero_limit,
-            f"zero for over {config.zero_limit:.0%} of the time",
-        ),
-        (
-            Reason.clipping,
-            measures.clipped_C > config.clip_limit,
-            f"on a rail for over {config.clip_limit:.0%} of the time",
-        ),
-        (
-            Reason.extreme_amplitude,
-            measures.amplitude_C > config.amplitude_limit,
-            f"beyond {config.amplitude_limit:g} mV around its median",
-        ),
+        (Reason.flat_lead, measures.range_C < config.flat_range, flat),
+        (Reason.zero_fraction, measures.zero_C > config.zero_limit, zero),
+        (Reason.clipping, measures.clipped_C > config.clip_limit, clip),
+        (Reason.extreme_amplitude, measures.amplitude_C > config.amplitude_limit, high),
     ):
         if bad_C.any():
             names = ", ".join(lead for lead, bad in zip(LEADS, bad_C, strict=True) if bad)

@@ -13,8 +13,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from marecg.ecg.median import median
 from marecg.ecg.pan_tompkins import in_band_both_ways
+from marecg.ecg.signal import median
 
 LAG = 0.12
 """Seconds by which the detector's moving average can trail the complex: its own width."""

@@ -12,9 +12,9 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.ecg.median import median
 from marecg.ecg.pan_tompkins import in_band, pan_tompkins
 from marecg.ecg.refine import REFRACTORY, energy, refined
+from marecg.ecg.signal import median
 
 SHORTEST = 1.0
 """Seconds; below this the detector's filters have nothing to work on."""
@@ -37,13 +37,7 @@ def detect(lead_i_mV: NDArray[np.floating], fs: float, method: str = "pantompkin
 def detect_each(
     leads_NL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of some leads of equal length, of each as `detect` would: many take less time at once.
-
-    Args:
-        leads_NL: [N, L] in mV, before any normalisation.
-        fs: samples per second.
-        method: as for `detect`.
-    """
+    """Find the R-peaks of some leads of equal length, of each as `detect` would, in less time."""
     x_NL = np.asarray(leads_NL, np.float64)
     if x_NL.shape[1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NL)
@@ -59,13 +53,7 @@ def detect_best(
     The best are those beside which the leads, all taken together, are quietest. So a beat that is too small
     to be found in one lead counts against that lead, however clearly the others stand out there.
 
-    Args:
-        raw_CL: [C, L] in mV, before any normalisation; I and II first.
-        fs: samples per second.
-        method: as for `detect`.
-
-    Returns:
-        As `detect`; lead I's where nothing is better.
+    `raw_CL` is in mV, before any normalisation, and has I and II first; the rest is as for `detect`.
     """
     return detect_best_each(np.asarray(raw_CL)[None], fs, method)[0]
 
@@ -73,13 +61,7 @@ def detect_best(
 def detect_best_each(
     raw_NCL: NDArray[np.floating], fs: float, method: str = "pantompkins1985"
 ) -> list[NDArray[np.int64]]:
-    """Find the R-peaks of some records of equal length, of each as `detect_best` would, in less time.
-
-    Args:
-        raw_NCL: [N, C, L] in mV, before any normalisation; I and II first.
-        fs: samples per second.
-        method: as for `detect`.
-    """
+    """Find the R-peaks of some records of equal length, of each as `detect_best` would, in less time."""
     x_NCL = np.asarray(raw_NCL, np.float64)
     if x_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NCL)

@@ -5,6 +5,7 @@ Shapes: C leads (rows in `config.LEADS` order), K rows as recorded, L samples.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from scipy.signal import resample_poly
 
 from marecg.base.config import LEADS
 from marecg.base.errors import Reason, RecordError, UsageError
-from marecg.ecg.median import median
 
 SLOWEST, FASTEST = 50, 100_000
 """Hz: what can be a sampling rate of an ECG."""
@@ -23,8 +23,6 @@ UNITS_PER_MV = {"v": 1e-3, "mv": 1.0, "uv": 1e3, "µv": 1e3, "μv": 1e3, "nv": 1
 """How many of a unit make a millivolt, by the unit's name in lower case; the micro sign has two codes."""
 
 _BY_NAME = {lead.lower(): lead for lead in LEADS}
-
-
 COMPUTABLE_MV = 1e9
 """mV: beyond this a signal's square may leave float32, and it has been no voltage for long."""
 
@@ -38,42 +36,39 @@ def lead_places(names: Sequence[str]) -> list[int]:
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         remedy = f"Use names out of {', '.join(LEADS)}"
         raise UsageError(f"leads {names!r} aren't a sequence of names", remedy=remedy)
-    known = {name.lower(): index for index, name in enumerate(LEADS)}
-    asked = [name.strip().lower() for name in names]
-    unknown = [name for name, low in zip(names, asked, strict=True) if low not in known]
-    if unknown or not asked or len(set(asked)) != len(asked):
-        fault = f"unknown {unknown}" if unknown else "one is named twice" if asked else "none is named"
+    leads = [_BY_NAME.get(name.strip().lower()) for name in names]
+    unknown = [name for name, lead in zip(names, leads, strict=True) if lead is None]
+    if unknown or not leads or len(set(leads)) != len(leads):
+        fault = f"unknown {unknown}" if unknown else "one is named twice" if leads else "none is named"
         raise UsageError(f"leads {list(names)}: {fault}", remedy=f"Use names out of {', '.join(LEADS)}")
-    return [known[low] for low in asked]
+    return [LEADS.index(lead) for lead in leads if lead]
 
 
 def known_leads(names: Sequence[str]) -> tuple[str, ...]:
     """Those of the twelve leads that `names` has, whatever their case, in the order of `LEADS`.
 
-    Raises:
-        RecordError: `missing-lead`, because there is none.
+    Raises `RecordError` (`missing-lead`) where there is none.
     """
-    there = {name.strip().lower() for name in names}
-    found = tuple(lead for lead in LEADS if lead.lower() in there)
-    if not found:
+    lower = {name.strip().lower() for name in names}
+    leads = tuple(lead for lead in LEADS if lead.lower() in lower)
+    if not leads:
         raise RecordError(Reason.missing_lead, "has none of the twelve leads")
-    return found
+    return leads
 
 
-def lead_rows(names: Sequence[str], wanted: Sequence[str] = LEADS) -> list[int]:
-    """Where each lead of `wanted` stands in `names`, whatever their case; other names are passed over.
+def lead_rows(names: Sequence[str], leads: Sequence[str] = LEADS) -> list[int]:
+    """Where each of some leads stands in `names`, whatever their case; other names are passed over.
 
-    Raises:
-        RecordError: `missing-lead` or `duplicated-lead`.
+    Raises `RecordError` (`missing-lead` or `duplicated-lead`).
     """
-    known = [_BY_NAME.get(name.strip().lower()) for name in names]
-    twice = [lead for lead in wanted if known.count(lead) > 1]
+    named = [_BY_NAME.get(name.strip().lower()) for name in names]
+    twice = [lead for lead in leads if named.count(lead) > 1]
     if twice:
         raise RecordError(Reason.duplicated_lead, f"has more than one lead named {', '.join(twice)}")
-    missing = [lead for lead in wanted if lead not in known]
+    missing = [lead for lead in leads if lead not in named]
     if missing:
         raise RecordError(Reason.missing_lead, f"lacks the leads {', '.join(missing)}")
-    return [known.index(lead) for lead in wanted]
+    return [named.index(lead) for lead in leads]
 
 
 def order_leads(x_KL: NDArray[np.float32], names: Sequence[str]) -> NDArray[np.float32]:
@@ -119,6 +114,21 @@ LOWEST_MV = 0.01
 
 _SAMPLES = 2000
 """Samples per lead."""
+
+
+def median(x_L: NDArray[np.floating]) -> Any:
+    """`numpy.median` along the last axis, of numbers alone, in a third to a half of its time.
+
+    It partitions at several places; at one that is vectorised.
+
+    Example:
+        >>> float(median(np.array([3.0, 1.0, 2.0, 10.0])))
+        2.5
+    """
+    middle = x_L.shape[-1] // 2
+    parted_L = np.partition(x_L, middle, axis=-1)
+    upper = parted_L[..., middle]
+    return upper if x_L.shape[-1] % 2 else (parted_L[..., :middle].max(axis=-1) + upper) / 2
 
 
 def typical_amplitude(x_KL: NDArray[np.floating]) -> float:

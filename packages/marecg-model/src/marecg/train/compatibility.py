@@ -26,7 +26,8 @@ def refuse_unfit(config: Config, corpus: Corpus) -> None:
             raise CorpusError(problem, where=corpus.folder, remedy=remedy)
     taught = [name for name in ("gscl", "mpct", "labels") if name in config.objectives]
     if taught and not labels(corpus, config.sampling.without_codes).any():
-        problem = f"no record has a code that is read, of a leaf concept, for {' and '.join(taught)} to use"
+        what = f"for {' and '.join(taught)} to learn from"
+        problem = f"no record has a code that is read, of a leaf concept, {what}"
         remedy = f"Add records with codes, or {' '.join(f'--set {name}=null' for name in taught)}"
         raise CorpusError(problem, where=corpus.folder, remedy=remedy)
 

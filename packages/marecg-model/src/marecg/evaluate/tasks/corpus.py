@@ -13,7 +13,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus import index
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import KEPT
+from marecg.corpus.supervision import FOLDER
 from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.task import (
     FS,
@@ -131,7 +131,7 @@ def corpus_recordings(corpus: Corpus) -> Recordings:
 
 def _is_data(file: Path) -> bool:
     """Whether a file of a corpus is more than what a training keeps there."""
-    return file.parent.name != KEPT
+    return file.parent.name != FOLDER
 
 
 CORPUS = TaskDefinition("corpus", data="corpus", build=corpus_task)

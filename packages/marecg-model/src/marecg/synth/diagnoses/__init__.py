@@ -7,13 +7,11 @@ for what the graph folds into PVC and 2AVB.
 from collections.abc import Mapping
 
 from marecg.synth.diagnoses.conduction import CONDUCTION
-from marecg.synth.diagnoses.ischaemia import ISCHAEMIA
-from marecg.synth.diagnoses.normal import NORMAL
+from marecg.synth.diagnoses.muscle import MUSCLE
 from marecg.synth.diagnoses.rhythms import RHYTHMS
-from marecg.synth.diagnoses.structure import STRUCTURE
 from marecg.synth.diagnosis import Diagnosis
 
-DIAGNOSES: Mapping[str, Diagnosis] = {**NORMAL, **RHYTHMS, **CONDUCTION, **ISCHAEMIA, **STRUCTURE}
+DIAGNOSES: Mapping[str, Diagnosis] = {**RHYTHMS, **CONDUCTION, **MUSCLE}
 
 UNDERLYING: Mapping[str, float] = {"NSR": 0.72, "SBrad": 0.12, "STach": 0.10, "AF": 0.06}
 """The rhythm under a finding that brings none of its own, with its probability at 60 years."""

@@ -1,4 +1,4 @@
-"""Rhythms that are not normal, and beats that come too early."""
+"""Sinus rhythm and its harmless variants, other rhythms, and beats that come too early."""
 
 from collections.abc import Mapping
 
@@ -17,6 +17,19 @@ from marecg.synth.rhythm import (
 )
 
 RHYTHMS: Mapping[str, Diagnosis] = {
+    "NSR": Diagnosis(
+        "normal sinus rhythm", ("426783006",), atrium=Sinus((60, 99)), weight=4, per_decade=0.85
+    ),
+    "SinusA": Diagnosis(
+        "sinus arrhythmia", ("427393009",), atrium=Sinus((55, 85), (0.16, 0.26)), per_decade=0.7
+    ),
+    "EarlyR": Diagnosis(
+        "early repolarisation",
+        ("428417006",),
+        ({"qrs": m.J_NOTCH, "st": (0.08, 0.07, -0.08), "st_gain": Range(0.8, 1.2), "t": (0.55, 0.32, -0.3)},),
+        per_decade=0.6,
+        male=3.0,
+    ),
     "SBrad": Diagnosis("sinus bradycardia", ("426177001",), atrium=Sinus((38, 57)), weight=1.5, male=1.5),
     "STach": Diagnosis(
         "sinus tachycardia", ("427084000",), atrium=Sinus((103, 150), (0, 0.015)), weight=1.5, per_decade=0.9
