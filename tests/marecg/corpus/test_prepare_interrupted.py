@@ -85,7 +85,7 @@ def test_an_output_that_cannot_be_made_is_an_output_error(source, tmp_path):
 def test_a_hidden_file_of_the_users_survives_and_one_of_a_killed_run_does_not(source, tmp_path):
     out = tmp_path / "out"
     assert forked.run(killed_at_rename(3, lambda: prepare([source], out, SMALL, jobs=1))) == -signal.SIGKILL
-    for name in (".gitignore", ".00001-0123abcd.npy"):
+    for name in (".gitignore", ".00001-0123456789abcdef.npy"):
         (out / "shards" / name).write_text("x")
     prepare([source], out, SMALL, jobs=1)
     assert sorted(path.name for path in (out / "shards").glob(".*")) == [".gitignore"]
