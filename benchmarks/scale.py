@@ -31,7 +31,7 @@ from marecg.corpus.batches import BatchStream
 from marecg.corpus.index import write_json
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepared import Corpus
-from marecg.corpus.supervision import KEPT
+from marecg.corpus.supervision import FOLDER
 from marecg.train.data import supervise
 from marecg.train.run_folder import fingerprint
 
@@ -48,7 +48,7 @@ def simulate(folder: Path, records: int) -> None:
         UsageError: the folder holds something else.
         OutputError: it can't be written.
     """
-    ours = {"corpus.json", "index.parquet", "shards", KEPT, index.ONTOLOGY}
+    ours = {"corpus.json", "index.parquet", "shards", FOLDER, index.ONTOLOGY}
     refuse_others(folder, ours.__contains__)
     config, onto = CorpusConfig(), ecg_ontology.load()
     sizes = [min(config.shard, records - first) for first in range(0, records, config.shard)]

@@ -136,7 +136,7 @@ class _Dataset:
             return np.asarray(dataset[key])
 
 
-def _mat(path: Path) -> dict[str, Lazy]:
+def _mat(path: Path) -> Mapping[str, Lazy]:
     level = matfile_version(path)[0]
     if level == 0:  # of level 4, whose reader is plain Python
         return _level_4(path)
