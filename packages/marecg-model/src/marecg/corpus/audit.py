@@ -85,16 +85,9 @@ class Evaluated:
 
 
 def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress = shown) -> Audit:
-    """Look for the records of evaluation sources in a prepared corpus.
+    """Look in a prepared corpus for the records of evaluation sources, given as `prepare` takes them.
 
-    Args:
-        folder: the corpus.
-        against: folders of evaluation records, or addresses of such: PTB-XL releases, or WFDB records in
-            CinC style.
-        progress: shows the evaluation records, then blocks of the corpus, go by.
-
-    Raises:
-        CorpusError: the folder isn't a corpus, or a source can't be listed or holds no records.
+    Raises `CorpusError` where the folder isn't a corpus, or a source can't be listed or holds no records.
     """
     corpus = Corpus.open(folder)
     rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()

@@ -31,11 +31,7 @@ COLUMNS = (
 
 
 def cohort(corpus: Corpus, where: str) -> pa.Table:
-    """The records of which an expression is true; its grammar is in `corpus.expression`.
-
-    Args:
-        corpus: whose records.
-        where: such as `AF and (LVH or LBBB) and age > 60 and sex = F`.
+    """The records of which an expression such as `AF and age > 60` is true (`corpus.expression`).
 
     Returns:
         One row per record: `row`, its number in the corpus; `name`, as `marecg embed` calls it; `identity`,

@@ -36,11 +36,8 @@ _INSIDE = ["shard", "row"]
 def export(folder: str | Path, out: str | Path) -> int:
     """Write a corpus as one file, or as a folder of Parquet files, one per shard; the number of records.
 
-    Nobody but the owner and the group may read it: it says who is a patient where.
-
-    Args:
-        folder: the corpus.
-        out: `.h5`, `.hdf5` or `.parquet`; without an ending, a folder.
+    Nobody but the owner and the group may read it: it says who is a patient where. `out` ends in `.h5`,
+    `.hdf5` or `.parquet`; without an ending, it is a folder.
 
     Raises:
         UsageError: another ending, a folder that holds something else, or a file of the corpus.

@@ -49,8 +49,7 @@ class Token(NamedTuple):
 def matching(corpus: Corpus, text: str) -> NDArray[np.int64]:
     """The records of a corpus for which an expression is true, ascending.
 
-    Raises:
-        UsageError: it can't be parsed, or a field or a concept isn't known; it says at which position.
+    Raises `UsageError`, which says at which position it can't be parsed, or a field or a concept isn't known.
 
     Example:
         >>> matching(corpus, "AF and not (LBBB or RBBB) and date >= 2019-07")  # doctest: +SKIP
@@ -118,11 +117,10 @@ class _Parser:
         value = self.word("a value")
         name = ALIASES.get(field.text.lower(), field.text.lower())
         if name not in self.fields:
+            problem = f"position {field.place}: the corpus knows no {field.text} of its records"
             listed = ", ".join(sorted({*self.fields, *ALIASES}))
-            raise UsageError(
-                f"position {field.place}: the corpus knows no {field.text} of its records",
-                remedy=f"It knows {listed}; what is newer, a corpus that is prepared again knows",
-            )
+            remedy = f"It knows {listed}; what is newer, a corpus that is prepared again knows"
+            raise UsageError(problem, remedy=remedy)
         column = self.column(name)
         if pa.types.is_list(column.type):
             return self.any_of(column, operator, value)

@@ -63,9 +63,7 @@ def prepare_record(record: Record, config: CorpusConfig) -> tuple[dict[str, Any]
     """Judge a record and bring it into the window: (its index row without beats, int16 in µV).
 
     A recording longer than the window is cut to it, and to a margin for the filter, before it is resampled.
-
-    Raises:
-        RecordError: it breaks rules of `quality.py`; `reason` is the first, the message names all.
+    Raises `RecordError` where it breaks rules of `quality.py`; `reason` is the first, the message names all.
     """
     x_CL = record.x_CL[:, : judged_samples(record.fs, config)]
     measures = measure(x_CL, record.fs, config)
@@ -111,12 +109,9 @@ def windowed(record: Record, config: CorpusConfig) -> tuple[NDArray[np.int16], i
 def beats(
     signals_nCL: NDArray[np.int16], n_valid: Sequence[int], config: CorpusConfig
 ) -> list[NDArray[np.int64]]:
-    """The R-peaks of windows as they are stored, so that anyone finds the same.
+    """The R-peaks of windows as they are stored, in µV, so that anyone finds the same.
 
-    Args:
-        signals_nCL: the windows in µV.
-        n_valid: how many samples of each aren't padding; those that have equally many are looked at together.
-        config: in which leads, and how.
+    `n_valid` samples of each aren't padding; those that have equally many are looked at together.
     """
     detector = detect_each if config.rpeaks_lead == "I" else detect_best_each
     looked_at = signals_nCL[:, LEADS.index("I")] if config.rpeaks_lead == "I" else signals_nCL

@@ -70,12 +70,9 @@ def _balanced(y_MN: NDArray[np.uint8], balance: float) -> NDArray[np.float64]:
 def labels(
     corpus: Corpus, without_codes: Collection[str] = (), codes_permuted: int | None = None
 ) -> NDArray[np.uint8]:
-    """The active leaves, uint8 [M, N].
+    """The active leaves, uint8 [M, N]; none for records of sources whose codes are not read.
 
-    Args:
-        corpus: the records.
-        without_codes: sources whose codes are not read: their records have no leaf.
-        codes_permuted: a seed; the records whose codes are read exchange them among each other.
+    With `codes_permuted`, a seed, the records whose codes are read exchange them among each other.
     """
     read_M = ~corpus.sources.among(without_codes)
     y_MN: NDArray[np.uint8] = corpus.y * read_M[:, None].astype(np.uint8)

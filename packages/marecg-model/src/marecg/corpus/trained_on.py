@@ -67,14 +67,9 @@ class TrainedOn:
 def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
     """Keep what a run is about to be trained on in its folder.
 
-    Args:
-        corpus: what that is.
-        run: its folder.
-        start: the run folder of the weights that it begins from; their records are added. Where it doesn't
-            list them, the new file says that it isn't complete. None: it begins from random ones.
-
-    Raises:
-        InputError: the list in `start` is damaged.
+    `start` is the run folder of the weights that it begins from, if not from random ones; their records are
+    added. Where it doesn't list them, the new file says that it isn't complete. Raises `InputError` where
+    that list is damaged.
     """
     rows = index.read(corpus.folder / "index.parquet", ["id", "source", "patient", "signal_hash"])
     before = _about(start) if start else None
@@ -104,11 +99,7 @@ def write(corpus: Corpus, run: Path, start: Path | None = None) -> None:
 
 
 def read(run: Path) -> TrainedOn | None:
-    """What a run was trained on; None where its folder doesn't say.
-
-    Raises:
-        InputError: the file is damaged.
-    """
+    """What a run was trained on; None where its folder doesn't say. Raises `InputError`."""
     about = _about(run)
     if about is None:
         return None
@@ -162,14 +153,10 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"can't be read ({error})", where=path, remedy="Remove it") from error
 
 
-def signal_hashes(corpus: Corpus) -> Texts[str]:
-    """The hash of every record's window, in the corpus' order."""
-    return Texts(index.read(corpus.folder / "index.parquet", ["signal_hash"])["signal_hash"])
-
-
 def signals_sha256(corpus: Corpus) -> str:
     """What tells a corpus' signals from any other's: of all hashes, a line each."""
-    digest, hashes = hashlib.sha256(), signal_hashes(corpus)
+    digest = hashlib.sha256()
+    hashes = Texts[str](index.read(corpus.folder / index.FILE, ["signal_hash"])["signal_hash"])
     for first in range(0, len(hashes), AT_ONCE):  # ten million of them aren't a list
         digest.update(("\n" if first else "").encode())
         digest.update("\n".join(hashes[first : first + AT_ONCE]).encode())

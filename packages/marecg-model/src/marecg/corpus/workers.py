@@ -36,8 +36,7 @@ def workers(
     """Let joblib's `Parallel` run on the processes wanted; on those that a caller has begun so, if one has.
 
     Args:
-        records: how many there are to prepare.
-        jobs: processes; −1 for one per core, as far as there is work for them.
+        records, jobs: how many records and processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler, whose workers are used instead.
         threads: how many each process may have; by default its share of the cores, or OMP_NUM_THREADS.
         where: what they write, for errors.

@@ -25,18 +25,12 @@ def several_processes(devices: int | Literal["auto"], nodes: int) -> DDPStrategy
 
 @contextmanager
 def lost_peers(world: int, run: Path) -> Iterator[None]:
-    """Say it in a line when an exchange between `world` processes fails.
-
-    Raises:
-        PeerError: it did.
-    """
+    """Raise `PeerError`, a line, when an exchange between `world` processes fails."""
     try:
         yield
     except RuntimeError as error:
         if world == 1 or not any(sign in str(error).lower() for sign in _SIGNS):
             raise
-        raise PeerError(
-            f"another process gave no sign for {PATIENCE.total_seconds():g} s, or is gone",
-            where=run,
-            remedy="See what became of it; the same command goes on from the newest checkpoint",
-        ) from error
+        problem = f"another process gave no sign for {PATIENCE.total_seconds():g} s, or is gone"
+        remedy = "See what became of it; the same command goes on from the newest checkpoint"
+        raise PeerError(problem, where=run, remedy=remedy) from error

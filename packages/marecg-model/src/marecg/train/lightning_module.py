@@ -70,10 +70,8 @@ class Pretraining(lightning.LightningModule):
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the gradients, and skip a step where they aren't finite: without any, AdamW rests.
 
-        One norm answers both. Lightning's own clipping refuses the fused AdamW.
-
-        Raises:
-            DivergedError: that is the tenth such step in a row.
+        One norm answers both. Lightning's own clipping refuses the fused AdamW. The tenth such step in a row
+        raises `DivergedError`.
         """
         finite = bool(clip_grad_norm_(self.parameters(), self.config.train.clip).isfinite())
         if self.trainer.strategy.reduce_boolean_decision(finite, all=True):
@@ -151,9 +149,8 @@ class Pretraining(lightning.LightningModule):
             loss = f"loss {', '.join(culprits)}" if culprits else "every loss is finite"
             about = f" ({loss}; records {records})"
         row = self.non_finite_in_a_row
-        steps = f"{row} steps in a row" if row > 1 else "the last step"
-        return DivergedError(
-            f"{steps} had gradients that are not finite{about}",
-            where=f"step {step}",
-            remedy="Look at those records, or begin again with a lower train.lr in another folder",
+        problem = (
+            f"{f'{row} steps in a row' if row > 1 else 'the last step'} had gradients that are not finite"
         )
+        remedy = "Look at those records, or begin again with a lower train.lr in another folder"
+        return DivergedError(f"{problem}{about}", where=f"step {step}", remedy=remedy)

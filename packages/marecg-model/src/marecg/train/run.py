@@ -122,11 +122,8 @@ def train(
         checkpoint = newest(folder)
         at = step_of(checkpoint) if checkpoint else 0
         if checkpoint is None and origin is not None and given is None:
-            raise UsageError(
-                f"was begun from {origin.name}, and has no checkpoint yet",
-                where=folder,
-                remedy="Name these weights again",
-            )
+            problem = f"was begun from {origin.name}, and has no checkpoint yet"
+            raise UsageError(problem, where=folder, remedy="Name these weights again")
         followers = stack.enter_context(opened(loggers, folder, settings, at))
         tell = stack.enter_context(progress("steps"))
         network = _network(config, ontology, corpus.folder / TEXTS, weights)

@@ -146,10 +146,8 @@ FORMATS = {".npz": gather_npz, ".parquet": gather_parquet}
 def blocks(path: str | Path, columns: Sequence[str], beside: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
     """Read columns of embeddings as they lie in the file or in the folder's parts, a block at a time.
 
-    Args:
-        path: what `marecg embed` wrote, or the address of a folder of parts.
-        columns: such as `id` and `rhythm`.
-        beside: columns that are read where there are such.
+    `path` is what `marecg embed` wrote, here or, of a folder of parts, its address; columns `beside` the
+    others are read where there are such.
 
     Raises:
         UsageError: there is no such column.
@@ -185,13 +183,13 @@ def vectors(block: pa.RecordBatch, column: str) -> NDArray[np.float32]:
 def _check(block: pa.RecordBatch, where: str) -> None:
     """See that names are text and vectors are vectors. Raises `InputError`."""
     for column, values in zip(block.schema.names, block.columns, strict=True):
-        kind = values.type
-        vectors_of_one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
-        right = {
-            "id": pa.types.is_string(kind) or pa.types.is_large_string(kind),
-            **dict.fromkeys(VECTORS, vectors_of_one_length and not values.null_count),
-        }
-        if not right.get(column, True):
+        kind, is_ours = values.type, True
+        if column == "id":
+            is_ours = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        elif column in VECTORS:
+            one_length = pa.types.is_fixed_size_list(kind) and pa.types.is_floating(kind.value_type)
+            is_ours = one_length and not values.null_count
+        if not is_ours:
             problem = f"{column} holds {kind}, which marecg embed does not write"
             raise InputError(problem, where=where, remedy="Name what it wrote")
 

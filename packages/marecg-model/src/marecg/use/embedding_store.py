@@ -83,13 +83,18 @@ class EmbeddingStore:
                 raise UsageError(problem, where=place, remedy="Choose another folder for --out")
             with place.writing(EMBEDDINGS) as temporary:
                 temporary.write_text(json.dumps(dict(self.about), indent=1) + "\n", encoding="utf-8")
-        manifest = read_manifest(place)
+        try:
+            with place.open(EMBEDDINGS) as file:
+                content = json.load(file)
+        except (OSError, ValueError) as error:
+            where = place.file(EMBEDDINGS)
+            raise CorpusError(f"is damaged ({error})", where=where, remedy="Remove the folder") from error
+        manifest = content if isinstance(content, dict) else {}
         differences = [word for key, word in _WORDS.items() if manifest.get(key) != self.about[key]]
         if differences:
             problem = f"holds embeddings of other {' and '.join(differences)}"
-            raise UsageError(
-                problem, where=place, remedy="Choose another folder for --out, or remove this one"
-            )
+            remedy = "Choose another folder for --out, or remove this one"
+            raise UsageError(problem, where=place, remedy=remedy)
 
     def finished(self, number: int) -> Embedded | None:
         """What became of a part's records; None where it is not there, damaged or another's."""
@@ -128,14 +133,3 @@ class EmbeddingStore:
         if place.path and len(place.names("part-*.parquet")) == len(self):
             for path in place.path.glob(".part-*.parquet"):
                 path.unlink(missing_ok=True)
-
-
-def read_manifest(place: Place) -> dict[str, Any]:
-    """What a folder of embeddings is. Raises `CorpusError` where it can't be read."""
-    try:
-        with place.open(EMBEDDINGS) as file:
-            manifest = json.load(file)
-    except (OSError, ValueError) as error:
-        problem = f"is damaged ({error})"
-        raise CorpusError(problem, where=place.file(EMBEDDINGS), remedy="Remove the folder") from error
-    return manifest if isinstance(manifest, dict) else {}

@@ -54,8 +54,7 @@ class Files:
         return Files(self.candidates[first:last])
 
     def __iter__(self) -> Iterator[Named]:
-        found = ahead(self.candidates)
-        return ((name, candidate.place, candidate.read) for name, candidate in found)
+        return ((name, candidate.place, candidate.read) for name, candidate in ahead(self.candidates))
 
 
 @dataclass(frozen=True)
@@ -88,12 +87,6 @@ class CorpusRows:
     def roots(self) -> set[str]:
         """What the folders were called that the records came from."""
         return set(_opened(self.folder)[1]["root"].unique().to_pylist())
-
-
-def _steps(named: Iterable[tuple[str, Candidate]], step: float) -> Iterator[tuple[str, Candidate]]:
-    """Steps of recordings, whose names end in the second at which they begin."""
-    for name, part in in_parts(named, partial(every, step), step):
-        yield f"{name}@{part.part.start:.12g}", part
 
 
 @lru_cache(maxsize=2)
@@ -142,8 +135,11 @@ class Inputs:
         if step is not None and folders:
             remedy = "Give the files that it was prepared from"
             raise UsageError("holds windows, not recordings", where=folders[0], remedy=remedy)
-        named = find_inputs(others, layout).items() if others else ()
-        self._files = Files(tuple(named if step is None else _steps(named, step)))
+        named: Iterable[tuple[str, Candidate]] = find_inputs(others, layout).items() if others else ()
+        if step is not None:  # their names end in the second at which they begin
+            steps = in_parts(named, partial(every, step), step)
+            named = ((f"{name}@{each.part.start:.12g}", each) for name, each in steps)
+        self._files = Files(tuple(named))
         self._corpora = [CorpusRows.of(folder.absolute()) for folder in folders]
         self._sources: list[Source] = [self._files, *self._corpora]
         if not len(self):

@@ -22,28 +22,24 @@ MARGIN = 1
 class LongSignal:
     """Samples [C, L] at the encoder's rate of which ever later slices are asked; few are in memory.
 
-    Args:
-        read: gives so many seconds of the recording from a second on.
-        length: samples per lead at the rate of the recording.
-        fs: that rate.
-        config: the encoder's.
+    `read` gives so many seconds of the recording from a second on; it has `length` samples per lead at `fs`.
     """
 
     def __init__(self, read: Callable[..., Record], length: int, fs: float, config: ModelConfig) -> None:
         self._read, self._config = read, config
         self._seconds = length / fs
         self.shape = (len(LEADS), math.ceil(self._seconds * config.fs - 1e-6))
-        self._held, self._first, self._next = np.zeros((len(LEADS), 0), np.float32), 0, 0
+        self._samples, self._first, self._next = np.zeros((len(LEADS), 0), np.float32), 0, 0
 
     def __getitem__(self, key: tuple[slice, slice], /) -> NDArray[np.float32]:
         start, stop, _ = key[1].indices(self.shape[1])
-        while self._first + self._held.shape[1] < stop:
+        while self._first + self._samples.shape[1] < stop:
             let_go = max(0, start - self._config.context - self._first)
-            self._held = np.concatenate([self._held[:, let_go:], self._piece(self._next)], axis=1)
+            self._samples = np.concatenate([self._samples[:, let_go:], self._piece(self._next)], axis=1)
             self._first += let_go
             self._next += PIECE
         assert start >= self._first, "samples are asked for that were let go"
-        return self._held[:, start - self._first : stop - self._first]
+        return self._samples[:, start - self._first : stop - self._first]
 
     def _piece(self, start: int) -> NDArray[np.float32]:
         """The piece that begins at a second, without its margins."""
@@ -59,11 +55,8 @@ class LongSignal:
 def read_recording(read: Callable[..., Record], config: ModelConfig) -> tuple[Record, Recording]:
     """A record (of a long one its beginning), and the whole of it as the encoder takes it.
 
-    A long one has been read to its end once, so that it is refused before it is half embedded.
-
-    Raises:
-        UsageError: as `marecg.ecg.windows.recording`.
-        RecordError: it can't be read.
+    A long one has been read to its end once, so that it is refused before it is half embedded. Raises
+    `UsageError` as `marecg.ecg.windows.recording`, and `RecordError`.
     """
     record = read(seconds=PIECE)
     begin = recording(record.x_KL, record.fs, record.leads, config)

@@ -25,8 +25,7 @@ Given = TypeVar("Given")
 def processes(model: MarEcg, records: int, jobs: int | None = None) -> int:
     """How many embed so many records: `jobs`, or one per GPU.
 
-    Without a GPU a small model is best served by one for each of torch's threads, as far as there is work
-    for them, and a large one by one that has all threads.
+    On a CPU a small model has one for each of torch's threads that has work, a large one a single one.
     """
     if jobs is not None:
         return jobs
@@ -54,14 +53,8 @@ def elsewhere(
 ) -> Iterator[T]:
     """What `make(model, *task)` gives of each task, in their order, by other processes.
 
-    Args:
-        make: a function of a module, or a `partial` of one.
-        run: what each of them loads, once.
-        model: what that must be.
-        tasks: what they are given, besides.
-        count: how many there are; this one's threads are shared out among them.
-        cluster: the address of a Dask scheduler whose workers are used instead.
-        where: the output, for errors.
+    There are `count` of them, which share out this one's threads, or the workers of the Dask scheduler at the
+    address `cluster`. Each loads `run` once, which must still be `model`; `where` names the output in errors.
 
     Raises:
         CheckpointError: the model was replaced.
@@ -89,8 +82,8 @@ def _loaded(run: str, weights: str) -> MarEcg:
     """The model, once per process. Raises `CheckpointError` where it is no longer the one that was meant."""
     model = MarEcg.from_pretrained(run).to(device_here())
     if weights_sha256(model) != weights:
-        problem = "has other weights than when the command began"
-        raise CheckpointError(problem, where=run, remedy="Put them back, and run the command again")
+        remedy = "Put them back, and run the command again"
+        raise CheckpointError("has other weights than when the command began", where=run, remedy=remedy)
     return model
 
 
