@@ -41,13 +41,6 @@ def realdata() -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def _as_loud_as_ever() -> None:
-    """A command that was told to be quiet would silence the loggers of every test after it."""
-    for name in ("marecg_cli", "marecg", "ecg_ontology"):
-        logging.getLogger(name).setLevel(logging.NOTSET)
-
-
 def _seed(name: str) -> None:
     seed = zlib.crc32(name.encode())
     random.seed(seed)
@@ -69,25 +62,24 @@ def pytest_runtest_call(item: pytest.Item) -> None:
     _seed(item.nodeid)
 
 
-@pytest.fixture(autouse=True)
-def _as_quick_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log gets a line of progress after some seconds, which most tests take on a busy machine only."""
-    monkeypatch.setattr("marecg.base.progress.PAUSE", math.inf)
-
-
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _interruptible() -> None:
-    """A shell starts its background jobs deaf to Ctrl-C, and with them the tests that raise one."""
+def _wherever_it_runs() -> Iterator[None]:
+    """Started in the background, tests hear Ctrl-C too; on a busy machine no log gets lines of progress."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("marecg.base.progress.PAUSE", math.inf)
+        yield
 
 
 @pytest.fixture(autouse=True)
-def _signals_as_they_were() -> Iterator[None]:
-    """No test leaves a handler behind, which would swallow the signal that a later one raises."""
+def _as_it_was() -> Iterator[None]:
+    """No test meets loggers that a quiet command silenced, or leaves a handler that swallows a signal."""
+    for name in ("marecg_cli", "marecg", "ecg_ontology"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
     before = [signal.getsignal(number) for number in HEARD]
     yield
     assert [signal.getsignal(number) for number in HEARD] == before

@@ -2,6 +2,8 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +18,7 @@ from marecg.use.embedding_files import ABOUT
 
 
 def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(place, capsys):
-    assert run("embed", str(place / "run"), str(place / "wfdb"), "--out", str(place / "folder.npz")) == 1
+    assert run("embed", place / "run", place / "wfdb", "--out", place / "folder.npz") == 1
     shown = capsys.readouterr()
     assert "4 records" in shown.out
     assert shown.err.count("not embedded: ") == 1
@@ -28,79 +30,57 @@ def test_a_folder_is_embedded_record_by_record_and_what_failed_is_named(place, c
 
 def test_a_record_that_is_named_twice_is_embedded_once(place):
     header = sorted((place / "wfdb").rglob("*.hea"))[0]
-    names = [str(header), str(header.with_suffix(".mat")), str(header.with_suffix(""))]
-    assert run("embed", str(place / "run"), *names, "--out", str(place / "once.npz")) == 0
+    names = [header, header.with_suffix(".mat"), header.with_suffix("")]
+    assert run("embed", place / "run", *names, "--out", place / "once.npz") == 0
     with np.load(place / "once.npz") as file:
         assert file["id"].tolist() == [header.stem]
 
 
 def test_an_array_and_a_record_land_in_one_parquet_file(place):
     np.save(place / "some.npy", np.random.default_rng(0).normal(size=(2, 3, 2500)).astype(np.float32))
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    out = place / "both.parquet"
-    arguments = [
-        str(place / "some.npy"),
-        header,
-        "--fs",
-        "250",
-        "--set",
-        "array.leads=I,II,V2",
-        "--out",
-        str(out),
-    ]
-    assert run("embed", str(place / "run"), *arguments) == 0
+    header, out = sorted((place / "wfdb").rglob("*.hea"))[0], place / "both.parquet"
+    array = (place / "some.npy", "--fs", 250, "--set", "array.leads=I,II,V2")
+    assert run("embed", place / "run", header, *array, "--out", out) == 0
     table = pq.read_table(out)
-    assert table["id"].to_pylist()[:2] == ["some/0", "some/1"]
+    assert table["id"].to_pylist()[1:] == ["some/0", "some/1"]
     assert np.stack(table["rhythm"].to_pylist()).shape == (3, 16)
 
 
-@pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_patches_are_written_record_by_record(place, ending):
-    out = place / f"patches.{ending}"
-    np.save(place / "long.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
-    np.save(place / "short.npy", np.random.default_rng(1).normal(size=(1, 12, 1000)).astype(np.float32))
-    given = [str(place / name) for name in ("long.npy", "short.npy")]
-    assert run("embed", str(place / "run"), *given, "--fs", "500", "--patch", "--out", str(out)) == 0
-    if ending == "npz":
-        with np.load(out) as file:
-            counts, rows, rhythm = file["patches"], file["patch"], file["rhythm"]
-        patches = np.split(rows, np.cumsum(counts)[:-1])
-    else:
-        table = pq.read_table(out)
-        patches = [np.array(each) for each in table["patch"].to_pylist()]
-        rhythm = np.array(table["rhythm"].to_pylist())
-    model = MarEcg.from_pretrained(place / "run")
-    expected = [embed(model, np.load(path), fs=500) for path in given]
-    np.testing.assert_allclose(rhythm, np.concatenate([each.rhythm for each in expected]), atol=1e-5)
-    for found, patch in zip(patches, [*expected[0].patch, *expected[1].patch], strict=True):
-        np.testing.assert_allclose(found, patch, atol=1e-5)
+def columns(path: Path) -> dict[str, Any]:
+    """What either kind of file holds, each record's patches apart."""
+    if path.suffix == ".npz":
+        with np.load(path) as file:
+            held = dict(file)
+        if "patch" in held:
+            held["patch"] = np.split(held["patch"], np.cumsum(held.pop("patches"))[:-1])
+        return held
+    return pq.read_table(path).to_pydict()
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_the_wide_readout_stands_beside_h_rhythm(place, ending):
-    out = place / f"wide.{ending}"
-    np.save(place / "given.npy", np.random.default_rng(0).normal(size=(2, 12, 5000)).astype(np.float32))
-    options = ("--fs", "500", "--readout", "wide", "--out", str(out))
-    assert run("embed", str(place / "run"), str(place / "given.npy"), *options) == 0
-    if ending == "npz":
-        with np.load(out) as file:
-            assert sorted(file) == ["id", "record", "rhythm", "source", "start", "wide"]
-            rhythm, wide = file["rhythm"], file["wide"]
-    else:
-        table = pq.read_table(out)
-        assert table.column_names == [*ABOUT.names, "rhythm", "wide"]
-        rhythm, wide = (np.array(table[name].to_pylist()) for name in ("rhythm", "wide"))
+def test_patches_and_the_wide_readout_stand_beside_h_rhythm_record_by_record(place, ending):
+    given, out = [place / "long.npy", place / "short.npy"], place / f"all.{ending}"
+    for seed, (path, shape) in enumerate(zip(given, ((2, 12, 5000), (1, 12, 1000)), strict=True)):
+        np.save(path, np.random.default_rng(seed).normal(size=shape).astype(np.float32))
+    options = ("--fs", 500, "--patch", "--readout", "wide", "--out", out)
+    assert run("embed", place / "run", *given, *options) == 0
+    found = columns(out)
+    about = ["id", "record", "source", "start"] if ending == "npz" else ABOUT.names
+    assert sorted(found) == sorted([*about, "rhythm", "wide", "patch"])
     model = MarEcg.from_pretrained(place / "run")
-    expected = embed(model, np.load(place / "given.npy"), fs=500, readout="wide")
-    np.testing.assert_allclose(wide, expected.wide, atol=1e-5)
-    np.testing.assert_allclose(rhythm, expected.rhythm, atol=1e-5)
+    expected = [embed(model, np.load(path), fs=500, readout="wide") for path in given]
+    for name in ("rhythm", "wide"):
+        whole = np.concatenate([getattr(each, name) for each in expected])
+        np.testing.assert_allclose(np.array(found[name]), whole, atol=1e-5)
+    for patch, other in zip(found["patch"], [*expected[0].patch, *expected[1].patch], strict=True):
+        np.testing.assert_allclose(np.array(patch), other, atol=1e-5)
 
 
 def test_the_summary_as_json_and_a_bar_on_stderr_leave_stdout_to_machines(place, capsys):
-    out = str(place / "summary.npz")
-    assert run("embed", str(place / "run"), str(place / "wfdb"), "--out", out, "--format", "json") == 1
+    out = place / "summary.npz"
+    assert run("embed", place / "run", place / "wfdb", "--out", out, "--format", "json") == 1
     summary = json.loads(capsys.readouterr().out)
-    assert (summary["out"], summary["records"], len(summary["failed"])) == (out, 4, 1)
+    assert (summary["out"], summary["records"], len(summary["failed"])) == (str(out), 4, 1)
     with np.load(out) as file:
         assert (len(file["id"]), len(file["record"])) == (4, 4)
 
@@ -112,7 +92,7 @@ def test_a_wfdb_record_of_two_leads_is_embedded_with_those(place):
     wfdb.wrsamp("two", 500, ["mV", "mV"], ["II", "V1"], x, fmt=["16", "16"], write_dir=str(place / "two"))
     for number, given in enumerate([place / "two", place / "two" / "two"]):
         out = place / f"two{number}.npz"
-        assert run("embed", str(place / "run"), str(given), "--out", str(out)) == 0
+        assert run("embed", place / "run", given, "--out", out) == 0
         again = wfdb.rdrecord(str(place / "two" / "two")).p_signal.T[None]
         model = MarEcg.from_pretrained(place / "run")
         with np.load(out) as file:
@@ -124,8 +104,8 @@ def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place, capsy
     x = np.random.default_rng(0).normal(size=(3, 12, 2500)).astype(np.float32)
     x[1, 0, 0] = np.nan
     np.save(place / "holes.npy", x)
-    arguments = [str(place / "holes.npy"), "--fs", "250", "--out", str(place / "holes.npz")]
-    assert run("embed", str(place / "run"), *arguments) == 1
+    arguments = (place / "holes.npy", "--fs", 250, "--out", place / "holes.npz")
+    assert run("embed", place / "run", *arguments) == 1
     assert "holes.npy#1: signals hold NaN" in capsys.readouterr().err
     with np.load(place / "holes.npz") as file:
         assert file["id"].tolist() == ["holes/0", "holes/2"]
@@ -134,42 +114,34 @@ def test_a_bad_row_of_an_array_is_named_and_the_others_are_embedded(place, capsy
 def test_units_that_are_no_millivolts_are_embedded_and_doubted_in_a_line(place, capsys):
     x = np.random.default_rng(0).normal(scale=300, size=(9, 12, 2500)).astype(np.int16)
     np.save(place / "adc.npy", x)
-    arguments = [str(place / "adc.npy"), "--fs", "250", "--out", str(place / "adc.npz")]
-    assert run("embed", str(place / "run"), *arguments) == 0
+    arguments = (place / "adc.npy", "--fs", 250, "--out", place / "adc.npz")
+    assert run("embed", place / "run", *arguments) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("check the units")]
     assert len(told) == 6
     assert "microvolts" in told[0]
     assert "4 more" in told[-1]
-    assert run("embed", str(place / "run"), *arguments, "--set", "array.units=uV") == 0
+    assert run("embed", place / "run", *arguments, "--set", "array.units=uV") == 0
     assert "check the units" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (["{place}/some.npy", "--out", "{place}/x.npz"], 2, "--fs"),
-        (["{place}/some.npy", "--fs", "0", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
-        (["{place}/some.npy", "--fs", "-500", "--out", "{place}/x.npz"], 2, "isn't a sampling rate"),
-        (
-            ["{place}/some.npy", "--fs", "500", "--set", "array.leads=I,X", "--out", "{place}/x.npz"],
-            2,
-            "unknown ['X']",
-        ),
-        (
-            ["{place}/some.npy", "--fs", "500", "--set", "array.leads=I,II", "--out", "{place}/x.npz"],
-            2,
-            "2 leads",
-        ),
-        (["{place}/text.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
-        (["{place}/none.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "no record in it"),
-        (["{place}/some.npy", "--fs", "49", "--out", "{place}/x.npz"], 3, "isn't a sampling rate of an ECG"),
-        (["{place}/brief.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "less than one patch"),
-        (["{place}/pickled.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "can't be read as .npy"),
-        (["{place}/imaginary.npy", "--fs", "500", "--out", "{place}/x.npz"], 2, "no numbers"),
-        (["{place}/absent.npy", "--fs", "500", "--out", "{place}/x.npz"], 3, "is not there"),
-        (["{place}/wfdb", "--out", "{place}/x.csv"], 2, "can't write .csv"),
-        (["{place}/nowhere", "--out", "{place}/x.npz"], 3, "not one record"),
-        (["{place}/empty", "--out", "{place}/x.npz"], 3, "no WFDB header"),
+        ("some.npy", 2, "--fs"),
+        ("some.npy --fs 0", 2, "isn't a sampling rate"),
+        ("some.npy --fs -500", 2, "isn't a sampling rate"),
+        ("some.npy --fs 500 --set array.leads=I,X", 2, "unknown ['X']"),
+        ("some.npy --fs 500 --set array.leads=I,II", 2, "2 leads"),
+        ("text.npy --fs 500", 3, "can't be read as .npy"),
+        ("none.npy --fs 500", 3, "no record in it"),
+        ("some.npy --fs 49", 3, "isn't a sampling rate of an ECG"),
+        ("brief.npy --fs 500", 3, "less than one patch"),
+        ("pickled.npy --fs 500", 3, "can't be read as .npy"),
+        ("imaginary.npy --fs 500", 2, "no numbers"),
+        ("absent.npy --fs 500", 3, "is not there"),
+        ("wfdb --out {place}/x.csv", 2, "can't write .csv"),
+        ("nowhere", 3, "not one record"),
+        ("empty", 3, "no WFDB header"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing(place, capsys, arguments, code, problem):
@@ -180,7 +152,9 @@ def test_bad_requests_are_one_line_and_leave_nothing(place, capsys, arguments, c
     np.save(place / "imaginary.npy", np.zeros((1, 12, 2500), complex))
     (place / "text.npy").write_text("no array")
     (place / "empty").mkdir(exist_ok=True)
-    assert run("embed", str(place / "run"), *(argument.format(place=place) for argument in arguments)) == code
+    given, *options = arguments.format(place=place).split()
+    out = () if "--out" in options else ("--out", place / "x.npz")
+    assert run("embed", place / "run", place / given, *options, *out) == code
     message = capsys.readouterr().err
     assert problem in message
     assert [line.partition(":")[0] for line in message.splitlines() if "record/s" not in line] == ["error"]
@@ -191,7 +165,7 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
     write_corpus(tmp_path / "wfdb", 8, 0)
     for path in sorted((tmp_path / "wfdb").rglob("*.mat"))[1:]:
         path.unlink()
-    assert run("embed", str(place / "run"), str(tmp_path / "wfdb"), "--out", str(tmp_path / "e.npz")) == 1
+    assert run("embed", place / "run", tmp_path / "wfdb", "--out", tmp_path / "e.npz") == 1
     told = [line for line in capsys.readouterr().err.splitlines() if "not embedded: " in line]
     assert len(told) == 6
     assert told[5] == "not embedded: 2 more (--format json names all)"
@@ -199,15 +173,7 @@ def test_of_many_records_that_can_not_be_read_five_are_named_and_the_others_coun
 
 def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, capsys):
     out = tmp_path / "parts"
-    command = (
-        "embed",
-        str(place / "run"),
-        str(place / "wfdb"),
-        "--out",
-        f"{out}/",
-        "--set",
-        "part_records=2",
-    )
+    command = ("embed", place / "run", place / "wfdb", "--out", f"{out}/", "--set", "part_records=2")
     codes = [run(*command, "--shard", f"{number}/2", "--format", "json") for number in (1, 2)]
     shown = capsys.readouterr()
     assert codes == [1, 0]
@@ -215,7 +181,7 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, cap
     assert pq.read_table(out).num_rows == 4
     assert run(*command) == 1
     assert f"4 records in {out}/" in capsys.readouterr().out
-    assert run("neighbours", str(out), "wfdb/S00001", "--top", "2") == 0
+    assert run("neighbours", out, "wfdb/S00001", "--top", "2") == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2
     assert all(re.fullmatch(r" \d\.\d{4}  wfdb/S0000\d( +\d{6,})+", line.replace("-", "")) for line in lines)
@@ -231,5 +197,5 @@ def test_a_folder_is_filled_by_shards_and_tells_what_failed(place, tmp_path, cap
     ],
 )
 def test_where_embeddings_can_not_go_is_one_line(place, options, problem, capsys):
-    assert run("embed", str(place / "run"), str(place / "wfdb"), *options) == 2
+    assert run("embed", place / "run", place / "wfdb", *options) == 2
     assert problem in capsys.readouterr().err

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import wfdb
+from tests.cli.calls import invoke
+from tests.cli.calls import run as end_of
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.methods.frozen_encoder import random_encoder
-from marecg_cli.marecg import main
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +46,26 @@ def _record(folder: Path, ecg_id: int, height: float) -> None:
     wfdb.wrsamp(str(ecg_id), 500, ["mV"] * 12, list(LEADS), signal_LC, fmt=["16"] * 12, write_dir=str(folder))
 
 
-def run_main(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["probe", *arguments])
-    return int(ended.value.code or 0)
+def probe(*arguments: object) -> int:
+    return end_of("probe", *arguments)
 
 
-def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, capsys):
-    run, root = folders
-    code = run_main(run, "--root", root, "--fraction", "0.5", "1", "--seeds", "2", "--format", "json")
-    out, err = capsys.readouterr()
+@pytest.fixture(scope="module")
+def probed(folders: tuple[str, str]) -> tuple[str, str]:
+    """The run after a probe with all labels, and what the probe printed."""
+    code, out, _ = invoke("probe", folders[0], "--root", folders[1], "--fraction", 1)
     assert code == 0
+    return folders[0], out
+
+
+@pytest.mark.parametrize("fractions", [("--fraction", 0.5, 1), ("--fraction", 0.5, "--fraction", 1)])
+def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, capsys, fractions):
+    run, root = folders
+    assert probe(run, "--root", root, *fractions, "--seeds", 2, "--format", "json") == 0
+    out, err = capsys.readouterr()
     report = json.loads(out)
-    assert [(cell["method"], cell["fraction"]) for cell in report["cells"]][:2] == [
-        ("encoder", 0.5),
-        ("encoder", 1),
-    ]
+    cells = [(cell["method"], cell["fraction"]) for cell in report["cells"]]
+    assert cells[:2] == [("encoder", 0.5), ("encoder", 1)]
     assert report["records"]["missing"] == ["30"]
     assert "listed but not on disk (1): 30" in err
 
@@ -69,34 +74,17 @@ def test_what_was_probed_goes_into_the_card(folders, capsys, tmp_path):
     run, root = folders
     shutil.copytree(run, tmp_path / "run")
     card = tmp_path / "run" / "model" / "README.md"
-    assert run_main(str(tmp_path / "run"), "--root", root, "--fraction", "1", "--card") == 0
+    assert probe(str(tmp_path / "run"), "--root", root, "--fraction", "1", "--card") == 0
     assert f"card: {card}" in capsys.readouterr().err
     assert "## What it reaches" in card.read_text(encoding="utf-8")
 
 
-def test_fractions_may_be_given_one_option_each(folders, capsys):
-    run, root = folders
-    assert run_main(run, "--root", root, "--fraction", "0.5", "--fraction", "1", "--format", "json") == 0
-    assert {cell["fraction"] for cell in json.loads(capsys.readouterr().out)["cells"]} == {0.5, 1.0}
-
-
-def test_the_table_shows_every_method_and_what_the_numbers_rest_on(folders, capsys):
-    run, root = folders
-    assert run_main(run, "--root", root, "--fraction", "1") == 0
-    out = capsys.readouterr().out
-    for text in (
-        "encoder",
-        "random encoder",
-        "hand-crafted",
-        "MI",
-        "NORM",
-        "24 train, 3 val, 3 test",
-        "strat_fold",
-        "Scaling: signals in mV",
-        "Seconds of fitting: encoder",
-    ):
-        assert text in " ".join(out.split())
-    assert max(map(len, out.splitlines())) <= 100
+def test_the_table_shows_every_method_and_what_the_numbers_rest_on(probed):
+    methods = ("encoder", "random encoder", "hand-crafted", "MI", "NORM")
+    below = ("24 train, 3 val, 3 test", "strat_fold", "Scaling: signals in mV", "Seconds of fitting: encoder")
+    for text in (*methods, *below):
+        assert text in " ".join(probed[1].split())
+    assert max(map(len, probed[1].splitlines())) <= 100
 
 
 @pytest.mark.parametrize(
@@ -111,7 +99,7 @@ def test_the_table_shows_every_method_and_what_the_numbers_rest_on(folders, caps
 def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, words, folders, capsys):
     run, root = folders
     place = () if "--root" in arguments else ("--root", root)
-    assert run_main(run, *place, *arguments) == code
+    assert probe(run, *place, *arguments) == code
     err = capsys.readouterr().err
     assert err.startswith("error: ")
     assert err.count("\n") == 1
@@ -119,7 +107,7 @@ def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, wor
 
 
 def test_a_run_without_a_model_exits_with_3(folders, tmp_path, capsys):
-    assert run_main(str(tmp_path), "--root", folders[1]) == 3
+    assert probe(str(tmp_path), "--root", folders[1]) == 3
     assert "model" in capsys.readouterr().err
 
 
@@ -133,16 +121,8 @@ def test_the_help_of_the_command_loads_neither_torch_nor_scikit_learn():
     assert "Example: marecg probe" in done.stdout
 
 
-def end_of(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return int(ended.value.code or 0)
-
-
-def test_the_table_prints_published_and_measured_rows(folders, capsys):
-    run, root = folders
-    run_main(run, "--root", root, "--fraction", "1")
-    capsys.readouterr()
+def test_the_table_prints_published_and_measured_rows(probed, capsys):
+    run, _ = probed
     assert end_of("table", run) == 0
     out = capsys.readouterr().out
     assert "| published | MERL " in out
@@ -160,10 +140,8 @@ def test_a_run_that_was_not_probed_has_no_row(tmp_path, capsys):
     assert "marecg probe" in capsys.readouterr().err
 
 
-def test_two_runs_are_compared_on_the_same_records(folders, capsys):
-    run, root = folders
-    run_main(run, "--root", root, "--fraction", "1")
-    capsys.readouterr()
+def test_two_runs_are_compared_on_the_same_records(probed, capsys):
+    run, _ = probed
     assert end_of("table", run, run, "--compare", "bootstrap") == 0
     out, err = capsys.readouterr()
     assert out == f"ptbxl-super, minus {run}, 100 % of train: +0.00 [+0.00, +0.00], p = 1\n"
@@ -185,7 +163,7 @@ def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys
     run, root = folders
     np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
     options = ("--fraction", "1", "--features", f"ECG-FM={tmp_path / 'other.npz'}")
-    assert run_main(run, "--root", root, *options) == 0
+    assert probe(run, "--root", root, *options) == 0
     assert re.search(r"ECG-FM .*\n│ \(30\) ", capsys.readouterr().out)
 
 
@@ -193,9 +171,9 @@ def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_p
     np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
     features = ("--features", f"ECG-FM={tmp_path / 'other.npz'}")
     options = ("--root", folders[1], "--fraction", "0.5", "1", "--seeds", "2", *features)
-    assert run_main(*options) == 2
+    assert probe(*options) == 2
     assert "--out" in capsys.readouterr().err
-    assert run_main(*options, "--out", str(tmp_path / "ecg-fm")) == 0
+    assert probe(*options, "--out", str(tmp_path / "ecg-fm")) == 0
     out = capsys.readouterr().out
     assert "minus ECG-FM" in out
     assert "It is not known which records the encoder was pretrained on" in out
@@ -208,16 +186,13 @@ def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys)
     other = tmp_path / "other"
     shutil.copytree(Path(run) / "model", other / "model")
     options = ("--task", "ptbxl-super", "--task", "ptbxl-sub", "--root", root, "--fraction", "1")
-    assert run_main(run, str(other), *options) == 0
+    assert probe(run, str(other), *options) == 0
     out = capsys.readouterr().out
     read = ("encoder", "encoder, wide", "encoder, mean H")
     own = [f"{name}: {row}" for name in (Path(run).name, "other") for row in read]
     rows = (*own, "random encoder", "hand-crafted")
     first = [line.split("│")[1].strip() for line in out.splitlines() if line.startswith("│ ")]
-    assert [cell for cell in first if cell] == [
-        *("PTB-XL super, 3 test", *rows),
-        *("PTB-XL sub, 3 test", *rows),
-    ]
+    assert [cell for cell in first if cell] == ["PTB-XL super, 3 test", *rows, "PTB-XL sub, 3 test", *rows]
     assert max(map(len, out.splitlines())) <= 100
     assert "▲" in out
     assert not (other / "features").exists()
@@ -226,7 +201,7 @@ def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys)
 
 def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_others_go_on(folders, capsys):
     run, root = folders
-    code = run_main(run, "--task", "ptbxl-form", "--task", "ptbxl-super", "--root", root, "--fraction", "1")
+    code = probe(run, "--task", "ptbxl-form", "--task", "ptbxl-super", "--root", root, "--fraction", "1")
     out, err = capsys.readouterr()
     assert code == 0
     assert "ptbxl-super: macro AUC" in out
@@ -238,7 +213,7 @@ def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_othe
 def test_where_the_records_support_none_of_several_tasks_each_is_a_line_and_the_exit_code_3(folders, capsys):
     run, root = folders
     tasks = ("--task", "ptbxl-form", "--task", "ptbxl-rhythm")
-    assert run_main(run, *tasks, "--root", root, "--fraction", "1") == 3
+    assert probe(run, *tasks, "--root", root, "--fraction", "1") == 3
     out, err = capsys.readouterr()
     assert not out
     assert len([line for line in err.splitlines() if line.startswith("not measured: ")]) == 2
@@ -248,14 +223,14 @@ def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch
     shutil.copytree(Path(folders[0]) / "model", tmp_path / "0.1" / "model")
     monkeypatch.chdir(tmp_path)
     options = ("--task", "ptbxl-super", "--root", folders[1], "--fraction", "1", "0.1")
-    assert run_main(*options) == 0
+    assert probe(*options) == 0
     out, err = capsys.readouterr()
     assert "measured: 0.1, ptbxl-super" in err
     assert "10%" not in out
 
 
 def test_a_task_without_data_is_refused_before_anything_is_measured(folders, capsys):
-    assert run_main(folders[0], "--task", "all", "--root", folders[1]) == 2
+    assert probe(folders[0], "--task", "all", "--root", folders[1]) == 2
     assert "--root cpsc2018=PATH" in capsys.readouterr().err
 
 
@@ -265,7 +240,7 @@ def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folder
     columns = {"identity": ["ptbxl/00028"], "patient": [None], "signal_hash": ["-"]}
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     pq.write_table(table.replace_schema_metadata({"window": "4700", "fs": "500"}), run / "trained_on.parquet")
-    assert run_main(str(run), "--root", folders[1], "--fraction", "1") == 0
+    assert probe(str(run), "--root", folders[1], "--fraction", "1") == 0
     out, err = capsys.readouterr()
     assert "pretrained on 1 of the 3 val and 3 test records or on their patients: 28" in err
     assert "† Leak: the encoder was pretrained on 1 of" in out

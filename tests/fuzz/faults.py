@@ -2,9 +2,9 @@
 
     python -m tests.fuzz.faults [--count 24] [--seed 0]
 
-Each case gives a command, lets the fault happen, and gives the same command again, undisturbed: what it
-leaves or prints must be what it does where nothing happened, and nothing hidden may stay behind. Without
---count all cases are tried.
+Each case gives a command, lets the fault happen (a signal once or several times, as to a scheduler that stops
+a job before it preempts it), and gives the same command again, undisturbed: what it leaves or prints must be
+what it does where nothing happened, and nothing hidden may stay behind. Without --count all cases are tried.
 """
 
 import argparse
@@ -12,17 +12,25 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from tests.fuzz.kills import SETTINGS, send, start
+import pyarrow.parquet as pq
+from tests import forked
+from tests.fuzz.commands import COMMANDS, Command
 
-KILLS = ("KILL", "TERM", "INT", "HUP", "USR1", "QUIT", "STOP CONT")
+from marecg_cli.ecgonto import main as ecgonto
+from marecg_cli.marecg import main as marecg
+
+KILLS = ("KILL", "TERM", "INT", "HUP", "USR1", "QUIT", "STOP CONT", "STOP TERM CONT")
+AGAIN = (1, 1, 2, 3)
+"""How often a command is killed before it is left alone; one of these."""
 WHEN = {"before": (0.0, 0.1), "while": (0.1, 0.9), "after": (0.9, 1.1)}
 """Shares of the time that the command takes where nothing happens."""
 SMALL = 4096
@@ -54,52 +62,24 @@ SURROUNDINGS: dict[str, Callable[[], object]] = {
     "a folder that can't be written": lambda: None,
 }
 MAY_FAIL = {"full disk", "stdout closed", "a folder that can't be written"}
+AF = "164889003"
+ONTOLOGY = Path(__file__).parents[2] / "ontology"
+Try = Callable[..., None]
 UNWRITABLE = Path("/proc/1/nothing/out")
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command by its words, in which {out} is where it writes, and {place} where what it reads is.
-
-    Attributes:
-        words: it.
-        out: the ending of what it writes; None: it prints.
-        compared: patterns of the files that count.
-        much: whether it is among those that write most.
-    """
-
-    words: str
-    out: str | None = None
-    compared: tuple[str, ...] = ("*",)
-    much: bool = False
-
-    def argv(self, place: Path, out: Path) -> list[str]:
-        """Its arguments."""
-        return [each.format(place=place, out=out) for each in self.words.split()]
+def start(argv: list[str], said: str, surround: Callable[[], object] = bool) -> int:
+    """Run a command in a copy of this process, after `surround`; what it prints goes into a file. Its id."""
+    name, *rest = argv
+    return forked.start(lambda: (surround(), ecgonto(rest) if name == "ecgonto" else marecg(argv)), said)
 
 
-_TRAIN = " ".join(f"--set {each}" for each in SETTINGS)
-COMMANDS = (
-    Command("synth --out {out} --records 6 --seed 1", ""),
-    Command("prepare {place}/records --out {out} --jobs 1 --set shard=3", "", much=True),
-    Command(
-        f"train --recipe tiny --data {{place}}/corpus --out {{out}} {_TRAIN}",
-        "",
-        ("metrics.csv", "model/model.safetensors"),
-        much=True,
-    ),
-    Command("embed {place}/run {place}/records --out {out} --jobs 1", ".parquet"),
-    Command("embed {place}/run {place}/records --out {out}/ --set part_records=2 --jobs 1", "", much=True),
-    Command("export {place}/corpus --out {out}", ".parquet"),
-    Command("export {place}/corpus --out {out}", ""),
-    Command("cohort {place}/corpus --where age>0 --out {out}", ".csv"),
-    Command("report {place}/run {place}/one --out {out}", ".html"),
-    Command("predict {place}/run {place}/one"),
-    Command("stats {place}/corpus"),
-    Command("audit {place}/corpus --against {place}/other"),
-    Command("recipes"),
-    Command("neighbours {place}/embeddings.parquet records/S00001"),
-)
+def send(pid: int, kill: str) -> None:
+    """Kill in one of the ways; what is over already is left in peace."""
+    for name in kill.split():
+        os.kill(pid, getattr(signal, f"SIG{name}"))
+        if name == "STOP":
+            time.sleep(0.1)
 
 
 @dataclass(frozen=True)
@@ -130,11 +110,14 @@ class Matrix:
             (folder / f"one{ending}").write_bytes(
                 header.with_suffix(ending).read_bytes().replace(header.stem.encode(), b"one")
             )
+        shutil.copytree(ONTOLOGY, folder / "ontology")
         self._whole: dict[Command, tuple[Outcome, float]] = {}
 
     def whole(self, command: Command) -> tuple[Outcome, float]:
         """What a command does where nothing happens, and the seconds that it takes."""
         if command not in self._whole:
+            if "{place}/many" in command.words and not (self.place / "many").exists():
+                self._make_many()
             out, began = self._out(command, "whole"), time.monotonic()
             outcome = self._run(command.argv(self.place, out), out, command.compared)
             assert outcome.code in {0, 1}, f"{command.words}: {outcome.said.decode()}"
@@ -146,14 +129,16 @@ class Matrix:
         whole, seconds = self.whole(command)
         out = self._out(command, "case")
         argv = command.argv(self.place, out)
-        pid = start(argv, str(self.place / "said.txt"))
-        time.sleep(seconds * rng.uniform(*WHEN[when]))
-        send(pid, kill)
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        number = getattr(signal, f"SIG{kill.split(maxsplit=1)[0]}")
-        said = (self.place / "said.txt").read_text(errors="replace")
-        assert code in {whole.code, -number, 128 + number}, f"exit code {code}\n{said}"
-        assert "Traceback" not in said, said
+        numbers = [getattr(signal, f"SIG{name}") for name in kill.split()]
+        codes = {whole.code, *(-number for number in numbers), *(128 + number for number in numbers)}
+        for _ in range(rng.choice(AGAIN)):
+            pid = start(argv, str(self.place / "said.txt"))
+            time.sleep(seconds * rng.uniform(*WHEN[when]))
+            send(pid, kill)
+            code = forked.end(pid)
+            said = (self.place / "said.txt").read_text(errors="replace")
+            assert code in codes, f"exit code {code}\n{said}"
+            assert "Traceback" not in said, said
         self._same(command, out, whole)
 
     def surround(self, command: Command, what: str, _: str, rng: random.Random) -> None:
@@ -170,24 +155,34 @@ class Matrix:
         if not unwritable:
             self._same(command, out, whole)
 
-    def cases(self) -> Iterator[tuple[Callable[..., None], Command, str, str]]:
-        """All of them: what tries it, the command, the fault, and when."""
-        for command, kill, when in product(COMMANDS, KILLS, WHEN):
+    def cases(self, commands: Sequence[Command] = COMMANDS) -> Iterator[tuple[Try, Command, str, str]]:
+        """All of some commands: what tries it, the command, the fault, and when."""
+        for command, kill, when in product(commands, KILLS, WHEN):
             yield self.kill, command, kill, when
-        for command, what in product((each for each in COMMANDS if each.much), SURROUNDINGS):
+        for command, what in product((each for each in commands if each.much), SURROUNDINGS):
             yield self.surround, command, what, ""
 
-    def try_some(self, count: int | None, seed: int) -> list[str]:
+    def try_some(self, count: int | None, seed: int, commands: Sequence[Command] = COMMANDS) -> list[str]:
         """Try so many cases; those in which something is left or differs, in words."""
         rng = random.Random(seed)  # noqa: S311 — no secret
-        cases = list(self.cases())
+        cases = list(self.cases(commands))
         broken = []
         for attempt, command, fault, when in cases if count is None else rng.sample(cases, count):
             try:
                 attempt(command, fault, when, rng)
             except AssertionError as error:
-                broken.append(f"marecg {command.words} · {fault} {when}: {error}")
+                broken.append(f"{command.words} · {fault} {when}: {error}")
         return broken
+
+    def _make_many(self) -> None:
+        """A corpus that a probe and a classifier can learn from, with its labels."""
+        made = f"--records 90 --seed 4 --diagnosis AF --diagnosis NSR --out {self.place}/hearts"
+        prepared = f"prepare {self.place}/hearts --out {self.place}/many --jobs 1"
+        for words in (f"synth {made}", prepared):
+            assert self._run(words.split(), self.place / "case-0").code == 0, words
+        rows = pq.read_table(self.place / "many" / "index.parquet", columns=["id", "codes"]).to_pylist()
+        lines = [f"{row['id']},{int(AF in row['codes'])}" for row in rows]
+        (self.place / "labels.csv").write_text("\n".join(["record,af", *lines]) + "\n", encoding="utf-8")
 
     def _same(self, command: Command, out: Path, whole: Outcome) -> None:
         again = self._run(command.argv(self.place, out), out, command.compared)
@@ -211,7 +206,7 @@ class Matrix:
         surroundings: Callable[[], object] = lambda: None,
     ) -> Outcome:
         said = self.place / "said.txt"
-        code = os.waitstatus_to_exitcode(os.waitpid(start(argv, str(said), surroundings), 0)[1])
+        code = forked.end(start(argv, str(said), surroundings))
         paths = [path for path in out.parent.rglob("*") if path.is_file()] if out.parent.is_dir() else []
         files = {
             str(path.relative_to(out.parent)): path.read_bytes()
@@ -237,6 +232,7 @@ def main() -> None:
     given = parser.parse_args()
     import marecg.corpus.export
     import marecg.corpus.prepare
+    import marecg.evaluate.evaluation
     import marecg.report.record_page
     import marecg.train.run
     import marecg.use.embed_records  # noqa: F401

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.fuzz.kills import start
+from tests.fuzz.faults import start
 from tests.marecg import clinical_files
 
 from marecg.base.config import LEADS

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from tests import forked
 from tests.cli.calls import run
-from tests.fuzz.kills import SETTINGS, start
+from tests.fuzz.commands import SETTINGS
+from tests.fuzz.faults import start
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LEFT_AXIS, cardiac_with_an_axis
@@ -79,8 +81,8 @@ def test_an_archive_of_many_formats_becomes_a_cohort(place, capsys, monkeypatch)
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", killed_at_the_second)
-        killed = start([str(each) for each in (*command, *first)])
-    assert os.waitstatus_to_exitcode(os.waitpid(killed, 0)[1]) == -signal.SIGKILL
+        killed = start([str(each) for each in (*command, *first)], os.devnull)
+    assert forked.end(killed) == -signal.SIGKILL
     assert [path.name for path in (place / "parts").glob("part-*")] == ["part-00000.parquet"]
     assert run(*command, "--out", f"{place}/parts/", "--shard", "2/2") == 0
     assert run(*command, *first) == 0
