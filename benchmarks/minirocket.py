@@ -8,9 +8,8 @@ from benchmarks.corpora import workspace
 from benchmarks.ratio import Effort, Reach, Row, costs
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.evaluation import evaluate
-from marecg.evaluate.methods.baselines import Baseline
 from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.request import Request
+from marecg.evaluate.request import Baseline, Request
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.synth import write_corpus

@@ -14,7 +14,7 @@ from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import WIDE
 from marecg.evaluate.table import tidy
 from marecg.evaluate.table_print import records
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds
 from marecg_cli import marecg
 from marecg_cli._options import settings
 from marecg_cli._recipes import print_costs

@@ -9,10 +9,8 @@ from tests.cli.reached import reached
 
 import ecg_ontology
 from marecg.base.config import CorpusConfig
-from marecg.evaluate.methods.baselines import BASELINES
-from marecg.evaluate.probe.registry import protocol_named
-from marecg.evaluate.request import Request
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.request import BASELINES, Request, protocol_named
+from marecg.evaluate.tasks.definition import Folds
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
 from marecg.synth import QUIRKS

@@ -17,13 +17,13 @@ PairedTest = Literal["bootstrap", "delong"]
 
 
 def _baselines() -> tuple[str, ...]:
-    from marecg.evaluate.methods.baselines import BASELINES
+    from marecg.evaluate.request import BASELINES
 
     return tuple(BASELINES)
 
 
 def _protocols() -> tuple[str, ...]:
-    from marecg.evaluate.probe.registry import PROTOCOLS
+    from marecg.evaluate.request import PROTOCOLS
 
     return tuple(PROTOCOLS)
 
@@ -94,10 +94,8 @@ def probe(
     from functools import partial
 
     from marecg.evaluate.evaluation import evaluate, probe_many
-    from marecg.evaluate.methods.baselines import baseline_named
     from marecg.evaluate.model_card import write_model_card
-    from marecg.evaluate.probe.registry import protocol_named
-    from marecg.evaluate.request import FRACTIONS, READERS, Request
+    from marecg.evaluate.request import FRACTIONS, READERS, Request, baseline_named, protocol_named
     from marecg.evaluate.scores.results import remarks
     from marecg.evaluate.tasks.registry import roots
     from marecg_cli._scores_text import many_text, probe_text

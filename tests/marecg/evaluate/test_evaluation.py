@@ -11,8 +11,7 @@ from tests.marecg.told import Told
 import ecg_ontology
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
-from marecg.evaluate.probe.registry import protocol_named
-from marecg.evaluate.request import Request
+from marecg.evaluate.request import Request, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc
 from marecg.evaluate.scores.predictions import load
 from marecg.evaluate.scores.results import Report

@@ -9,8 +9,7 @@ from tests.marecg.evaluate.reports import WHOLE
 from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import frozen_encoder
-from marecg.evaluate.probe.registry import protocol_named
-from marecg.evaluate.request import Request
+from marecg.evaluate.request import Request, protocol_named
 
 
 def test_a_class_without_negatives_in_test_is_named_and_left_out(run_folder, ptbxl_root, tmp_path):

@@ -12,8 +12,8 @@ from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
+from marecg.evaluate.tasks.definition import ZEROSHOT_TABLE
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.zeroshot import TABLE
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)
@@ -31,7 +31,7 @@ def model():
 
 
 def rows() -> list[dict[str, str]]:
-    with TABLE.open(newline="", encoding="utf-8") as file:
+    with ZEROSHOT_TABLE.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter="\t"))
 
 

@@ -11,8 +11,8 @@ from marecg.evaluate.probe.linear import (
     STRENGTHS,
     Part,
     choose_logistic,
+    choose_ridge,
 )
-from marecg.evaluate.probe.ridge import choose_ridge
 
 EASY = Part(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[0], [0], [1], [1]], np.uint8))
 

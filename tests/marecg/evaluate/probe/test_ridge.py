@@ -4,8 +4,7 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
 from marecg.base.errors import InputError
-from marecg.evaluate.probe.linear import Part
-from marecg.evaluate.probe.ridge import ALPHAS, choose_ridge
+from marecg.evaluate.probe.linear import ALPHAS, Part, choose_ridge
 from marecg.evaluate.scores.metrics import macro_auc
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import TASKS, task_named
 
 MERL = {

@@ -25,7 +25,7 @@ from marecg.evaluate.reporting import Judged, home_of, keep_report, try_writing
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.task import FS, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width

@@ -1,4 +1,4 @@
-"""What a probe may be asked for."""
+"""What a probe may be asked for, and its protocols and baselines by name."""
 
 import json
 from collections.abc import Callable
@@ -7,15 +7,38 @@ from pathlib import Path
 from typing import Any
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.baselines import Baseline
+from marecg.base.plugins import named
+from marecg.evaluate.methods.method import Method
+from marecg.evaluate.methods.minirocket import minirocket
+from marecg.evaluate.methods.resnet import resnet
+from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import Protocol
 from marecg.evaluate.probe.strict import STRICT
 from marecg.evaluate.scores.metrics import RESAMPLES
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
 from marecg.model.readout import Readout
 from marecg.use.embed import check_readout
+
+Baseline = Callable[[Task], Method]
+"""Makes the method for a task: what it has to learn, it learns from the task's training records."""
+
+BASELINES: dict[str, Baseline] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
+
+
+def baseline_named(name: str) -> Baseline:
+    """The baseline of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    return named(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
+
+
+PROTOCOLS = {protocol.name: protocol for protocol in (STRICT, MERL, MERL_POSITIONAL)}
+
+
+def protocol_named(name: str) -> Protocol:
+    """The protocol of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    return named(name, PROTOCOLS, Protocol, "protocol")
+
 
 FRACTIONS = (0.01, 0.1, 1.0)
 READERS: dict[str, Callable[[str], Any]] = {

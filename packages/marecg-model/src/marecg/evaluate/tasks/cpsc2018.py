@@ -16,7 +16,7 @@ from ecg_ontology import CPSC_LABELS
 from marecg.base.errors import CorpusError
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
-from marecg.evaluate.tasks.definition import TaskDefinition
+from marecg.evaluate.tasks.definition import TaskDefinition, zeroshot_concepts
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
@@ -28,7 +28,6 @@ from marecg.evaluate.tasks.task import (
     multi_hot,
     split_of,
 )
-from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import cpsc2018
 from marecg.read.record import Candidate
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from marecg.base.errors import CorpusError
 from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
-from marecg.evaluate.tasks.definition import TaskDefinition
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds, TaskDefinition, zeroshot_concepts
 from marecg.evaluate.tasks.merl_splits import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
@@ -31,7 +30,6 @@ from marecg.evaluate.tasks.task import (
     files_sha256,
     multi_hot,
 )
-from marecg.evaluate.tasks.zeroshot import zeroshot_concepts
 from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
 from marecg.read.stretch import Stretch
