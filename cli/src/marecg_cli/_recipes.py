@@ -48,7 +48,7 @@ def recipes(
     from marecg.base.config import Settings, source_of, sources
     from marecg.objectives.registry import installed
     from marecg.recipes import COMPARISON, RECIPES, Config, by_name
-    from marecg.recipes.toml import written
+    from marecg.recipes.overrides import as_toml
 
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
     if cost is not None:
@@ -57,7 +57,7 @@ def recipes(
     if form == "toml":
         if recipe is None:
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
-        result(written(chosen[recipe]).rstrip())
+        result(as_toml(chosen[recipe]).rstrip())
         return
     value_sources = dict(sources(Config))
     for prefix, kind in installed().items():

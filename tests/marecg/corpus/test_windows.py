@@ -12,7 +12,7 @@ from marecg.base.errors import ConfigError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.tasks.corpus import corpus_recordings, split_by_patient
-from marecg.evaluate.tasks.labels import read_labels
+from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.recipes.overrides import with_settings
 from marecg.use.inputs import Inputs
 

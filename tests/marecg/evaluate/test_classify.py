@@ -18,7 +18,7 @@ from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error, reliability
-from marecg.evaluate.tasks.labels import labels_task, read_labels
+from marecg.evaluate.tasks.label_tables import labels_task, read_labels
 from marecg.read.datasets import ptbxl
 from marecg_cli.marecg import main
 

@@ -4,15 +4,14 @@ import pytest
 
 from marecg.base.errors import ConfigError, InputError
 from marecg.recipes import RECIPES, by_name, c3, small
-from marecg.recipes.overrides import override
-from marecg.recipes.toml import written
+from marecg.recipes.overrides import as_toml, override
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_survives_its_file(name, tmp_path):
     config = RECIPES[name]()
     file = tmp_path / "mine.toml"
-    file.write_text(written(config), encoding="utf-8")
+    file.write_text(as_toml(config), encoding="utf-8")
     assert by_name(str(file)) == config
 
 
@@ -25,7 +24,7 @@ def test_changed_values_and_objectives_from_outside_the_paper_survive_too(tmp_pa
         "data.window=5000",
     ]
     config = override(small(), changes)
-    (tmp_path / "mine.toml").write_text(written(config), encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(as_toml(config), encoding="utf-8")
     assert by_name(str(tmp_path / "mine.toml")) == config
 
 
@@ -41,7 +40,7 @@ def test_a_file_says_only_what_is_other_than_in_its_base(tmp_path):
 
 
 def test_a_value_that_was_changed_says_what_it_replaces():
-    (width,) = [line for line in written(by_name("tiny")).splitlines() if line.startswith("width = 64")]
+    (width,) = [line for line in as_toml(by_name("tiny")).splitlines() if line.startswith("width = 64")]
     assert width == "width = 64 # other than 768 (paper §sec:values: d)"
 
 

@@ -8,8 +8,7 @@ import torch
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.frozen_encoder import random_encoder
-from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
+from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.definition import ZEROSHOT_TABLE

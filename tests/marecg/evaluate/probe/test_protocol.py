@@ -7,7 +7,7 @@ from tests.marecg.evaluate.made_tasks import trials_on
 from marecg.base.errors import InputError
 from marecg.evaluate.probe import protocol
 from marecg.evaluate.probe.linear import choose_logistic
-from marecg.evaluate.probe.strict import STRICT, draw
+from marecg.evaluate.probe.protocol import STRICT, draw
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
 

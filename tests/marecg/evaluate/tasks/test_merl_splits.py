@@ -6,7 +6,7 @@ import pytest
 
 from marecg.base.errors import CorpusError, UsageError
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg.evaluate.tasks.merl_splits import read_split_tables
+from marecg.evaluate.tasks.label_tables import read_split_tables
 from marecg.evaluate.tasks.registry import task_named
 
 

@@ -29,7 +29,7 @@ from marecg.evaluate.scores.metrics import (
 )
 from marecg.evaluate.scores.results import describe_leak
 from marecg.evaluate.tasks.corpus import corpus_task
-from marecg.evaluate.tasks.labels import read_labels
+from marecg.evaluate.tasks.label_tables import read_labels
 from marecg.evaluate.tasks.task import FS, SPLITS, TEST, TRAIN, VAL, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of

@@ -10,10 +10,9 @@ from marecg.base.errors import InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.frozen_encoder import encoder, random_control
+from marecg.evaluate.methods.frozen_encoder import encoder, known_concepts, random_control, zero_shot
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import FeatureTable, Method
-from marecg.evaluate.methods.zeroshot import known_concepts, zero_shot
 from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
 from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
 from marecg.evaluate.request import Request

@@ -13,8 +13,8 @@ import torch
 
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
+from marecg.evaluate.methods.frozen_encoder import known_concepts
 from marecg.evaluate.methods.method import FeatureTable
-from marecg.evaluate.methods.zeroshot import known_concepts
 from marecg.evaluate.model_under_test import ModelUnderTest, leak
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.groups import group_figures

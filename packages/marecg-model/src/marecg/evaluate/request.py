@@ -12,8 +12,7 @@ from marecg.evaluate.methods.method import Method
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
-from marecg.evaluate.probe.protocol import Protocol
-from marecg.evaluate.probe.strict import STRICT
+from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named

@@ -23,9 +23,8 @@ from marecg.objectives.mpct import MpctConfig
 from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.view import ViewConfig
-from marecg.recipes import toml as recipe_toml
 from marecg.recipes.comparison import comparison
-from marecg.recipes.overrides import Change, override
+from marecg.recipes.overrides import Change, override, read_recipe
 from marecg.recipes.schema import Config
 
 T = TypeVar("T", bound=ObjectiveConfig)
@@ -185,7 +184,7 @@ def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
         64
     """
     if name.endswith(".toml"):
-        start, of_file = recipe_toml.read(Path(name), by_name)
+        start, of_file = read_recipe(Path(name), by_name)
         return override(start, [*of_file, *changes])
     make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
     try:

@@ -17,8 +17,7 @@ from marecg.model.folder import read
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 from marecg.recipes import Config, by_name
-from marecg.recipes import toml as recipe_toml
-from marecg.recipes.overrides import Change
+from marecg.recipes.overrides import Change, read_recipe
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +128,7 @@ def _made_by(recipe: str | None, given: str | Path) -> str:
 def _of_file(recipe: str) -> set[str]:
     """The values of the model that a recipe's own file says: those are its author's, and stay."""
     if recipe.endswith(".toml"):
-        _, changes = recipe_toml.read(Path(recipe), by_name)
+        _, changes = read_recipe(Path(recipe), by_name)
         return {change.key.removeprefix("model.") for change in changes}
     return set(ModelConfig.model_fields) if _is_file(recipe) else set()
 

@@ -15,8 +15,7 @@ from sklearn.model_selection import train_test_split
 from torch import nn
 
 from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
-from marecg.evaluate.probe.protocol import Protocol
-from marecg.evaluate.probe.strict import OVER
+from marecg.evaluate.probe.protocol import OVER, Protocol
 from marecg.evaluate.scores.metrics import Floats, macro_auc
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.fit_best import fit_best

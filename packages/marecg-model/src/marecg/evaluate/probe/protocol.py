@@ -1,9 +1,9 @@
 """What a protocol is, and how every one of them walks.
 
 Draw a share of the training part, fit on it and choose on val, score test once. A protocol says how the
-signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; each has a
-file of its own (`strict`, `merl`), and may have one outside of this package. What learns is a `Learner`: a
-classifier on features (`FeatureLearner`), or a network that reads the records themselves.
+signals are handed out, how a share is drawn, what is fitted, and what a report must tell of it; ours is
+`STRICT`, others have a file of their own (`merl`), also outside of this package. What learns is a `Learner`:
+a classifier on features (`FeatureLearner`), or a network that reads the records themselves.
 Shapes: M records, K classes, F features.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import InputError
-from marecg.evaluate.probe.linear import Choose, Part, check_labels
+from marecg.evaluate.probe.linear import UNSEEN_LOGIT, Choose, Part, check_labels, choose_logistic
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unchanged
@@ -171,3 +171,33 @@ def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
     if empty:
         raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
     return part
+
+
+OVER = "mean over the classes that have positives and negatives in test; the others are left out"
+"""Which classes the macro AUC is over, by every protocol."""
+
+
+def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:
+    """Draw a stratified share: the sorted numbers of round(fraction · M) records, at least one.
+
+    Systematic sampling (Cochran 1977, §8) from the list ordered by label set, rarest class first and at
+    random within a set: each label set, and the rarest class as a whole, gets its share to within one record.
+    """
+    count = max(1, round(fraction * len(y_MK)))
+    generator = np.random.default_rng((seed, count))
+    commonest_first = np.argsort(-y_MK.sum(axis=0, dtype=np.int64), kind="stable")
+    order = np.lexsort((generator.random(len(y_MK)), *y_MK.T[commonest_first]))
+    step = len(y_MK) / count
+    places = np.floor((np.arange(count) + generator.random()) * step).astype(np.int64)
+    return np.sort(order[places])
+
+
+STRICT = Protocol(
+    name="strict",
+    normalisation="signals in mV; every feature standardised on the drawn training records",
+    policy=f"{OVER}. A class that the drawn training records don't show counts ½",
+    draw=draw,
+    choose=choose_logistic,
+    own_classifiers=True,
+    unseen_logit=UNSEEN_LOGIT,
+)

@@ -17,7 +17,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
 from marecg.evaluate.tasks.definition import TaskDefinition, zeroshot_concepts
-from marecg.evaluate.tasks.merl_splits import described, read_split_tables
+from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
     LabelTable,

@@ -20,7 +20,7 @@ from marecg.base.errors import CorpusError
 from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
 from marecg.evaluate.tasks.definition import Folds, TaskDefinition, zeroshot_concepts
-from marecg.evaluate.tasks.merl_splits import described, read_split_tables
+from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
     LabelTable,

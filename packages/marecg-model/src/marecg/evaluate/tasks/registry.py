@@ -9,7 +9,7 @@ from marecg.base.plugins import named
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
 from marecg.evaluate.tasks.definition import TaskDefinition
-from marecg.evaluate.tasks.labels import labels_task
+from marecg.evaluate.tasks.label_tables import labels_task
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
 from marecg.storage.copies import ensure_local
 
