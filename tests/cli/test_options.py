@@ -129,7 +129,7 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "report run --data c --record a --record b --out x.html",
-        "marecg.report.writing.write_report",
+        "marecg.report.run_page.write_report",
         {"run": Path("run"), "data": Path("c"), "records": [Path("a"), Path("b")], "out": Path("x.html")},
     ),
     (

@@ -16,7 +16,7 @@ from marecg.objectives import registry
 from marecg.recipes import Config, by_name, c1
 from marecg.recipes.overrides import override
 from marecg.report.demo import DIAGNOSES
-from marecg.report.writing import write_report
+from marecg.report.run_page import write_report
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 

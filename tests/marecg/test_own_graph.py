@@ -23,7 +23,7 @@ from marecg.objectives import concept_text
 from marecg.objectives.mpct import MpctConfig
 from marecg.recipes import Config
 from marecg.recipes.overrides import override
-from marecg.report.writing import write_report
+from marecg.report.run_page import write_report
 from marecg.synth import write_corpus
 from marecg.train.run import train
 from marecg.use.predict import predict_file

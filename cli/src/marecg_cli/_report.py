@@ -47,7 +47,7 @@ def report(
     Example: marecg report runs/c3 georgia/g1/E00001 --out E00001.html --data corpus --lang de
     """
     if len(given) == 1 and (record or out is None or Path(given[0]).is_dir()):
-        from marecg.report.writing import write_report
+        from marecg.report.run_page import write_report
 
         result(str(write_report(Path(given[0]), data, record or (), out)))
         return

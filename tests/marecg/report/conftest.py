@@ -18,7 +18,7 @@ from marecg.evaluate.scores.results import (
     Spread,
 )
 from marecg.recipes import Config
-from marecg.report.writing import write_report
+from marecg.report.run_page import write_report
 from marecg.train.run import train
 
 

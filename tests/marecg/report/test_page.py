@@ -15,8 +15,8 @@ from marecg.base.errors import InputError
 from marecg.corpus.prepare import prepare
 from marecg.model.mar_ecg import MarEcg
 from marecg.report.attention import attention
+from marecg.report.run_page import write_report
 from marecg.report.tracing import WIDTH
-from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg_cli.marecg import main
 

@@ -22,9 +22,9 @@ from marecg.read.inputs import read_one
 from marecg.report import texts as module
 from marecg.report.probes import Verdict, trust
 from marecg.report.record_page import write_record
+from marecg.report.run_page import write_report
 from marecg.report.texts import Texts
 from marecg.report.tracing import NAME_HEIGHTS, NAME_SIZE, tracing
-from marecg.report.writing import write_report
 from marecg.synth import write_corpus
 from marecg.use.classifier import EcgClassifier
 from marecg_cli.marecg import main

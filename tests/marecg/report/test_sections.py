@@ -10,7 +10,7 @@ import ecg_ontology
 from marecg.corpus import trained_on
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
-from marecg.report import training
+from marecg.report import run_page
 from marecg.report.neighbours import NEAREST, _sharing, neighbours
 from marecg.report.page import Section, facts, folded, heading, page, paragraph, table
 from marecg.report.records import from_corpus
@@ -55,9 +55,9 @@ def test_records_that_were_not_trained_on_are_shown_first(run, corpus_folder):
 
 def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(run, monkeypatch):
     drawn: list[NDArray[np.float64]] = []
-    monkeypatch.setattr(training, "matrix", lambda values, rows, columns, title: drawn.append(values) or "")
+    monkeypatch.setattr(run_page, "matrix", lambda values, rows, columns, title: drawn.append(values) or "")
     model = MarEcg.from_pretrained(run)
-    training.prototypes(model, 0.5)
+    run_page.prototypes(model, 0.5)
     cosines, closeness = drawn
     np.testing.assert_allclose(np.diag(closeness), 1)
     np.testing.assert_allclose(np.diag(cosines), 1, rtol=1e-5)
@@ -69,7 +69,7 @@ def test_the_prototypes_are_drawn_beside_a_closeness_that_falls_with_distance(ru
 def test_one_row_of_numbers_is_told_and_not_drawn(tmp_path):
     (tmp_path / "metrics.csv").write_text("step,epoch,loss\n1,0,2.5\n2,0,2.0\n")
     (tmp_path / "monitors.csv").write_text("step,spread\n2,0.125\n")
-    drawn, told = (section.parts[0] for section in training.training(tmp_path, {}, 40))
+    drawn, told = (section.parts[0] for section in run_page.training(tmp_path, {}, 40))
     assert str(escape(drawn)).count("<svg") == 1
     assert "<svg" not in escape(told)
     assert "<dt>spread</dt><dd>0.125</dd>" in escape(told)

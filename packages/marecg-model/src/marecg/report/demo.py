@@ -9,7 +9,7 @@ from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.recipes import tiny
 from marecg.recipes.overrides import override
-from marecg.report.writing import write_report
+from marecg.report.run_page import write_report
 from marecg.synth import write_corpus
 from marecg.train.run import train
 

@@ -28,6 +28,7 @@ from marecg.report.neighbours import LEAD, SECONDS, cosines_to
 from marecg.report.page import Figure, Section, facts, folded, page, paragraph, table
 from marecg.report.probes import trust
 from marecg.report.records import Shown, attention_figure, concept_graph, from_file
+from marecg.report.run_page import origin_table
 from marecg.report.texts import (
     Texts,
     electrode_quality,
@@ -37,7 +38,6 @@ from marecg.report.texts import (
     recording_facts,
 )
 from marecg.report.tracing import stacked, strip, tracing
-from marecg.report.training import origin_table
 from marecg.use.classifier import EcgClassifier
 from marecg.use.classifier_folder import is_classifier
 from marecg.use.embed import embed

@@ -1,0 +1,209 @@
+"""`marecg report`: from a run folder to report.html and its pictures; where a run comes from, and its curves.
+
+Shapes: N concepts, K concept width (d_c).
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+
+from ecg_ontology import refuse_others, replacing
+from marecg.base.errors import CheckpointError, CorpusError, UsageError
+from marecg.corpus import trained_on
+from marecg.corpus.prepared import Corpus
+from marecg.model.card import ancestors, sources, told
+from marecg.model.mar_ecg import MarEcg
+from marecg.recipes import Config
+from marecg.report import captions
+from marecg.report.charts import curve, matrix
+from marecg.report.neighbours import neighbours
+from marecg.report.page import Figure, Section, facts, folded, page, table
+from marecg.report.probes import beside_others, probes
+from marecg.report.records import from_corpus, from_file, record_section
+from marecg.report.svg import standalone
+
+
+def write_report(
+    run: str | Path,
+    data: str | Path | None = None,
+    records: Sequence[str | Path] = (),
+    out: str | Path | None = None,
+) -> Path:
+    """Write a run's page, and its pictures beside it as SVG.
+
+    Args:
+        data: a prepared corpus, to show records and their nearest neighbours; left out where None.
+        records: records to show, in any format that is read; of WFDB with or without `.hea`.
+        out: the HTML file; its pictures go into a folder of its name. By default report.html of the run, or
+            records.html where records are given, so that the run's own page stays.
+
+    Returns:
+        The page; at most some megabytes.
+
+    Raises:
+        CheckpointError: the folder holds no finished run, or its graph is another than the corpus'.
+        CorpusError: `data` isn't a prepared corpus, or an empty one.
+        UsageError: the page has no ending, or the folder of its pictures holds other files, say a run.
+    """
+    run = Path(run)
+    page_path = Path(out) if out is not None else run / ("records.html" if records else "report.html")
+    pictures = run / "pictures" if out is None and not records else page_path.with_suffix("")
+    if pictures == page_path:
+        problem = "has no ending, and a folder of that name is for the pictures"
+        raise UsageError(problem, where=page_path, remedy="End it in .html")
+    refuse_others(pictures, lambda name: name.endswith(".svg"))  # an older page's may be replaced
+    corpus = None if data is None else Corpus.open(data)
+    if corpus is not None and not len(corpus):
+        raise CorpusError(
+            "holds no records", where=corpus.folder, remedy="report.json says why nothing was kept"
+        )
+    model = MarEcg.from_pretrained(run / "model", ontology=None if corpus is None else corpus.ontology())
+    config, losses = _config(run)
+    sections = list(_sections(run, model, config, losses, corpus, records))
+    with replacing(pictures) as temporary:
+        temporary.mkdir()
+        for figure in (figure for section in sections for figure in section.figures):
+            for number, picture in enumerate(figure.pictures, start=1):
+                name = figure.name + (f"-{number:02d}" if len(figure.pictures) > 1 else "")
+                (temporary / f"{name}.svg").write_text(standalone(picture), encoding="utf-8")
+    lead = f"Recipe {config.name}: what the encoder was trained on, what it learned, how well it is read."
+    with replacing(page_path) as temporary:
+        temporary.write_text(page(run.resolve().name, lead, sections), encoding="utf-8")
+    return page_path
+
+
+def _sections(
+    run: Path,
+    model: MarEcg,
+    config: Config,
+    losses: dict[str, str],
+    corpus: Corpus | None,
+    records: Sequence[str | Path],
+) -> Iterator[Section]:
+    yield origin(model, config)
+    shown = [from_file(path, model.ontology) for path in records]
+    if corpus is not None:
+        shown += from_corpus(corpus, corpus.ontology(), trained_on.read(run))
+    for number, record in enumerate(shown, start=1):
+        yield record_section(model, record, number)
+    if corpus is not None:
+        yield neighbours(model, corpus)
+    yield probes(run, model.ontology)
+    yield from beside_others(run)
+    yield from training(run, losses, len(model.ontology))
+    if config.gscl is not None:
+        yield prototypes(model, config.gscl.sigma)
+
+
+def _config(run: Path) -> tuple[Config, dict[str, str]]:
+    """The recipe, its objectives installed here or not, and what each loss measures."""
+    path = run / "config.json"
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        config = Config.model_validate(description["config"], context={"elsewhere": True})
+        return config, config.captions | dict(description.get("captions", {}))
+    except FileNotFoundError as error:
+        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = " ".join(str(error).split())[:200]
+        raise CheckpointError(
+            f"can't be used ({problem})", where=path, remedy="Train the run again"
+        ) from error
+
+
+def origin(model: MarEcg, config: Config) -> Section:
+    """What the run was trained on, by which versions, for how long, and every setting."""
+    settings = json.dumps(config.model_dump(mode="json"), indent=2)
+    return Section(
+        "What was trained",
+        [
+            origin_table(model, [("recipe", config.name), ("seed", str(config.train.seed))]),
+            folded("Every setting", Markup("<pre>{}</pre>").format(settings)),
+        ],
+    )
+
+
+def origin_table(model: MarEcg, first: Sequence[tuple[str, str]] = ()) -> Markup:
+    """Which encoder it is, and what is known of where it comes from."""
+    provenance = model.provenance
+    ontology = model.ontology.header
+    rows = list(first)
+    if provenance is not None:
+        rows += [
+            ("optimiser steps", f"{provenance.steps:,}"),
+            ("records", f"{provenance.records:,}: {sources(provenance)}"),
+            *(("began from", told(each)) for each in ancestors(provenance)),
+            ("versions", f"marecg {provenance.version}, torch {provenance.torch}"),
+        ]
+        if provenance.seconds is not None:
+            since = " since it was resumed" if provenance.resumed else ""
+            took = f"{timedelta(seconds=round(provenance.seconds))}{since}, on {provenance.devices}"
+            rows.append(("training took (h:mm:ss)", took))
+    rows += [
+        ("encoder", f"width {model.config.width}, {model.config.depth} layers"),
+        ("context", f"{model.config.context / model.config.fs:g} s at {model.config.fs} Hz"),
+        ("ontology", f"{ontology.title} {ontology.version}, {len(model.ontology)} concepts"),
+        ("enumeration, SHA-256", model.ontology.sha256),
+    ]
+    return table(("", ""), rows)
+
+
+def training(run: Path, measures: Mapping[str, str], concepts: int) -> list[Section]:
+    """The curves of metrics.csv, and those of monitors.csv where there are any; q is over `concepts`."""
+    losses = _columns(run / "metrics.csv")
+    named = "; ".join(f"{name}: {meaning}" for name, meaning in measures.items() if name in losses)
+    caption = captions.TRAINING.format(losses=named)
+    sections = [Section("Training", [_curves("training", losses, caption)])]
+    if (run / "monitors.csv").exists():
+        caption = captions.COLLAPSE.format(entropy=np.log(concepts))
+        shown = _curves("collapse", _columns(run / "monitors.csv"), caption)
+        sections.append(Section("Signs of collapse", [shown]))
+    return sections
+
+
+def prototypes(model: MarEcg, sigma: float) -> Section:
+    """The prototypes' cosines beside exp(−D/σ), the closeness that the graph asks for (eq. gscl-target)."""
+    order = list(model.ontology.by_family)
+    names = [model.ontology.nodes[index].abbr for index in order]
+    prototypes_NK = model.prototypes.cpu().numpy()[order]
+    closeness_NN = np.exp(-model.ontology.distances[np.ix_(order, order)] / sigma)
+    return Section(
+        "Prototypes beside the graph",
+        [
+            Figure(
+                "prototypes",
+                [
+                    matrix(prototypes_NK @ prototypes_NK.T, names, names, "cosine of the prototypes"),
+                    matrix(closeness_NN, names, names, f"exp(−D/σ) of the graph, σ = {sigma:g}"),
+                ],
+                captions.PROTOTYPES,
+                kind="row",
+            )
+        ],
+    )
+
+
+def _curves(name: str, columns: Mapping[str, Sequence[float]], caption: str) -> Figure | Markup:
+    """A curve per column; of one row its values, for one point isn't a curve."""
+    steps = columns["step"]
+    values = {each: column for each, column in columns.items() if each not in {"step", "epoch"}}
+    if len(steps) < 2:
+        return facts({each: f"{column[0]:.4g}" for each, column in values.items()})
+    pictures = [curve(steps, column, each) for each, column in values.items()]
+    return Figure(name, pictures, caption, kind="panels")
+
+
+def _columns(path: Path) -> dict[str, list[float]]:
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        return {name: [float(row[name]) for row in rows] for name in rows[0]}
+    except FileNotFoundError as error:
+        raise CheckpointError("is missing", where=path, remedy="Name the folder of a finished run") from error
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise CheckpointError("isn't a table of numbers", where=path, remedy="Train the run again") from error
