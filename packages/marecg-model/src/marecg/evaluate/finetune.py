@@ -18,8 +18,8 @@ from marecg.base.progress import Progress, passing, shown
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.methods.method import finite
 from marecg.evaluate.model_under_test import load_under_test
-from marecg.evaluate.probe.linear import check_labels
-from marecg.evaluate.probe.protocol import STRICT, Fitted, Rows
+from marecg.evaluate.probe.linear import Fitted, check_labels
+from marecg.evaluate.probe.protocol import STRICT, Rows
 from marecg.evaluate.reporting import Judged, home_of, keep_report, try_writing
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from marecg.base.config import LEADS
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
-from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
+from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.use.fit_best import fit_best
 
@@ -74,7 +74,7 @@ class ResNet1d(nn.Sequential):
         return _logits(self, _signals(x_MF))
 
 
-def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> FittedProbe:
+def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> Fitted:
     """AdamW with one cycle of the learning rate; the epoch with the best macro AUC on val is kept.
 
     Raises:
@@ -105,7 +105,7 @@ def choose_resnet(train: Part, val: Part, epochs: int = EPOCHS) -> FittedProbe:
 
     best, best_auc = fit_best(net, rounds(), lambda: macro_auc(val.y_MK, _logits(net, val_MCN)), least=-1.0)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return FittedProbe(best, best_auc, untrained, net)
+    return Fitted(best, best_auc, untrained, net.logits)
 
 
 def _signals(x_MF: NDArray[np.floating]) -> Tensor:

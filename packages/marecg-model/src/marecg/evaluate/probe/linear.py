@@ -5,8 +5,8 @@ Shapes: M records, K classes, F features, G eigenvalues, S strengths.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,70 +49,35 @@ class Part:
         return scaler
 
 
-class Scorer(Protocol):
-    """Anything that gives logits for features."""
-
-    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Features [M, F] → logits [M, K]."""
-
-
-class Chosen(Scorer, Protocol):
-    """A scorer, what was chosen for it, how good that was on val, and what it never saw."""
-
-    @property
-    def chosen(self) -> float:
-        """The chosen value."""
-
-    @property
-    def val_auc(self) -> float:
-        """The macro AUC on val, by which it was chosen."""
-
-    @property
-    def untrained(self) -> tuple[int, ...]:
-        """The classes (by number) without positives or negatives in train."""
-
-
 @dataclass(frozen=True)
-class FittedProbe:
-    """Anything that scores, with what was chosen for it; see `Chosen`."""
-
-    chosen: float
-    val_auc: float
-    untrained: tuple[int, ...]
-    _scorer: Scorer
-
-    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Logits [M, K] of any records."""
-        return self._scorer.logits(x_MF)
-
-
-Choose = Callable[[Part, Part], Chosen]
-"""Fits on the first part and chooses on the second; the test part is out of its reach."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A fitted probe.
+class Fitted:
+    """What was fitted and chosen.
 
     Attributes:
-        chosen: C, or α for ridge.
-        val_auc: the macro AUC on val, by which it was chosen.
+        chosen: what was chosen on val, such as C.
+        val_auc: the macro AUC there, by which it was chosen.
         untrained: the classes (by number) without positives or negatives in train.
+        logits: [M, K] of what it was fitted on, be it features or numbers of records.
     """
 
     chosen: float
     val_auc: float
     untrained: tuple[int, ...]
-    _scaler: StandardScaler
-    _weight_FK: Floats
-    _bias_K: Floats
-
-    def logits(self, x_MF: NDArray[np.floating]) -> Floats:
-        """Logits [M, K] of any records."""
-        return np.asarray(self._scaler.transform(x_MF.astype(np.float64)) @ self._weight_FK + self._bias_K)
+    logits: Callable[[NDArray[Any]], Floats]
 
 
-def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Probe:
+Choose = Callable[[Part, Part], Fitted]
+"""Fits on the first part and chooses on the second; the test part is out of its reach."""
+
+
+def _linear(
+    scaler: StandardScaler, weight_FK: Floats, bias_K: Floats
+) -> Callable[[NDArray[np.floating]], Floats]:
+    """Logits [M, K] of features."""
+    return lambda x_MF: np.asarray(scaler.transform(x_MF.astype(np.float64)) @ weight_FK + bias_K)
+
+
+def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STRENGTHS) -> Fitted:
     """Standardise on train, fit at ever weaker strengths, and keep the one with the best macro AUC on val.
 
     One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
@@ -130,7 +95,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(shown.tolist())))
     by_class = {int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
 
-    def probe(strength: float, tolerance: float) -> Probe:
+    def probe(strength: float, tolerance: float) -> Fitted:
         weight_FK = np.zeros((x_MF.shape[1], train.y_MK.shape[1]))
         bias_K = np.full(train.y_MK.shape[1], UNSEEN_LOGIT)
         with warnings.catch_warnings():  # the best that rounding allows is good enough
@@ -138,11 +103,10 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
             for k, regression in by_class.items():
                 regression.set_params(C=strength, tol=tolerance).fit(x_MF, train.y_MK[:, k])
                 weight_FK[:, k], bias_K[k] = regression.coef_[0], regression.intercept_[0]
-        weight_FK = weight_FK if basis is None else basis @ weight_FK
-        fitted = Probe(strength, 0.0, untrained, scaler, weight_FK, bias_K)
-        return replace(fitted, val_auc=macro_auc(val.y_MK, fitted.logits(val.x_MF)))
+        logits = _linear(scaler, weight_FK if basis is None else basis @ weight_FK, bias_K)
+        return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
-    best: Probe | None = None
+    best: Fitted | None = None
     behind = 0
     for strength in strengths:
         tried = probe(strength, COARSE)
@@ -173,7 +137,7 @@ ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
 """The candidates for α, strongest first; Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
 
 
-def choose_ridge(train: Part, val: Part) -> Probe:
+def choose_ridge(train: Part, val: Part) -> Fitted:
     """Standardise on train, fit at every α by one eigendecomposition, keep the best on val.
 
     Raises:
@@ -191,7 +155,7 @@ def choose_ridge(train: Part, val: Part) -> Probe:
     best = int(np.argmax(auc_S))
     weight_FK = basis_FG @ (shrink_SG[best][:, None] * projected_GK)
     untrained = tuple(int(k) for k in np.flatnonzero(~scorable(train.y_MK)))
-    return Probe(ALPHAS[best], auc_S[best], untrained, scaler, weight_FK, bias_K)
+    return Fitted(ALPHAS[best], auc_S[best], untrained, _linear(scaler, weight_FK, bias_K))
 
 
 def _decompose(x_MF: Floats, target_MK: Floats) -> tuple[Floats, Floats, Floats]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import nn
 
-from marecg.evaluate.probe.linear import FittedProbe, Part, check_labels
+from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.probe.protocol import OVER, Protocol
 from marecg.evaluate.scores.metrics import Floats, macro_auc
 from marecg.evaluate.tasks.task import Recordings
@@ -63,7 +63,7 @@ def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int6
     return np.asarray(drawn)
 
 
-def choose(train: Part, val: Part) -> FittedProbe:
+def choose(train: Part, val: Part) -> Fitted:
     """Fit on train; keep the epoch with the best macro AUC on val.
 
     Raises:
@@ -72,7 +72,7 @@ def choose(train: Part, val: Part) -> FittedProbe:
     check_labels(val.y_MK, "validation")
     head, epoch, val_auc = fit(train, val)
     without_positives = np.flatnonzero(~train.y_MK.any(axis=0))
-    return FittedProbe(epoch, val_auc, tuple(int(k) for k in without_positives), head)
+    return Fitted(epoch, val_auc, tuple(int(k) for k in without_positives), head.logits)
 
 
 def fit(train: Part, val: Part, epochs: int = EPOCHS) -> tuple[LinearHead, int, float]:

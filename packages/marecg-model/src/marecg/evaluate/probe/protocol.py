@@ -9,14 +9,14 @@ Shapes: M records, K classes, F features.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol as Interface
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marecg.base.errors import InputError
-from marecg.evaluate.probe.linear import UNSEEN_LOGIT, Choose, Part, check_labels, choose_logistic
+from marecg.evaluate.probe.linear import UNSEEN_LOGIT, Choose, Fitted, Part, check_labels, choose_logistic
 from marecg.evaluate.scores.metrics import Floats
 from marecg.evaluate.scores.summary import Trial
 from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task, View, unchanged
@@ -25,23 +25,6 @@ Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
 """Labels of the training part, share and seed → the numbers of the drawn records."""
 Rows = NDArray[np.int64]
 """Numbers of a task's labelled records."""
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a learner made of some records.
-
-    Attributes:
-        chosen: what was chosen on val.
-        val_auc: the macro AUC there.
-        untrained: the classes (by number) without positives or negatives in train.
-        logits: of any records, [M, K].
-    """
-
-    chosen: float
-    val_auc: float
-    untrained: tuple[int, ...]
-    logits: Callable[[Rows], Floats]
 
 
 class Learner(Interface):
@@ -62,10 +45,9 @@ class FeatureLearner:
 
     def fit(self, train: Rows, val: Rows) -> Fitted:
         """Fit on the one part and choose on the other; see `linear.Choose`."""
-        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val)))
-        return Fitted(
-            probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
-        )
+        parts = (Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val))
+        fitted = self.choose(*parts)
+        return replace(fitted, logits=lambda rows: fitted.logits(self.x_MF[rows]))
 
 
 @dataclass
