@@ -47,7 +47,6 @@ def ablate(
             metavar="N",
             help="Let Optuna choose N combinations by val, instead of all; needs the extra search.",
             min=1,
-            show_default=False,
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
@@ -55,15 +54,13 @@ def ablate(
         list[Equal] | None,
         typer.Option(
             help="What all have alike: the records that they see, or the FLOPs of the first recipe; "
-            "name both for two columns. [default: records]",
-            show_default=False,
+            "name both for two columns. [default: records]"
         ),
     ] = None,
     records: Annotated[
         int | None,
         typer.Option(
             help="How many records each sees; of equal FLOPs, how many the first does. [default: its epochs]",
-            show_default=False,
             min=1,
         ),
     ] = None,
@@ -147,7 +144,7 @@ def ablate_graph(
     ],
     root: Annotated[
         Path | None,
-        typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours.", show_default=False),
+        typer.Option(help="PTB-XL, whose own hierarchy judges mistakes and neighbours."),
     ] = None,
     set_: Annotated[
         list[str] | None,

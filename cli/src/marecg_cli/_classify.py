@@ -52,7 +52,6 @@ def fit(
             metavar="CSV",
             help="A column that names the records, then one of 0 and 1 for each class; empty is unknown. A "
             "column `split` may say train, val or test. [default: the corpus' leaves]",
-            show_default=False,
         ),
     ] = None,
     layers: Annotated[str, typer.Option(help="head, last:N blocks, or all.")] = "head",
@@ -105,11 +104,11 @@ def judge(
     ] = "ptbxl-super",
     fraction: Annotated[
         list[float] | None,
-        typer.Option(help="Share of the training records; repeatable. [default: 1]", show_default=False),
+        typer.Option(help="Share of the training records; repeatable. [default: 1]"),
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]", show_default=False),
+        typer.Option(help="head, last:N blocks or all; may be repeated. [default: all]"),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 3,
     set_: Set = None,

@@ -92,8 +92,7 @@ def prepare(
     ontology: Annotated[
         str | None,
         typer.Option(
-            help="Your own graph: a folder of sources, a bundle or a .ttl file. [default: the packaged one]",
-            show_default=False,
+            help="Your own graph: a folder of sources, a bundle or a .ttl file. [default: the packaged one]"
         ),
     ] = None,
     profile: Profile = "paper",

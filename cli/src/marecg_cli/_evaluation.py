@@ -41,9 +41,7 @@ def probe(
     root: Annotated[list[str] | None, typer.Option(**ROOT)] = None,
     fraction: Annotated[
         list[float] | None,
-        typer.Option(
-            help="Shares of the training records, one or several. [default: 0.01 0.1 1]", show_default=False
-        ),
+        typer.Option(help="Shares of the training records, one or several. [default: 0.01 0.1 1]"),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Draws for every share below 1.")] = 5,
     protocol: Annotated[
@@ -165,8 +163,7 @@ def table(
         PairedTest | None,
         typer.Option(
             help="Instead, the first run's macro AUC minus each other's on the same test records, by paired "
-            "resamples or DeLong's test.",
-            show_default=False,
+            "resamples or DeLong's test."
         ),
     ] = None,
 ) -> None:

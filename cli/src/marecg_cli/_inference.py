@@ -75,7 +75,6 @@ def embed(
             help="Processes; they take the GPUs of this machine in turn. "
             "[default: one per GPU; without one, one per core for thousands of records and a small model]",
             min=1,
-            show_default=False,
         ),
     ] = None,
     cluster: Annotated[
@@ -126,9 +125,7 @@ def predict(
     every: Every = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Write the table of records, or of their steps, here: .csv or .parquet.", show_default=False
-        ),
+        typer.Option(help="Write the table of records, or of their steps, here: .csv or .parquet."),
     ] = None,
     fs: Fs = None,
     set_: ArraySettings = None,

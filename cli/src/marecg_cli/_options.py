@@ -67,7 +67,6 @@ Tasks = Annotated[
         "--task",
         help="ptbxl-super, -sub, -form, -rhythm, cpsc2018, corpus (the leaves of a prepared corpus), or all, "
         "which is the five published ones; FILE.py:NAME for your own; repeatable. [default: ptbxl-super]",
-        show_default=False,
         **one_of(task_names),
     ),
 ]
@@ -77,9 +76,7 @@ ROOT: dict[str, Any] = {
     "each: --root ptbxl=PATH --root cpsc2018=PATH.",
 }
 """The settings of an option that takes the data of tasks."""
-ReportFolder = Annotated[
-    Path | None, typer.Option(help="Where the report goes. [default: the run folder]", show_default=False)
-]
+ReportFolder = Annotated[Path | None, typer.Option(help="Where the report goes. [default: the run folder]")]
 Fs = Annotated[float | None, typer.Option(help="Sampling rate of arrays in Hz.")]
 Log = Annotated[
     list[str] | None,

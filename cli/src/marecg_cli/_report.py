@@ -31,10 +31,7 @@ def report(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="The HTML file. [default: report.html of the run, records.html with --record]",
-            show_default=False,
-        ),
+        typer.Option(help="The HTML file. [default: report.html of the run, records.html with --record]"),
     ] = None,
     lang: Annotated[Literal["en", "de"], typer.Option(help="The language of a record's page.")] = "en",
 ) -> None:

@@ -22,7 +22,6 @@ def train(
             metavar="NAME",
             help="A recipe by name, as `marecg recipes` shows them, mine.toml or mine.py:recipe. "
             "[default: tiny, or that of the weights given with --from]",
-            show_default=False,
             **one_of(recipe_names),
         ),
     ] = None,
@@ -33,7 +32,6 @@ def train(
             metavar="WEIGHTS",
             help="Go on from these instead of random ones: a run, a model's folder, marecg-small, or "
             "owner/name on the hub. The recipe's model is theirs.",
-            show_default=False,
         ),
     ] = None,
     set_: Annotated[
@@ -45,7 +43,6 @@ def train(
         typer.Option(
             "--resume/--fresh",
             help="Refuse a folder without a run, or with one. By default a run in it is resumed.",
-            show_default=False,
         ),
     ] = None,
     log: Log = None,
@@ -87,15 +84,12 @@ def texts(
     ontology: Annotated[
         str | None,
         typer.Option(
-            help="A prepared corpus, or another graph as prepare takes it. [default: the packaged graph]",
-            show_default=False,
+            help="A prepared corpus, or another graph as prepare takes it. [default: the packaged graph]"
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Where they go. [default: into the corpus, where training looks]", show_default=False
-        ),
+        typer.Option(help="Where they go. [default: into the corpus, where training looks]"),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with the shipped ones; write nothing.")
