@@ -86,12 +86,12 @@ def quiet() -> bool:
     return not logger.isEnabledFor(logging.INFO)
 
 
-def console(*, stderr: bool = False) -> "Console":
+def console() -> "Console":
     """A terminal as wide as it is or COLUMNS says, or a file of long lines; colours as NO_COLOR says."""
     from rich.console import Console
 
-    made = Console(stderr=stderr)
-    return made if made.is_terminal or "COLUMNS" in os.environ else Console(stderr=stderr, width=WIDTH)
+    made = Console()
+    return made if made.is_terminal or "COLUMNS" in os.environ else Console(width=WIDTH)
 
 
 def set_loudness(level: int) -> None:

@@ -55,14 +55,7 @@ def polyline(x_L: ArrayLike, y_L: ArrayLike) -> str:
     )
 
 
-def cells(
-    level_RC: ArrayLike,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-    colour: str = ACCENT,
-) -> str:
+def cells(level_RC: ArrayLike, x: float, y: float, width: float, height: float) -> str:
     """A table of cells from (x, y) on, each as opaque as its level in [0, 1]: one path per shade."""
     shade_RC = np.rint(np.clip(np.nan_to_num(level_RC), 0, 1) * SHADES).astype(int)
     paths = []
@@ -73,7 +66,7 @@ def cells(
             for row, column in np.argwhere(shade_RC == shade)
         )
         if boxes:
-            paths.append(element("path", d=boxes, fill=colour, fill_opacity=shade / SHADES))
+            paths.append(element("path", d=boxes, fill=ACCENT, fill_opacity=shade / SHADES))
     return "".join(paths)
 
 

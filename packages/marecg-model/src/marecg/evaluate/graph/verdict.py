@@ -147,9 +147,9 @@ def null(units: pd.DataFrame) -> float:
     return float((units[half].mean() - units[~half].mean()).abs().mean())
 
 
-def resampled(scores: pd.DataFrame, sigma: float = SIGMA) -> tuple[float, float]:
-    """95 % of real minus edgeless over resamples of the test records, the mean over units, at one σ."""
-    rows = scores[(scores["metric"] == "resampled") & scores["sigma"].fillna(sigma).eq(sigma)]
+def resampled(scores: pd.DataFrame) -> tuple[float, float]:
+    """95 % of real minus edgeless over resamples of the test records, the mean over units, at `SIGMA`."""
+    rows = scores[(scores["metric"] == "resampled") & scores["sigma"].fillna(SIGMA).eq(SIGMA)]
     drawn = rows.pivot_table("value", "of", "arm")
     low, high = np.percentile(drawn[REAL] - drawn[EDGELESS], (2.5, 97.5))
     return float(low), float(high)

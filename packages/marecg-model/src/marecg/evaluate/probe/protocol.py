@@ -9,7 +9,7 @@ Shapes: M records, K classes, F features.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol as Interface
 
 import numpy as np
@@ -45,9 +45,10 @@ class FeatureLearner:
 
     def fit(self, train: Rows, val: Rows) -> Fitted:
         """Fit on the one part and choose on the other; see `linear.Choose`."""
-        parts = (Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val))
-        fitted = self.choose(*parts)
-        return replace(fitted, logits=lambda rows: fitted.logits(self.x_MF[rows]))
+        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val)))
+        return Fitted(
+            probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
+        )
 
 
 @dataclass

@@ -158,7 +158,7 @@ def expected_calibration_error(y_M: NDArray[np.floating], p_M: Floats, bins: int
     return float(round((gap_N * binned.count_N).sum() / binned.count_N.sum(), 12))
 
 
-def error_by_chance(p_M: Floats, bins: int = BINS) -> float:
+def error_by_chance(p_M: Floats) -> float:
     """The mean expected calibration error where every probability is true: so many records show no less."""
     y_RM = np.random.default_rng(0).random((DRAWS, len(p_M))) < p_M
-    return float(np.mean([expected_calibration_error(y_M.astype(float), p_M, bins) for y_M in y_RM]))
+    return float(np.mean([expected_calibration_error(y_M.astype(float), p_M) for y_M in y_RM]))

@@ -210,6 +210,5 @@ def remarks(report: Report) -> list[str]:
     return lines
 
 
-def _first(names: Sequence[str], at_most: int = 5) -> str:
-    rest = ", … (all in --format json)" if len(names) > at_most else ""
-    return ", ".join(names[:at_most]) + rest
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", … (all in --format json)" if len(names) > 5 else "")
