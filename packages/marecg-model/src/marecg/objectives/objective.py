@@ -5,7 +5,8 @@ source, and `Objective`. docs/extending.md begins with the smallest one.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Self
 
@@ -101,22 +102,14 @@ class Objective(nn.Module, ABC):
         """What the exported model takes over from the heads."""
 
 
-class _LookedUp(Mapping[str, Tensor]):
+class _LookedUp(UserDict[str, Tensor]):
     """The losses of an objective, which knows of each whether it was looked up."""
 
-    def __init__(self, named: Mapping[str, Tensor]) -> None:
-        self._named = named
-        self.seen: set[str] = set()
+    seen: frozenset[str] = frozenset()
 
     def __getitem__(self, name: str) -> Tensor:
-        self.seen.add(name)
-        return self._named[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._named)
-
-    def __len__(self) -> int:
-        return len(self._named)
+        self.seen |= {name}
+        return super().__getitem__(name)
 
 
 def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch: float) -> Tensor:
@@ -132,7 +125,7 @@ def weighed(name: str, objective: Objective, named: Mapping[str, Tensor], epoch:
             where=f"objective {name}",
             remedy=f"List each loss in {type(settings).__name__}.captions with what it measures",
         )
-    losses = _LookedUp(named)
+    losses = _LookedUp(dict(named))
     total = objective.total(losses)
     forgotten = [loss for loss in named if loss not in losses.seen]
     if forgotten:
