@@ -35,7 +35,7 @@ def embed(
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT…",
-            help="A run, a model or owner/name on the hub; marecg-small if none is named. "
+            help="A run, a model or owner/name on the hub; marecg-small-codes if none is named. "
             "Then records in any format that is read, folders of them, prepared corpora, or array files, "
             "here or as s3://…",
         ),
@@ -117,7 +117,7 @@ def predict(
         list[str],
         typer.Argument(
             metavar="[RUN] INPUT",
-            help="A run, a model or owner/name on the hub; marecg-small if none is named. "
+            help="A run, a model or owner/name on the hub; marecg-small-codes if none is named. "
             "Then a record in any format that is read; of a folder, a corpus or an array of many, a table.",
         ),
     ],

@@ -17,8 +17,9 @@ def report(
         typer.Argument(
             metavar="[RUN] [RECORD] | CORPUS SOURCE…",
             help="A finished run, for its page. Or a record in any format that is read, any leads and rate, "
-            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small without. "
-            "Or a prepared corpus and the folders that it was made of, for pictures of what was quarantined.",
+            "for a page of its own; before it a run, a model or owner/name on the hub, marecg-small-codes "
+            "without. Or a prepared corpus and the folders that it was made of, for pictures of what was "
+            "quarantined.",
         ),
     ],
     data: Annotated[

@@ -189,9 +189,9 @@ def test_where_no_run_is_named_the_page_is_of_the_installed_encoder(records, tmp
     pytest.importorskip("marecg_small")
     with pytest.raises(SystemExit) as ended:
         main(["report", str(records["AF"]), "--out", str(tmp_path / "af.html"), "--lang", "de"])
-    assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small\n")
+    assert (ended.value.code, capsys.readouterr().err) == (0, "model: marecg-small-codes\n")
     page = Checked((tmp_path / "af.html").read_text(encoding="utf-8"))
-    assert "Was der Encoder „marecg-small“ in diesem EKG sieht" in page.text
+    assert "Was der Encoder „marecg-small-codes“ in diesem EKG sieht" in page.text
 
 
 def test_a_corpus_of_another_graph_or_without_labels_shows_no_wrong_findings(run, records, tmp_path):

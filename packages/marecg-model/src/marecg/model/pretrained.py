@@ -195,7 +195,7 @@ def _local(given: str | Path) -> Path | None:
             return None
     except (OSError, RuntimeError):  # a name too long, or ~ of nobody
         pass
-    if str(given) == installed.DEFAULT:
+    if str(given) in installed.FOLDERS:
         raise CheckpointError(
             "is not installed", where=given, remedy='pip install "marecg-model[small]", or name a run'
         )
