@@ -192,6 +192,8 @@ def test_equal_means_the_same_records_or_the_same_arithmetic():
     ratio = spent.train.max_steps * c2.step_flops() / (300 * c1.step_flops())
     assert ratio == pytest.approx(1, abs=0.01)
     assert equalled(c1, c1, "records", 200_000, 1000).train.max_epochs == 200
+    assert equalled(c1, c1, "records", 200_016, 1000).train.max_epochs == 201, "the last one not whole"
+    assert equalled(c1, c1, "records", 7, 1000).train.max_steps == 1
 
 
 def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path):

@@ -13,6 +13,7 @@ def test_the_reference_encoder_has_113_million_parameters():
         encoder = Encoder(config.width, config.depth, config.heads, config.mlp_ratio)
     count = sum(parameter.numel() for parameter in encoder.parameters())
     assert abs(count / 113e6 - 1) < 0.01
+    assert not encoder.checkpoint_activations, "who has the memory doesn't compute twice"
 
 
 def test_a_block_attends_first_across_leads_then_along_time():

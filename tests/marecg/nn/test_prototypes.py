@@ -47,6 +47,11 @@ def test_the_graph_convolution_is_the_dense_product_of_the_equation():
     torch.testing.assert_close(head(), h2_NK / h2_NK.norm(dim=1, keepdim=True))
 
 
+def test_the_edges_are_the_ontologys_and_no_weights():
+    head = PrototypeHead(ring(7), node_width=5, concept_width=4, dropout=0.1)
+    assert set(head.state_dict()) == {name for name, _ in head.named_parameters()}
+
+
 def test_every_prototype_lies_on_the_unit_sphere_with_and_without_dropout():
     head = PrototypeHead(ring(40), node_width=16, concept_width=8, dropout=0.5)
     for generator in (None, torch.Generator().manual_seed(0)):

@@ -1,12 +1,17 @@
 """eq. gscl-pred and eq. gscl-loss."""
 
 import math
+from types import SimpleNamespace
 
 import torch
 
+import ecg_ontology
+from marecg.model.mar_ecg import MarEcg
 from marecg.nn.concepts import concept_logits
-from marecg.objectives.gscl import family_loss, gscl_loss
+from marecg.objectives import Parts
+from marecg.objectives.gscl import GsclConfig, family_loss, gscl_loss
 from marecg.recipes import by_name
+from marecg.recipes.overrides import override
 
 
 def test_the_loss_by_hand():
@@ -77,3 +82,20 @@ def test_small_graph_takes_leaves_and_families_in_place_of_hops():
     gscl = by_name("small-graph").gscl
     assert gscl is not None
     assert (gscl.sigma, gscl.a_hat, gscl.families) == (0.01, "identity", 0.5)
+
+
+def test_the_families_loss_is_added_by_its_share():
+    shape = override(by_name("tiny-c1"), ["model.width=12", "model.depth=1"]).model
+    parts = Parts(shape, MarEcg(shape), ecg_ontology.load())
+    y_BN = torch.zeros(3, 40, dtype=torch.bool)
+    y_BN[range(3), [5, 34, 10]] = True
+    losses = {}
+    for share in (0.0, 0.5):
+        torch.manual_seed(0)
+        objective = GsclConfig(families=share, node_width=8).build(parts)
+        supervision = SimpleNamespace(target_BN=y_BN.float(), y_BN=y_BN)
+        seen = SimpleNamespace(concept_BK=torch.randn(3, shape.concept_width), supervision=supervision)
+        views = SimpleNamespace(supervised=seen, generator=torch.Generator().manual_seed(0), logits_BN=None)
+        losses[share] = objective.losses(views)["gscl"]
+    families = family_loss(views.logits_BN, y_BN, objective.family_N)
+    torch.testing.assert_close(losses[0.5], losses[0.0] + 0.5 * families)
