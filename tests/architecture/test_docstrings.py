@@ -9,34 +9,32 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path for path in ROOT.glob("packages/*/src/**/*.py") if path.name != "__init__.py")
 SUFFIXED = re.compile(r"\b[a-z][a-z0-9_]*_([A-Z][A-Z0-9]{0,4})\b")
 LEGEND = re.compile(r"\bShapes?:(.*?)(?:\n\n|\Z)", re.DOTALL)
 ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?)+)", re.MULTILINE)
-each_module = pytest.mark.parametrize("module", MODULES, ids=lambda path: "/".join(path.parts[-2:]))
 
 
-@each_module
-def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file(module):
-    text = module.read_text(encoding="utf-8")
-    used = set("".join(SUFFIXED.findall(text))) - set("0123456789")
-    legend = LEGEND.search(ast.get_docstring(ast.parse(text)) or "")
-    explained = set(re.findall(r"\b[A-Z]\b", legend[1])) if legend else set()
-    lacking = ", ".join(sorted(used - explained))
-    assert not lacking, f"add {lacking} to the line `Shapes: …` of the module's docstring"
+def test_every_axis_that_a_name_carries_is_in_the_legend_of_its_file():
+    lacking = {}
+    for module in MODULES:
+        text = module.read_text(encoding="utf-8")
+        used = set("".join(SUFFIXED.findall(text))) - set("0123456789")
+        legend = LEGEND.search(ast.get_docstring(ast.parse(text)) or "")
+        if missing := used - set(re.findall(r"\b[A-Z]\b", legend[1]) if legend else ()):
+            lacking[str(module.relative_to(ROOT))] = sorted(missing)
+    assert not lacking, f"add to the line `Shapes: …` of the module's docstring: {lacking}"
 
 
-@each_module
-def test_every_argument_that_a_docstring_lists_is_one_of_the_function(module):
-    for name, known, text in functions(ast.parse(module.read_text(encoding="utf-8"))):
-        listed = ARGUMENTS.search(text)
-        for line in listed[1].splitlines() if listed else ():
-            if not line.startswith(" " * 5):
-                listed_here = {each.lstrip("*") for each in line.strip().partition(": ")[0].split(", ")}
-                assert listed_here <= known, f"{name} has no argument called so: {line.strip()}"
+def test_every_argument_that_a_docstring_lists_is_one_of_the_function():
+    for module in MODULES:
+        for name, parameters, text in functions(ast.parse(module.read_text(encoding="utf-8"))):
+            section = ARGUMENTS.search(text)
+            for line in section[1].splitlines() if section else ():
+                if not line.startswith(" " * 5):
+                    listed = {each.lstrip("*") for each in line.strip().partition(": ")[0].split(", ")}
+                    assert listed <= parameters, f"{module.name}: {name} has no argument {line.strip()}"
 
 
 def functions(tree: ast.AST) -> Iterator[tuple[str, set[str], str]]:

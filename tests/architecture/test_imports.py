@@ -1,5 +1,6 @@
 """Who may import whom, and what a quick command must not load."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,31 +15,41 @@ def test_imports_run_one_way():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("statement", "unwanted"),
-    [
-        ("import ecg_ontology", {"torch", "rdflib", "networkx", "owlready2"}),
-        ("import marecg", {"torch", "lightning", "torch_geometric"}),
-        ("from marecg import recipes; recipes.c3()", {"torch_geometric", "lightning", "sklearn"}),
-        ("from marecg_cli.marecg import main; main(['--help'])", {"torch", "sklearn", "scipy", "marecg"}),
-        ("from marecg_cli.ecgonto import main; main(['--help'])", {"numpy", "pydantic", "rdflib"}),
-        (
-            "from marecg_cli.ecgonto import main; main(['route', '164889003'])",
-            {"torch", "numpy", "rdflib", "networkx"},
-        ),
-        (
-            "from marecg.use.embed import embed; from marecg.model.mar_ecg import MarEcg",
-            {"torch_geometric", "lightning", "sklearn"},
-        ),
-        ("import marecg.train.run", {"torch_geometric", "neurokit2"}),
-    ],
-)
-def test_what_is_quick_loads_nothing_heavy(statement, unwanted):
-    script = (
-        "import sys\n"
-        f"try:\n    exec({statement!r})\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print('\\n' + ' '.join({name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+CHAINS = {
+    "Python": {
+        "import ecg_ontology": {"torch", "rdflib", "networkx", "owlready2"},
+        "import marecg": {"torch", "lightning", "torch_geometric"},
+        "from marecg import recipes; recipes.c3()": {"torch_geometric", "lightning", "sklearn"},
+        "from marecg import MarEcg, embed": {"torch_geometric", "lightning", "sklearn"},
+        "import marecg.train.run": {"torch_geometric", "neurokit2"},
+    },
+    "marecg": {
+        "from marecg_cli.marecg import main; main(['--help'])": {"torch", "sklearn", "scipy", "marecg"},
+        "main(['probe', '--help'])": {"torch", "sklearn"},
+    },
+    "ecgonto": {
+        "from marecg_cli.ecgonto import main; main(['--help'])": {"numpy", "pydantic", "rdflib"},
+        "main(['route', '164889003'])": {"torch", "numpy", "rdflib", "networkx"},
+    },
+}
+"""One after the other in a process of their own: each loads what it needs, and nothing of its set."""
+SCRIPT = """
+import json, sys
+for statement in json.loads(sys.argv[1]):
+    try:
+        exec(statement)
+    except SystemExit as end:
+        assert not end.code
+    print("\\n" + json.dumps([statement, sorted({name.partition('.')[0] for name in sys.modules})]))
+"""
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_what_is_quick_loads_nothing_heavy(chain):
+    command = [sys.executable, "-c", SCRIPT, json.dumps(list(CHAINS[chain]))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert not unwanted & set(done.stdout.splitlines()[-1].split())
+    loaded = dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith('["'))
+    assert loaded.keys() == CHAINS[chain].keys()
+    for statement, unwanted in CHAINS[chain].items():
+        assert not unwanted & set(loaded[statement]), statement

@@ -2,8 +2,6 @@ import csv
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -109,16 +107,6 @@ def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, wor
 def test_a_run_without_a_model_exits_with_3(folders, tmp_path, capsys):
     assert probe(str(tmp_path), "--root", folders[1]) == 3
     assert "model" in capsys.readouterr().err
-
-
-def test_the_help_of_the_command_loads_neither_torch_nor_scikit_learn():
-    program = (
-        "import sys\nfrom marecg_cli.marecg import main\n"
-        "try: main(['probe', '--help'])\nexcept SystemExit: pass\n"
-        "assert not {'torch', 'sklearn'} & sys.modules.keys()"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "Example: marecg probe" in done.stdout
 
 
 def test_the_table_prints_published_and_measured_rows(probed, capsys):

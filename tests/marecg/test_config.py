@@ -26,6 +26,7 @@ def test_every_recipe_is_valid_and_knows_its_name(name):
     config = recipes.by_name(name)
     assert config.name == name
     assert Config.model_validate(config.model_dump()) == config
+    assert config.step_flops() > 0
 
 
 def test_the_reference_window_is_187_patches_of_which_the_encoder_sees_139():

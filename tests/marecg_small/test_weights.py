@@ -26,9 +26,9 @@ def model(request: pytest.FixtureRequest) -> MarEcg:
 
 @pytest.fixture(scope="module")
 def hearts(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
-    """Sixty synthetic hearts that no training has seen."""
+    """Thirty-six synthetic hearts that no training has seen."""
     folder = tmp_path_factory.mktemp("hearts")
-    write_corpus(folder / "wfdb", 60, 77, diagnoses=["AF", "NSR", "LBBB"])
+    write_corpus(folder / "wfdb", 36, 77, diagnoses=["AF", "NSR", "LBBB"])
     prepare([folder / "wfdb"], folder / "prepared", jobs=1)
     return Corpus.open(folder / "prepared")
 

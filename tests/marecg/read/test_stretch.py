@@ -98,10 +98,10 @@ def sparse(path: Path, size: int, begin: bytes = b"") -> Path:
 )
 def test_a_file_of_gigabytes_that_would_be_read_whole_is_refused_at_once(tmp_path, name, begin):
     path = sparse(tmp_path / name, 4 << 30, begin)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(RecordError, match=r"has 4,096 MB, and such a file may have 64 MB") as caught:
         read_one(path)
-    assert (caught.value.reason, time.monotonic() - began < 5) == ("too-long", True)
+    assert (caught.value.reason, time.process_time() - began < 5) == ("too-long", True)
 
 
 def test_a_recording_of_weeks_and_hours_at_once_are_refused(tmp_path):

@@ -4,7 +4,7 @@ from marecg.report.demo import demo
 
 
 def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path):
-    done = demo(tmp_path / "demo", records=200, steps=2)
+    done = demo(tmp_path / "demo", records=160, steps=2)
     assert {"encoder", "random encoder", "hand-crafted"} <= {cell.method for cell in done.probe.cells}
     page = done.page.read_text()
     assert "http://" not in page

@@ -40,7 +40,7 @@ def test_training_goes_on_while_a_slow_disk_takes_the_state_that_was(
     save = TorchCheckpointIO.save_checkpoint
 
     def slow(self: TorchCheckpointIO, checkpoint: dict[str, Any], path: Path) -> None:
-        last, patience = checkpoint["global_step"] == 6, time.monotonic() + 60
+        last, patience = checkpoint["global_step"] == 6, time.monotonic() + 600
         while not last and len(rows(tmp_path)) == checkpoint["global_step"]:
             assert time.monotonic() < patience, "no further step was taken"
             time.sleep(0.01)
