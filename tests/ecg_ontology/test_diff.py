@@ -11,7 +11,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology.corpora import CorpusCodes
-from ecg_ontology.diff import moved_pairs
+from ecg_ontology.diff import compare
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_pairs_of_leaves_stand_before_those_with_a_root():
         SimpleNamespace(nodes=nodes, distances=np.array(rows))
         for rows in ([[0, 1, 1], [1, 0, 2], [1, 2, 0]], [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
     )
-    moved = [(pair.a, pair.b, pair.old, pair.new) for pair in moved_pairs(old, new)]
+    moved = [(pair.a, pair.b, pair.old, pair.new) for pair in compare(old, new).moved]
     assert moved == [("A", "B", 2, 1), ("R", "A", 1, 2), ("R", "B", 1, 3)]
 
 

@@ -95,12 +95,8 @@ def rules(
     chosen = reports.known_rules(rule or list(reports.RULES))
     entries = [entry for entry in reports.RULES.values() if entry.id in chosen]
     if form == "json":
-        result_json(
-            [
-                {"id": r.id, "severity": r.severity, "title": r.title, "why": r.why, "fix": r.fix}
-                for r in entries
-            ]
-        )
+        fields = ("id", "severity", "title", "why", "fix")
+        result_json([{name: getattr(entry, name) for name in fields} for entry in entries])
         return
     for entry in entries:
         result(f"{entry.id}  {entry.title}\n    {entry.why}\n    {entry.fix}")
@@ -130,19 +126,18 @@ def _report(
     failed = reports.fails(findings, threshold)
     if form == "json":
         result_json({"ok": not failed, "findings": [finding.model_dump() for finding in findings]})
-    elif form == "sarif":
-        result(reports.sarif(findings, source))
-    elif form == "junit":
-        result(reports.junit(findings, threshold))
-    elif form == "tsv":
-        result(reports.tsv(findings))
-    elif form == "github":
-        if findings:
-            result(reports.github(findings, source))
-    else:
+    elif form == "text":
         for finding in findings:
             place = f"{finding.where}: " if finding.where else ""
             result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
         result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
+    elif findings or form != "github":
+        written = {
+            "sarif": lambda: reports.sarif(findings, source),
+            "junit": lambda: reports.junit(findings, threshold),
+            "tsv": lambda: reports.tsv(findings),
+            "github": lambda: reports.github(findings, source),
+        }
+        result(written[form]())
     if failed:
         raise typer.Exit(EXIT_FINDINGS)

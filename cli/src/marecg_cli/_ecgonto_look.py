@@ -1,10 +1,11 @@
-"""Commands that answer a question about codes and concepts.
+"""Commands that answer questions about codes and concepts, and on what a record of them supervises.
 
 `ecg_ontology` loads its parts when they are used: nothing for a help page, no arrays before a distance.
 """
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -15,6 +16,7 @@ from marecg_cli._output import EXIT_FINDINGS, message, problem, result, result_j
 
 if TYPE_CHECKING:
     from ecg_ontology import Concept, Ontology, Route
+    from ecg_ontology.explain import Explanation
 
 Codes = Annotated[
     list[str], typer.Argument(metavar="CODE...", help="SNOMED CT codes, or scp:NORM and the like.")
@@ -37,13 +39,13 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     Example: ecgonto route 164889003 54329005 698252002 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    routes = onto.routes(given(codes))
+    routes = onto.routes(_given(codes))
     if form == "json":
         result_json([_as_json(onto, route) for route in routes])
     else:
         for answer in routes:
             result(_as_text(onto, answer))
-    exit_if_unknown(routes)
+    _exit_if_unknown(routes)
 
 
 def distance(
@@ -121,7 +123,81 @@ def show(
     note_language(onto, [concept], lang)
 
 
-def given(codes: list[str]) -> list[str]:
+def target(
+    codes: Codes,
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    form: As = "text",
+) -> None:
+    """Show the leaves, the primary c* and the soft target of a record with these codes; -: from stdin.
+
+    Exits 1 when a code is unknown or malformed; such a code adds nothing. JSON has the target as numbers,
+    one for each concept; `explain --format json` has the reasons.
+
+    Example: ecgonto target 54329005 --sigma 1.0 --format json
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    why = ecg_ontology.explain_codes(onto, _given(codes), sigma, rule)
+    _answer(onto, why, _numbers(onto, why) if form == "json" else None)
+
+
+def explain(
+    codes: Codes,
+    sigma: Sigma = 1.0,
+    rule: Rule = "max-index",
+    profile: Profile = "paper",
+    ontology: Source = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw the target on the graph: .svg, .png or .pdf.")
+    ] = None,
+    form: As = "text",
+) -> None:
+    """Explain the supervision of a record: routes, leaves, both selection rules, the soft target as bars.
+
+    Exits 1 when a code is unknown or malformed; - reads codes from stdin.
+
+    Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
+    """
+    onto = ecg_ontology.load(ontology, profile)
+    why = ecg_ontology.explain_codes(onto, _given(codes), sigma, rule)
+    if picture is not None:
+        from ecg_ontology.draw import draw_graph
+
+        draw_graph(onto, picture, why)
+    whole = {**why.model_dump(mode="json"), "rules_agree": why.rules_agree}
+    _answer(onto, why, whole if form == "json" else None)
+
+
+def _answer(onto: "Ontology", why: "Explanation", json: dict[str, object] | None) -> None:
+    """Print it as JSON or, without any, in words; exits 1 when a code is unknown."""
+    if json is None:
+        from ecg_ontology.explain import explanation_text
+
+        result(explanation_text(onto, why))
+    else:
+        result_json(json)
+    _exit_if_unknown(why.routes)
+
+
+def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
+    """Indices of the leaves and of c*, and the target by index."""
+    index = {node.abbr: node.index for node in onto.nodes}
+    mass = {part.index: part.mass for part in why.target}
+    primary = why.primary[why.rule]
+    return {
+        "leaves": [index[abbr] for abbr in why.leaves],
+        "primary": index.get(primary, -1),
+        "target": [mass.get(node.index, 0.0) for node in onto.nodes],
+        "names": why.leaves,
+        "primary_name": primary,
+        "rule": why.rule,
+        "sigma": why.sigma,
+    }
+
+
+def _given(codes: list[str]) -> list[str]:
     """The codes, those of stdin for ``-``: parted by blanks, commas or lines."""
     if codes != ["-"]:
         return codes
@@ -165,7 +241,7 @@ def _names(onto: "Ontology", indices: tuple[int, ...] | list[int]) -> str:
     return ", ".join(f"{onto.nodes[index].abbr} ({index})" for index in indices)
 
 
-def exit_if_unknown(routes: "tuple[Route, ...]") -> None:
+def _exit_if_unknown(routes: "tuple[Route, ...]") -> None:
     """End with exit code 1 when a code is unknown or malformed, naming it on stderr."""
     strange = {ecg_ontology.Status.unknown, ecg_ontology.Status.invalid}
     codes = [repr(route.code) for route in routes if route.status in strange]

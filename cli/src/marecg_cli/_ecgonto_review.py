@@ -1,5 +1,7 @@
-"""Commands for whoever curates the ontology: explain, measure coverage, compare revisions, draw."""
+"""Commands for curators: what a corpus hits, what a revision changes, decisions on codes."""
 
+import datetime
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -7,12 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import ecg_ontology
+from marecg_cli._ecgonto_build import place_to_name
 from marecg_cli._ecgonto_look import Rule, Sigma, Source
 from marecg_cli._options import As, Profile, code_settings
-from marecg_cli._output import result, result_json
+from marecg_cli._output import message, result, result_json
 
 if TYPE_CHECKING:
     from ecg_ontology.corpora import CorpusCodes
+    from ecg_ontology.routing_file import Decision
+
+Folder = Annotated[Path, typer.Option("--tables", help="The folder of sources whose tables are edited.")]
 
 
 def coverage(
@@ -51,18 +57,18 @@ def coverage(
         records = corpus_of(ecg_ontology.read_code_table(corpus, **code_settings(set_)))
     else:
         records = _read_corpus(corpus, sources or ())
-    found = ecg_ontology.coverage_of(onto, records, rule)
+    covered = ecg_ontology.coverage_of(onto, records, rule)
     if form == "json":
-        result_json(found.model_dump(mode="json"))
+        result_json(covered.model_dump(mode="json"))
         return
-    over = f" ({' + '.join(found.sources)})" if found.sources else ""
-    by_status = ", ".join(f"{n} {status}" for status, n in found.by_status.items() if n)
-    result(f"{found.corpus}{over}: {len(found.codes)} codes ({by_status})")
-    for code in found.codes:
+    over = f" ({' + '.join(covered.sources)})" if covered.sources else ""
+    by_status = ", ".join(f"{n} {status}" for status, n in covered.by_status.items() if n)
+    result(f"{covered.corpus}{over}: {len(covered.codes)} codes ({by_status})")
+    for code in covered.codes:
         where = " ".join(code.leaves) or ("root only" if code.status == "routed" else code.status)
         result(f"{code.records:>8}  {code.code:<16}  {code.label:<48.48}  {where}")
-    result(f"leaves without support: {', '.join(found.unsupported) or 'none'}")
-    if (use := found.records) is not None:
+    result(f"leaves without support: {', '.join(covered.unsupported) or 'none'}")
+    if (use := covered.records) is not None:
         result(f"records: {use.records}; {use.without_leaf} without a leaf")
         result(f"records whose c* is normal although a pathology is coded: {use.normal_primary}")
         histogram = ", ".join(f"{length}: {n}" for length, n in use.codes_per_record.items())
@@ -93,16 +99,137 @@ def diff(
     """
     before, after = ecg_ontology.load(old, profile), ecg_ontology.load(new, profile)
     records = None if corpus is None else _read_corpus(corpus)
-    found = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
-    if form == "json":
-        result_json(found.model_dump(mode="json"))
-        return
+    difference = ecg_ontology.compare(before, after, records, sigma=sigma, rule=rule)
     from ecg_ontology.diff_text import difference_markdown, difference_text
 
-    is_text = form == "text"
-    result(
-        difference_text(found, threshold) if is_text else difference_markdown(before, after, found, threshold)
+    if form == "json":
+        result_json(difference.model_dump(mode="json"))
+    elif form == "text":
+        result(difference_text(difference, threshold))
+    else:
+        result(difference_markdown(before, after, difference, threshold))
+
+
+def review(
+    out: Annotated[Path | None, typer.Option(help="Write the sheet: .xlsx, .tsv or .csv.")] = None,
+    apply: Annotated[Path | None, typer.Option(help="Apply the decisions of a sheet.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Say how many records of it carry each code: as for coverage.")
+    ] = None,
+    ontology: Source = None,
+) -> None:
+    """Write every mapping into a sheet for review, or apply a reviewed sheet to the routing tables.
+
+    In the column `decision` write keep, change (predicate, comment), remove or add; sign with reviewer and
+    date (YYYY-MM-DD). Nothing is written unless all decisions together leave a sound ontology.
+
+    Example: ecgonto review --out review.xlsx --corpus dx_map.csv
+    """
+    from ecg_ontology.review import review_rows, write_review
+
+    if (out is None) == (apply is None):
+        raise ecg_ontology.UsageError("say either --out or --apply")
+    if apply is not None:
+        sources = Path(ontology or "ontology")
+        _write(sources, apply)
+    if out is not None:
+        counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
+        rows = review_rows(ecg_ontology.load(ontology), counts)
+        result(str(write_review(out, rows)))
+        message(f"{len(rows)} mappings")
+
+
+def add_code(
+    code: Annotated[str, typer.Argument(help="SNOMED CT identifier, or vocabulary:code.")],
+    label: Annotated[str, typer.Argument(help="The code's label.")],
+    node: Annotated[
+        str | None,
+        typer.Argument(help="Index, abbreviation or name; without it, no node can carry the code."),
+    ] = None,
+    author: Annotated[str, typer.Option(help="Who decides.")] = "",
+    comment: Annotated[str, typer.Option(help="The reason; a code without a node needs one.")] = "",
+    predicate: Annotated[
+        Literal[
+            "skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "skos:narrowMatch", "skos:relatedMatch"
+        ],
+        typer.Option(help="How code and node relate."),
+    ] = "skos:closeMatch",
+    table: Annotated[str, typer.Option(help="base, curated, or a further vocabulary.")] = "base",
+    date: Annotated[str, typer.Option(help="YYYY-MM-DD; default: today.")] = "",
+    ontology: Folder = Path("ontology"),
+) -> None:
+    """Add a code to a routing table: the row of its node, and that of the node's family.
+
+    Example: ecgonto add-code icd10:I48.0 "paroxysmal atrial fibrillation" AF --author "A. Reviewer"
+    """
+    from ecg_ontology.revise import decision_of
+
+    abbr = "" if node is None else ecg_ontology.find_concept(ecg_ontology.load(ontology), node).abbr
+    cells = {
+        "decision": "add",
+        "table": table,
+        "code": code,
+        "label": label.strip(),
+        "node": abbr,
+        "predicate": predicate,
+        "comment": comment,
+        "reviewer": author,
+        "date": date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    }
+    _write(ontology, [decision_of(cells, "--author" if not author else "")])
+
+
+def match(
+    codes: Annotated[
+        Path, typer.Argument(help="A table with the columns code and label: .csv, .tsv, .xlsx.")
+    ],
+    out: Annotated[Path, typer.Option(help="The sheet of candidates: .xlsx, .tsv or .csv.")] = Path(
+        "candidates.tsv"
+    ),
+    table: Annotated[str, typer.Option(help="Where accepted codes go: base, curated, …")] = "base",
+    candidates: Annotated[int, typer.Option("--top", "-n", min=1, help="At most so many for each code.")] = 3,
+    profile: Profile = "curated",
+    ontology: Source = None,
+    form: As = "text",
+) -> None:
+    """Propose concepts for new codes by the words of their labels. Nothing is applied.
+
+    Decide `add` on the right candidates, sign them, and run `ecgonto review --apply` on the sheet.
+
+    Example: ecgonto match new_codes.csv --out candidates.xlsx
+    """
+    from ecg_ontology.matching import candidate_rows, read_new_codes
+    from ecg_ontology.review import write_review
+
+    onto = ecg_ontology.load(ontology, profile)
+    new = read_new_codes(codes, onto)
+    rows = candidate_rows(onto, new, table, candidates)
+    written = write_review(out, rows)
+    if form == "json":
+        result_json({"out": str(written), "candidates": [dict(row) for row in rows]})
+    else:
+        result(str(written))
+    none = sum(not row["node"] for row in rows)
+    message(f"{len(new)} new codes, {none} without a candidate; codes that have a row already are left out")
+
+
+def _write(sources: Path, decided: "Sequence[Decision] | Path") -> None:
+    from ecg_ontology.revise import apply_decisions, decision_counts
+
+    files, decisions = apply_decisions(sources, decided)
+    for path in files:
+        result(str(path))
+    build = " ".join(
+        filter(None, ("ecgonto build", str(sources), place_to_name(sources), _next_version(sources)))
     )
+    message(f"{decision_counts(decisions)}; now run: {build}")
+
+
+def _next_version(sources: Path) -> str:
+    """The option that replaces the lock; "" where there is none yet."""
+    lock = sources / "enumeration.lock"
+    stated = re.search(r"(?m)^version\t(\d+)\.(\d+)", lock.read_text("utf-8")) if lock.is_file() else None
+    return f"--new-version {stated[1]}.{int(stated[2]) + 1}.0" if stated else ""
 
 
 def _read_corpus(path: Path, sources: Sequence[str] = ()) -> "CorpusCodes":

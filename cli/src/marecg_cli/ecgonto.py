@@ -11,12 +11,11 @@ from marecg_cli._output import run
 
 PANELS: Panels = {
     "Look": {
-        "_ecgonto_look": ("show", "route", "distance"),
+        "_ecgonto_look": ("show", "route", "distance", "target", "explain"),
         "_ecgonto_find": ("search", "tree", "browse", "draw"),
-        "_ecgonto_target": ("target", "explain"),
     },
     "Check": {"_ecgonto_check": ("validate", "rules", "errata", "snomed")},
-    "Review": {"_ecgonto_review": ("coverage", "diff"), "_ecgonto_curate": ("review", "add-code", "match")},
+    "Review": {"_ecgonto_review": ("coverage", "diff", "review", "add-code", "match")},
     "Build": {"_ecgonto_build": ("init", "build", "export", "perturb")},
 }
 """What the commands are for, in the order of a user's way, and the modules that have them."""

@@ -132,13 +132,8 @@ def _header(onto: Ontology, title: str, language: str) -> str:
         f"version {onto.header.version}, profile {onto.profile}: {len(onto)} concepts, "
         f"{len(onto.relations)} relations, {len(onto.codes)} codes; sha256 {onto.sha256[:12]}"
     )
-    notes = (
-        ""
-        if language == "en"
-        else "".join(
-            f'<p class="note">{escape(note)}</p>' for note in language_notes(onto, onto.nodes, language)
-        )
-    )
+    all_notes = () if language == "en" else language_notes(onto, onto.nodes, language)
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in all_notes)
     options = "".join(f"<option{' selected' * (p == onto.profile)}>{p}</option>" for p in PROFILES)
     switch = f'<label id="switch" hidden>Profile <select id="profile">{options}</select></label>'
     picture = f'<details id="graph"><summary>The graph</summary>{_graph(onto)}</details>'
@@ -227,27 +222,27 @@ def _article(
 
 def _definition(node: Concept) -> str:
     """What the concept means, with its sources; an address that is none of the web's is text."""
-    links = (
-        f'<a href="{escape(each)}">{escape(each.partition("://")[2])}</a>'
-        if each.startswith("https://")
-        else escape(each)
-        for each in node.sources
-    )
-    sources = f" <small>{', '.join(links)}</small>" if node.sources else ""
+    links = ", ".join(map(_source_link, node.sources))
+    sources = f" <small>{links}</small>" if links else ""
     return f"<p>{escape(node.definition)}{sources}</p>" if node.definition else ""
+
+
+def _source_link(iri: str) -> str:
+    text = escape(iri)
+    return f'<a href="{text}">{text.removeprefix("https://")}</a>' if iri.startswith("https://") else text
 
 
 def _errata_by_concept(onto: Ontology) -> dict[int, list[Erratum]]:
     """The errata that name a concept by abbreviation, by label, or by a code that reaches it."""
-    found: dict[int, list[Erratum]] = {}
+    errata: dict[int, list[Erratum]] = {}
     for entry in onto.draft.errata:
         text = f"{entry.printed} {entry.found} {entry.decision}"
         coded = {index for code in _CODE.findall(text) for index in onto.route(code).nodes}
         words, folded = set(_WORD.findall(text)), f" {fold(text)} "
         for node in onto.nodes:
             if node.index in coded or node.abbr in words or f" {fold(node.label)} " in folded:
-                found.setdefault(node.index, []).append(entry)
-    return found
+                errata.setdefault(node.index, []).append(entry)
+    return errata
 
 
 def _erratum_link(entry: Erratum) -> str:
@@ -264,18 +259,13 @@ def _glossary() -> str:
     return f'<article id="glossary" tabindex="-1"><h2>Words of this page</h2><dl>{entries}</dl></article>\n'
 
 
+def _erratum(entry: Erratum) -> str:
+    parts = {"printed": entry.printed, "found": entry.found, "decided": entry.decision}
+    terms = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in parts.items())
+    title = f"<b>{escape(entry.id)}</b> {escape(entry.source)}"
+    return f'<li id="e-{escape(entry.id)}">{title}<dl>{terms}</dl></li>'
+
+
 def _errata(errata: Iterable[Erratum]) -> str:
-    items = "".join(
-        f'<li id="e-{escape(entry.id)}"><b>{escape(entry.id)}</b> {escape(entry.source)}<dl>'
-        + "".join(
-            f"<dt>{name}</dt><dd>{escape(text)}</dd>"
-            for name, text in (
-                ("printed", entry.printed),
-                ("found", entry.found),
-                ("decided", entry.decision),
-            )
-        )
-        + "</dl></li>"
-        for entry in errata
-    )
+    items = "".join(map(_erratum, errata))
     return f'<article id="errata" tabindex="-1"><h2>Errata</h2><ul>{items}</ul></article>\n' if items else ""

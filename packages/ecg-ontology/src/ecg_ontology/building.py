@@ -29,12 +29,7 @@ def packaged_sources() -> Path:
 
 
 def write_sources(folder: Path) -> Path:
-    """Write the packaged ontology's sources into a new folder, for a curator without a checkout.
-
-    Raises:
-        UsageError: something is there.
-        OutputError: it can't be written.
-    """
+    """Write the packaged ontology's sources into a new folder, for a curator without a checkout."""
     refuse_others(folder, lambda _: False)
     with replacing(folder) as temporary:
         shutil.copytree(packaged_sources(), temporary, ignore=shutil.ignore_patterns(".*"))
@@ -45,14 +40,13 @@ def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path
     """Return the text of every file that is built from `sources`: bundle, lock, the graph of a new version.
 
     Args:
-        sources: a folder of sources.
-        bundle: where the bundle goes; the lock lies in `sources`.
+        sources: a folder of sources, where the lock lies too.
+        bundle: where the bundle goes.
         new_version: what the sources become, and the lock with them. Without it a lock stays as it is.
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.
-        UsageError: `bundle` is something else than an older bundle of the same ontology, a lock would be
-            replaced without a new version, or the new version isn't higher.
+        UsageError: something would be lost, a lock be replaced without a new version, or it isn't higher.
     """
     if not sources.is_dir():
         problem = "isn't a folder of sources"

@@ -24,11 +24,7 @@ _EXCLUDED: dict[str, Any] = {
 
 
 def read_bundle(path: Path) -> Draft:
-    """Read a bundle (`ccg.json`, or a run folder's `ontology.json`), whose hash comes first.
-
-    Raises:
-        SourceError: the file can't be read, isn't a bundle, or was changed since it was written.
-    """
+    """Read a bundle (`ccg.json` or a run's `ontology.json`). Raises `SourceError` where it isn't whole."""
     try:
         text = path.read_bytes()
         stated = _STATED.match(text)

@@ -72,9 +72,6 @@ class CodeMapping:
         Args:
             path: a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`.
 
-        Returns:
-            The mapping.
-
         Raises:
             InputError: it can't be read.
         """
@@ -85,13 +82,10 @@ class CodeMapping:
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """What a code or text means.
+        """Return the SNOMED CT identifiers that a code or text means, none if the table lacks it.
 
         Args:
             code: may differ in case and in points from what the table has.
-
-        Returns:
-            SNOMED CT identifiers, none if the table lacks it.
         """
         return self.targets.get(code) or self.targets.get(_bare(code), ())
 

@@ -45,9 +45,8 @@ class CodedRecords:
             raise UsageError(problem, remedy="Give the place of each code in the vocabulary")
         if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(ids) or (np.diff(offsets) < 0).any():
             problem = f"the offsets don't cut {len(ids)} ids into records"
-            raise UsageError(
-                problem, remedy="Let them rise from 0 to the number of ids, one more than records"
-            )
+            remedy = "Let them rise from 0 to the number of ids, one more than records"
+            raise UsageError(problem, remedy=remedy)
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":

@@ -116,9 +116,8 @@ def _lists(table: Path) -> tuple[tuple[str, ...], ...]:
 def _from_table(path: Path, sources: Sequence[str]) -> CorpusCodes:
     header = column_names(path)
     if "scp_codes" in header:
-        return _from_records(
-            path, tuple(_statements(text, path, place) for place, (text,) in rows(path, ["scp_codes"]))
-        )
+        texts = rows(path, ["scp_codes"])
+        return _from_records(path, tuple(_statements(text, path, place) for place, (text,) in texts))
     if "code" not in header:
         raise InputError("has no column `code`", where=path, remedy="Give a .csv with columns code and count")
     chosen = tuple(sources) or _default_columns(header)

@@ -1,9 +1,11 @@
 """What a revision changes in supervision: nodes, edges, distances, routes, targets of codes and records.
 
 Two revisions are compared by the IRIs of their concepts, so a renumbering shows as such.
+
+Shapes: B records, N concepts.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,16 +99,15 @@ def compare(
         old: the ontology before.
         new: the ontology after.
         corpus: records whose targets are compared too.
-        sigma: temperature of the soft targets.
+        sigma: temperature of the soft targets, in edges.
         rule: how c* is chosen.
 
     Example:
         >>> import ecg_ontology
-        >>> difference = ecg_ontology.compare(ecg_ontology.load(), ecg_ontology.load(profile="curated"))
-        >>> difference.routes
+        >>> ecg_ontology.compare(ecg_ontology.load(), ecg_ontology.load(profile="curated")).routes
         ('164931005', '233896004', '233917008', ...)
     """
-    moved = moved_pairs(old, new)
+    moved = _moved_pairs(old, new)
     names = {name for pair in moved for name in (pair.a, pair.b)}
     codes = sorted({*old.codes, *new.codes})
     records = None if corpus is None or corpus.records is None else corpus.records
@@ -115,12 +116,12 @@ def compare(
         routes=tuple(code for code in codes if _reached(old, code) != _reached(new, code)),
         moved=moved,
         rows=tuple(node.abbr for node in new.nodes if node.abbr in names),
-        codes=tuple(_changed_codes(old, new, codes, sigma, rule)),
+        codes=tuple(_changed_codes((old, new), codes, sigma, rule)),
         yields=_changed(old, new, lambda node: node.yields),
         texts=_changed(
             old, new, lambda n: (n.label, n.variants, n.translations, n.synonyms, n.definition, n.sources)
         ),
-        records=None if records is None else _changed_records(old, new, records, sigma, rule),
+        records=None if records is None else _changed_records((old, new), records, sigma, rule),
     )
 
 
@@ -134,13 +135,15 @@ def _reached(onto: Ontology, code: str) -> frozenset[str]:
     return frozenset(onto.nodes[index].iri for index in onto.route(code).nodes)
 
 
-def moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
+def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
     """Return the pairs of concepts, of both ontologies, whose distance changed; leaf pairs first."""
     before = {node.iri: node.index for node in old.nodes}
     common = [node for node in new.nodes if node.iri in before]
-    old_index = np.array([before[node.iri] for node in common], dtype=int)
-    new_index = np.array([node.index for node in common], dtype=int)
-    d_old, d_new = old.distances[np.ix_(old_index, old_index)], new.distances[np.ix_(new_index, new_index)]
+    places = ([before[node.iri] for node in common], [node.index for node in common])
+    d_old, d_new = (
+        onto.distances[np.ix_(*[np.array(place, int)] * 2)]
+        for onto, place in zip((old, new), places, strict=True)
+    )
     pairs = [
         MovedPair(
             a=common[i].abbr,
@@ -154,71 +157,64 @@ def moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
     return tuple(sorted(pairs, key=lambda pair: not pair.leaves))
 
 
-class _Supervision:
-    """y, c* and the soft target of records under one ontology, in columns shared with another ontology."""
+class _Supervised:
+    """y, c* and soft targets of records under two ontologies, and how far the targets lie apart.
 
-    def __init__(self, onto: Ontology, columns: Sequence[str], records: Sequence[Sequence[str]]) -> None:
-        self.onto = onto
-        self.columns = np.array([columns.index(node.iri) for node in onto.nodes])
-        self.width = len(columns)
-        self.y = onto.leaf_multi_hot(records)
+    Attributes:
+        y: leaf multi-hot under each, [B, N].
+        primary: c* under each; `None` for a record without a leaf.
+        total_variation: half the sum of absolute differences of the targets, float64[B].
+    """
 
-    def target(self, sigma: float, rule: Rule) -> NDArray[np.float64]:
-        """The soft targets, float64[B, width + 1]; the last column is 1 for a record that has no target."""
-        t = np.zeros((len(self.y), self.width + 1))
-        t[:, self.columns] = self.onto.soft_targets(self.y, sigma, rule)
-        t[~self.y.any(axis=1), -1] = 1.0
-        return t
+    def __init__(
+        self,
+        ontologies: tuple[Ontology, Ontology],
+        records: Sequence[Sequence[str]],
+        sigma: float,
+        rule: Rule,
+    ) -> None:
+        iris = dict.fromkeys(node.iri for onto in ontologies for node in onto.nodes)
+        column = {iri: number for number, iri in enumerate(iris)}
+        self.y = [onto.leaf_multi_hot(records) for onto in ontologies]
+        self.primary: list[list[Concept | None]] = []
+        targets = np.zeros((2, len(records), len(column) + 1))
+        for onto, y, target in zip(ontologies, self.y, targets, strict=True):
+            target[:, [column[node.iri] for node in onto.nodes]] = onto.soft_targets(y, sigma, rule)
+            target[~y.any(axis=1), -1] = 1.0  # the last column is that of a record without a target
+            self.primary.append([None if c < 0 else onto.nodes[c] for c in onto.primary(y, rule)])
+        self.total_variation: NDArray[np.float64] = np.abs(targets[0] - targets[1]).sum(axis=1) / 2
 
-    def leaves(self, row: int) -> tuple[str, ...]:
-        return tuple(sorted(self.onto.nodes[leaf].abbr for leaf in np.flatnonzero(self.y[row])))
-
-    def primary(self, rule: Rule) -> list[str]:
-        return ["" if c < 0 else self.onto.nodes[c].iri for c in self.onto.primary(self.y, rule)]
-
-
-def _both(
-    old: Ontology, new: Ontology, records: Sequence[Sequence[str]]
-) -> tuple[_Supervision, _Supervision]:
-    columns = list(dict.fromkeys(node.iri for onto in (old, new) for node in onto.nodes))
-    return _Supervision(old, columns, records), _Supervision(new, columns, records)
+    def other_primary(self) -> list[bool]:
+        """Whether c* is another concept, for each record."""
+        iris = [[node and node.iri for node in nodes] for nodes in self.primary]
+        return [a != b for a, b in zip(*iris, strict=True)]
 
 
 def _changed_codes(
-    old: Ontology, new: Ontology, codes: Sequence[str], sigma: float, rule: Rule
-) -> list[ChangedCode]:
-    before, after = _both(old, new, [[code] for code in codes])
-    variation = _total_variation(before.target(sigma, rule), after.target(sigma, rule))
-    c_old, c_new = before.primary(rule), after.primary(rule)
-    changed = []
+    ontologies: tuple[Ontology, Ontology], codes: Sequence[str], sigma: float, rule: Rule
+) -> Iterator[ChangedCode]:
+    both = _Supervised(ontologies, [[code] for code in codes], sigma, rule)
+    other_primary = both.other_primary()
     for row, code in enumerate(codes):
-        y = before.leaves(row), after.leaves(row)
-        if variation[row] > TOLERANCE or y[0] != y[1] or c_old[row] != c_new[row]:
-            names = _abbr(old, c_old[row]), _abbr(new, c_new[row])
-            changed.append(ChangedCode(code=code, y=y, primary=names, total_variation=float(variation[row])))
-    return changed
-
-
-def _abbr(onto: Ontology, iri: str) -> str:
-    return next((node.abbr for node in onto.nodes if node.iri == iri), "")
+        old, new = (
+            tuple(sorted(onto.nodes[leaf].abbr for leaf in np.flatnonzero(y[row])))
+            for onto, y in zip(ontologies, both.y, strict=True)
+        )
+        variation = float(both.total_variation[row])
+        if variation > TOLERANCE or old != new or other_primary[row]:
+            a, b = (node.abbr if node else "" for node in (nodes[row] for nodes in both.primary))
+            yield ChangedCode(code=code, y=(old, new), primary=(a, b), total_variation=variation)
 
 
 def _changed_records(
-    old: Ontology, new: Ontology, records: Sequence[Sequence[str]], sigma: float, rule: Rule
+    ontologies: tuple[Ontology, Ontology], records: Sequence[Sequence[str]], sigma: float, rule: Rule
 ) -> ChangedRecords:
-    before, after = _both(old, new, records)
-    variation = _total_variation(before.target(sigma, rule), after.target(sigma, rule))
-    pairs = zip(before.primary(rule), after.primary(rule), strict=True)
+    both = _Supervised(ontologies, records, sigma, rule)
+    variation = both.total_variation
     return ChangedRecords(
         records=len(records),
         changed=int((variation > TOLERANCE).sum()),
-        primary_changed=sum(a != b for a, b in pairs),
+        primary_changed=sum(both.other_primary()),
         mean_total_variation=float(variation.mean()) if len(records) else 0.0,
         max_total_variation=float(variation.max(initial=0.0)),
     )
-
-
-def _total_variation(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half the sum of absolute differences, by row."""
-    variation: NDArray[np.float64] = np.abs(p - q).sum(axis=1) / 2
-    return variation

@@ -26,14 +26,7 @@ def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str
 def difference_markdown(
     old: Ontology, new: Ontology, difference: Difference, threshold: float = THRESHOLD
 ) -> str:
-    """Return a difference for a pull request: rows of routing tables, then what changes in supervision.
-
-    Args:
-        old: the ontology before.
-        new: the ontology after.
-        difference: what `ecg_ontology.compare` found between the two.
-        threshold: as for `difference_text`.
-    """
+    """Return a difference for a pull request: rows of routing tables, then what changes in supervision."""
     before, after = _by_place(old), _by_place(new)
     rows = []
     for key in sorted({**before, **after}, key=lambda key: (key[0], key[1], key[2] or "")):

@@ -48,20 +48,10 @@ def draft_from_networkx(
     above = {node: list(_above(graph, node)) for node in graph}
     roots = [node for node, data in graph.nodes(data=True) if _is_root(graph, node, data, above)]
     order = {node: place for place, node in enumerate([*roots, *(n for n in graph if n not in set(roots))])}
-    concepts = {
-        node: _concept(
-            node, graph.nodes[node], iri, Tier.root if node in set(roots) else Tier.leaf, order[node]
-        )
-        for node in graph
-    }
-    header = Header(
-        iri=iri,
-        version=version,
-        title=title or iri.rstrip("/#").rpartition("/")[2],
-        licence=licence,
-        creators=(),
-        provenance=(),
-    )
+    tiers = {node: Tier.root if node in set(roots) else Tier.leaf for node in graph}
+    concepts = {node: _concept(node, graph.nodes[node], iri, tiers[node], order[node]) for node in graph}
+    title = title or iri.rstrip("/#").rpartition("/")[2]
+    header = Header(iri=iri, version=version, title=title, licence=licence, creators=(), provenance=())
     edges = dict.fromkeys(_edges(graph, above, roots))
     relations = tuple(
         DraftRelation(kind=kind, subject=concepts[a].iri, object=concepts[b].iri) for kind, a, b in edges
@@ -92,14 +82,11 @@ def _above(graph: "nx.Graph[Any]", node: Hashable) -> Iterator[Hashable]:
 def _is_root(
     graph: "nx.Graph[Any]", node: Hashable, data: dict[str, Any], above: dict[Any, list[Any]]
 ) -> bool:
-    if "root" in data:
-        return bool(data["root"])
-    if not graph.is_directed():
-        raise UsageError(
-            f"the node {node!r} does not say whether it is a root",
-            remedy="Give every node of an undirected graph root=True or root=False, or use a DiGraph",
-        )
-    return not above[node]
+    if "root" not in data and not graph.is_directed():
+        problem = f"the node {node!r} does not say whether it is a root"
+        remedy = "Give every node of an undirected graph root=True or root=False, or use a DiGraph"
+        raise UsageError(problem, remedy=remedy)
+    return bool(data.get("root", not above[node]))
 
 
 def _concept(node: Hashable, data: dict[str, Any], iri: str, tier: Tier, place: int) -> DraftConcept:

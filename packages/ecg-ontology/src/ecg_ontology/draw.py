@@ -97,13 +97,6 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
     Raises:
         UsageError: the ending isn't a picture's, or matplotlib is not installed.
         OutputError: the file can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> from ecg_ontology.draw import draw_graph
-        >>> out = Path(tempfile.mkdtemp()) / "graph.svg"
-        >>> draw_graph(ecg_ontology.load(), out).name
-        'graph.svg'
     """
     mass, leaves = None, set() if why is None else set(why.leaves)
     title = f"{onto.header.title}: {len(onto)} concepts, {len(onto.relations)} edges"
@@ -119,18 +112,7 @@ def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) 
 
 
 def draw_distances(onto: Ontology, out: str | Path) -> Path:
-    """Draw D_tree as a heatmap, concepts grouped by family.
-
-    Raises:
-        UsageError: the ending isn't a picture's, or matplotlib is not installed.
-        OutputError: the file can't be written.
-
-    Example:
-        >>> import ecg_ontology, tempfile
-        >>> out = Path(tempfile.mkdtemp()) / "distances.png"
-        >>> draw_distances(ecg_ontology.load(), out).name
-        'distances.png'
-    """
+    """Draw D_tree as a heatmap, concepts grouped by family; arguments and errors as for `draw_graph`."""
     figure = new_figure(10, 9)
     axes = figure.add_axes((0.09, 0.08, 0.80, 0.84))
     order = onto.by_family

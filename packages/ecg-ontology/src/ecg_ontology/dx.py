@@ -74,9 +74,7 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Parse the value of a ``#Dx`` comment.
-
-    Codes that no map knows are kept: whether a code can be routed is the ontology's answer, not the reader's.
+    """Parse the value of a ``#Dx`` comment. Codes that no map has are kept: routing is the ontology's answer.
 
     Args:
         text: what stands after ``#Dx:``.

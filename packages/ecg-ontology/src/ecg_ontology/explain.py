@@ -82,18 +82,15 @@ def explain_codes(
         for node in onto.nodes
         if c_star >= 0
     ]
+    chosen = {name: int(onto.primary(y, name)[0]) for name in RULES}
     return Explanation(
         routes=onto.routes(codes),
         leaves=tuple(onto.nodes[leaf].abbr for leaf in y[0].nonzero()[0]),
-        primary={name: _abbr(onto, int(onto.primary(y, name)[0])) for name in RULES},
+        primary={name: "" if leaf < 0 else onto.nodes[leaf].abbr for name, leaf in chosen.items()},
         rule=rule,
         sigma=sigma,
         target=tuple(sorted(target, key=lambda part: (-part.mass, part.index))),
     )
-
-
-def _abbr(onto: Ontology, index: int) -> str:
-    return "" if index < 0 else onto.nodes[index].abbr
 
 
 def explanation_text(onto: Ontology, why: Explanation) -> str:
@@ -104,9 +101,8 @@ def explanation_text(onto: Ontology, why: Explanation) -> str:
         lines.append(f"{route.code}  {route.label}  →  {reached}".replace("    ", "  "))
         lines += [f"    {note}" for note in route.notes]
     if not why.leaves:
-        return "\n".join(
-            [*lines, "", "No leaf is active: the record has no target and leaves the contrastive loss."]
-        )
+        lines += ["", "No leaf is active: the record has no target and leaves the contrastive loss."]
+        return "\n".join(lines)
     lines += ["", f"active leaves  {', '.join(why.leaves)}"]
     lines += [f"c* by {name:<14} {abbr}" for name, abbr in why.primary.items()]
     if not why.rules_agree:
@@ -117,7 +113,6 @@ def explanation_text(onto: Ontology, why: Explanation) -> str:
         parts = [part for part in why.target if part.mass == mass]
         bar = "█" * max(1, round(_BAR * mass / most)) if mass > 0 else ""
         kind = "active" if parts[0].active else f"D = {parts[0].distance}"
-        lines.append(
-            f"  {mass:.4f}  {kind:<6}  {bar:<{_BAR}}  {' '.join(part.abbr for part in parts)}".rstrip()
-        )
+        names = " ".join(part.abbr for part in parts)
+        lines.append(f"  {mass:.4f}  {kind:<6}  {bar:<{_BAR}}  {names}".rstrip())
     return "\n".join(lines)

@@ -54,9 +54,9 @@ def resources(onto: Ontology) -> Iterator[dict[str, Any]]:
 
 def _head(onto: Ontology, kind: str, part: str, title: str) -> dict[str, Any]:
     """What every resource begins with; `part` says which it is of several of a kind."""
-    header = onto.header
-    name = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(filter(None, (_name(onto), part))))[:64]
-    base = header.iri.rstrip("/#")
+    header, base = onto.header, onto.header.iri.rstrip("/#")
+    names = filter(None, (base.rpartition("/")[2], part))
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", "-".join(names))[:64]
     return {
         "resourceType": kind,
         "id": name,
@@ -69,10 +69,6 @@ def _head(onto: Ontology, kind: str, part: str, title: str) -> dict[str, Any]:
         "publisher": ", ".join(header.creators) or header.iri,
         **({"copyright": f"Licence: {header.licence}"} if header.licence else {}),
     }
-
-
-def _name(onto: Ontology) -> str:
-    return onto.header.iri.rstrip("/#").rpartition("/")[2]
 
 
 def _code_system(onto: Ontology) -> dict[str, Any]:
@@ -123,18 +119,16 @@ def _value_set(onto: Ontology, node: Concept, rows: Iterable[RoutingRow]) -> dic
     base = onto.header.iri.rstrip("/#")
     below = [leaf for leaf in onto.leaves if node.root and onto.families[leaf] == node.index]
     include += [{"valueSet": [f"{base}/ValueSet/{onto.nodes[leaf].abbr}"]} for leaf in below]
-    return {
-        **_head(onto, "ValueSet", node.abbr, f"Codes that are read as {node.label}, profile {onto.profile}"),
-        "compose": {"include": include},
-    }
+    title = f"Codes that are read as {node.label}, profile {onto.profile}"
+    return {**_head(onto, "ValueSet", node.abbr, title), "compose": {"include": include}}
 
 
 def _concept_map(onto: Ontology, vocabulary: str, rows: list[RoutingRow]) -> dict[str, Any]:
-    elements = []
+    elements: list[dict[str, Any]] = []
     for _, each in groupby(sorted(rows, key=lambda row: row.code), key=lambda row: row.code):
-        same = list(each)
-        targets = [_target(onto, row) for row in same]
-        elements.append({"code": _local(same[0]), "display": same[0].label, "target": targets})
+        first, *further = each
+        targets = [_target(onto, row) for row in (first, *further)]
+        elements.append({"code": _local(first), "display": first.label, "target": targets})
     group = {"source": _system(onto, vocabulary), "target": onto.header.iri, "element": elements}
     name = vocabulary or "snomed"
     title = f"{name} to {onto.header.title}, profile {onto.profile}"

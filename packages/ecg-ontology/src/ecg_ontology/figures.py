@@ -43,12 +43,7 @@ def new_figure(width: float, height: float) -> "Figure":
 
 
 def save_figure(figure: "Figure", out: str | Path) -> Path:
-    """Write a figure by the file's ending.
-
-    Raises:
-        UsageError: the ending is no picture's, or another file is there, which would be lost.
-        OutputError: the file can't be written.
-    """
+    """Write a figure by its file's ending. Raises `UsageError` where another's file is, or `OutputError`."""
     out = Path(out)
     if out.suffix not in ENDINGS:
         raise UsageError("isn't a picture", where=out, remedy=f"End it in {', '.join(ENDINGS)}")

@@ -186,11 +186,7 @@ def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> N
 
 
 def refuse_unmarked(out: Path, mark: bytes) -> None:
-    """See that nothing stands at `out`, or a file that holds the mark of what this program writes there.
-
-    Raises:
-        UsageError: something else is there, and would be lost.
-    """
+    """See that nothing is at `out`, or a file with this mark of our own. Raises `UsageError` where not."""
     if out.exists() and not (out.is_file() and mark in out.read_bytes()):
         problem = "was not written by this program, and would be lost"
         raise UsageError(problem, where=out, remedy="Name a new file, or remove that one first")
@@ -251,11 +247,7 @@ def refuse_pipe(
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a source, which is UTF-8.
-
-    Raises:
-        SourceError: it isn't a file, can't be read or is not UTF-8.
-    """
+    """Return the text of a source. Raises `SourceError` where it isn't a file in UTF-8 that can be read."""
     refuse_pipe(path)
     try:
         return path.read_text(encoding="utf-8-sig")

@@ -69,9 +69,7 @@ class ConceptGraph:
         return _frozen(_distances(self.adjacency))
 
     def path(self, source: int, target: int) -> list[int]:
-        """Return the concepts on one shortest path, both ends included; [] when there is none.
-
-        Among several shortest paths the one with the smallest indices is returned.
+        """Return one shortest path with both ends, of several that of the smallest indices; [] without any.
 
         Args:
             source: index of the concept where it begins.

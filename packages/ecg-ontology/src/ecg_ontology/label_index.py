@@ -33,18 +33,10 @@ _EMPTY = frozenset(
 )
 """Words that say nothing of a finding."""
 _SAME = {
-    "atrioventricular": "av",
-    "auriculoventricular": "av",
-    "complexes": "contraction",
-    "complex": "contraction",
-    "beat": "contraction",
-    "beats": "contraction",
-    "extrasystole": "contraction",
-    "ectopics": "contraction",
     "infarct": "infarction",
-    "degree": "grade",
-    "grades": "grade",
-    "grad": "grade",
+    **dict.fromkeys(("atrioventricular", "auriculoventricular"), "av"),
+    **dict.fromkeys(("complex", "complexes", "beat", "beats", "extrasystole", "ectopics"), "contraction"),
+    **dict.fromkeys(("degree", "grades", "grad"), "grade"),
     **dict.fromkeys(("1st", "1", "i", "primer", "ersten"), "first"),
     **dict.fromkeys(("2nd", "2", "ii", "segundo", "zweiten"), "second"),
     **dict.fromkeys(("3rd", "3", "iii", "tercer", "dritten"), "third"),
@@ -101,11 +93,7 @@ def _as_written(text: str) -> set[str]:
 
 
 class LabelIndex(Generic[T]):
-    """Texts, each with what it is of, found by the words that they share with a label.
-
-    Args:
-        texts: the texts; one may occur several times.
-    """
+    """Texts, each with what it is of, found by the words that they share with a label."""
 
     def __init__(self, texts: Iterable[tuple[str, T]]) -> None:
         self._texts = [(text, fold(text), words_of(text), of) for text, of in texts if text.strip()]

@@ -101,11 +101,7 @@ def _body(lock: Lock) -> list[str]:
 
 
 def parse_lock(text: str, place: str) -> Lock:
-    """Read the text of ``enumeration.lock``.
-
-    Raises:
-        SourceError: it isn't of the form that `lock_text` writes.
-    """
+    """Read the text of ``enumeration.lock``. Raises `SourceError` where `lock_text` didn't write it so."""
     fields: dict[str, list[str]] = {}
     lines: list[str] = []
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):

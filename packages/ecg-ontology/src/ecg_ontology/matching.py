@@ -66,8 +66,7 @@ def match_label(onto: Ontology, label: str, n: int = 3) -> tuple[ConceptMatch, .
 
     Example:
         >>> import ecg_ontology
-        >>> found = ecg_ontology.match_label(ecg_ontology.load(), "left fascicular block")
-        >>> found[0].concept.abbr
+        >>> ecg_ontology.match_label(ecg_ontology.load(), "left fascicular block")[0].concept.abbr
         'LAFB'
     """
     ranked = _ranked(onto, label)
@@ -141,7 +140,7 @@ def _index(onto: Ontology) -> LabelIndex[_Text]:
 
 
 def read_new_codes(path: str | Path, onto: Ontology) -> tuple[NewCode, ...]:
-    """Read a table of codes and labels, and return those that have no row in `onto` yet.
+    """Return the codes and labels of a table that have no row in `onto` yet.
 
     Raises:
         InputError: it can't be read or lacks a column, or a code is malformed or has two labels.
@@ -170,22 +169,20 @@ def candidate_rows(onto: Ontology, codes: Sequence[NewCode], table: str, n: int 
     """
     rows = []
     for new in codes:
-        blank = {
-            **dict.fromkeys((*COLUMNS, "score", "matched", "note"), ""),
-            "table": table,
-            "code": new.code,
-            "label": new.label,
-        }
-        rows += [
-            {
-                **blank,
-                "node": each.concept.abbr if each.concept else "",
-                "node_label": each.concept.label if each.concept else "",
-                "predicate": each.predicate,
-                "score": f"{each.score:.2f}",
-                "matched": each.matched,
-                "note": each.note,
-            }
-            for each in match_label(onto, new.label, n)
-        ] or [blank]
+        blank = dict.fromkeys((*COLUMNS, "score", "matched", "note"), "")
+        blank |= {"table": table, "code": new.code, "label": new.label}
+        candidates = match_label(onto, new.label, n)
+        rows += [blank | _candidate_cells(candidate) for candidate in candidates] or [blank]
     return rows
+
+
+def _candidate_cells(candidate: ConceptMatch) -> dict[str, str]:
+    concept = candidate.concept
+    return {
+        "node": concept.abbr if concept else "",
+        "node_label": concept.label if concept else "",
+        "predicate": candidate.predicate,
+        "score": f"{candidate.score:.2f}",
+        "matched": candidate.matched,
+        "note": candidate.note,
+    }

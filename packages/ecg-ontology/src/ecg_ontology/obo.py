@@ -17,8 +17,8 @@ from ecg_ontology.domains import KINDS, draft_from_networkx
 from ecg_ontology.drafts import Draft, DraftConcept, Statement
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
-from ecg_ontology.obo_text import LANGUAGE, OBO, OBO_IN_OWL, PROPERTIES, SCOPES, STRING
-from ecg_ontology.turtle import iri_text, literal_text
+from ecg_ontology.obo_text import LANGUAGE, OBO, PROPERTIES, SCOPES, STRING, TAGS
+from ecg_ontology.turtle import iri_text, literal_text, name_text
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\\.|\s[!{]|.', re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "W": " "}
-_PLAIN = {"comment": "http://www.w3.org/2000/01/rdf-schema#comment"} | {
-    tag: f"{OBO_IN_OWL}{word}" for tag, word in (("xref", "hasDbXref"), ("alt_id", "hasAlternativeId"))
-}
-"""Tags whose value is one text, by the property that they state."""
 
 
 def read_obo(path: Path) -> Draft:
@@ -59,9 +55,8 @@ def read_obo(path: Path) -> Draft:
     if not terms:
         raise SourceError("describes no concept", where=path, remedy="Give a file with [Term] stanzas")
     version = re.findall(r"\d+", head.one("data-version"))
-    draft = draft_from_networkx(
-        _graph(terms, path), iri, version=".".join(map(str, map(int, [*version, 0, 0, 0][:3])))
-    )
+    semver = ".".join(map(str, map(int, [*version, 0, 0, 0][:3])))
+    draft = draft_from_networkx(_graph(terms, path), iri, version=semver)
     head.iri = iri
     header: dict[str, Any] = {name: head.texts(name) for name in ("creators", "provenance", "unreviewed")}
     header |= {name: texts[0] for name in ("title", "licence") if (texts := head.texts(name))}
@@ -88,9 +83,8 @@ def _stanzas(path: Path) -> tuple["_Stanza", list["_Stanza"]]:
             current.tags[tag].append(_value(value.strip()))
         elif tag and not tag.startswith("!"):
             problem = f"isn't an OBO file: {line.strip()[:60]!r} is neither a stanza nor a tag with a value"
-            raise SourceError(
-                problem, where=f"{path.name}:{number}", remedy="Give a file with [Term] stanzas"
-            )
+            remedy = "Give a file with [Term] stanzas"
+            raise SourceError(problem, where=f"{path.name}:{number}", remedy=remedy)
     return head, terms
 
 
@@ -162,21 +156,19 @@ class _Stanza:
     def statements(self) -> Iterator[Statement]:
         """What no field holds."""
         subject = iri_text(self.iri)
-        for tag, predicate in _PLAIN.items():
-            for value, _ in self.tags[tag]:
-                yield Statement(
-                    subject=subject, predicate=iri_text(predicate), object=literal_text(_plain(value))
-                )
-        for scope, name in self.synonyms():
-            if scope in SCOPES:
-                text = f"{literal_text(name.text)}@{name.language}"
-                yield Statement(subject=subject, predicate=iri_text(SCOPES[scope]), object=text)
+        ends = [
+            (predicate, literal_text(_plain(value)))
+            for predicate, tag in TAGS.items()
+            for value, _ in self.tags[tag]
+        ]
+        ends += [(SCOPES[scope], name_text(name)) for scope, name in self.synonyms() if scope in SCOPES]
         for predicate, text, language, type_ in self.properties:
             if predicate not in PROPERTIES.values():
-                end = f"{literal_text(text)}@{language}" if language else literal_text(text)
+                end = name_text(Name(text=text, language=language))
                 end = end if type_ == STRING else f"{literal_text(text)}^^{iri_text(type_)}"
-                end = end if type_ else iri_text(text)
-                yield Statement(subject=subject, predicate=iri_text(predicate), object=end)
+                ends.append((predicate, end if type_ else iri_text(text)))
+        for predicate, end in ends:
+            yield Statement(subject=subject, predicate=iri_text(predicate), object=end)
 
 
 def _plain(text: str) -> str:

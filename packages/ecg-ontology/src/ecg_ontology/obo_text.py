@@ -6,41 +6,34 @@ from collections.abc import Iterator
 from ecg_ontology.concepts import Kind, Name
 from ecg_ontology.drafts import Draft, DraftConcept, Statement
 from ecg_ontology.errors import SourceError
-from ecg_ontology.turtle import SCHEMA, concept_namespace, iri_text, literal_text
+from ecg_ontology.turtle import PREFIXES, concept_namespace, iri_text, literal_text
 
 OBO = "http://purl.obolibrary.org/obo/"
 OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 LANGUAGE = "xml:lang"
 STRING = "xsd:string"
 SCOPES = {scope: f"{OBO_IN_OWL}has{scope.title()}Synonym" for scope in ("BROAD", "NARROW", "RELATED")}
+_FIELDS = {
+    "skos": {"abbr": "notation", "translations": "prefLabel"},
+    "owl": {"deprecated": "deprecated"},
+    "ccg": {"index": "index", "variants": "textVariant", "yields": "yields", "unreviewed": "unreviewed"},
+    "dcterms": {"title": "title", "licence": "license", "creators": "creator", "provenance": "provenance"},
+}
 PROPERTIES = {
-    "abbr": "http://www.w3.org/2004/02/skos/core#notation",
-    "translations": "http://www.w3.org/2004/02/skos/core#prefLabel",
-    "deprecated": "http://www.w3.org/2002/07/owl#deprecated",
-    "index": f"{SCHEMA}index",
-    "variants": f"{SCHEMA}textVariant",
-    "yields": f"{SCHEMA}yields",
-    "title": "http://purl.org/dc/terms/title",
-    "licence": "http://purl.org/dc/terms/license",
-    "creators": "http://purl.org/dc/terms/creator",
-    "provenance": "http://purl.org/dc/terms/provenance",
-    "unreviewed": f"{SCHEMA}unreviewed",
+    field: PREFIXES[prefix] + word for prefix, words in _FIELDS.items() for field, word in words.items()
 }
 """Fields of a draft that OBO has no tag for."""
-_TAGS = {
-    "http://www.w3.org/2000/01/rdf-schema#comment": "comment",
+TAGS = {
+    f"{PREFIXES['rdfs']}comment": "comment",
     f"{OBO_IN_OWL}hasDbXref": "xref",
     f"{OBO_IN_OWL}hasAlternativeId": "alt_id",
 }
+"""Tags whose value is one text, by the property that they state."""
 _LITERAL = re.compile(r'("(?:[^"\\]|\\.)*")(?:@(\S+)|\^\^<(.*)>)?', re.DOTALL)
 
 
 def obo_text(draft: Draft) -> str:
-    """Return the graph of `draft` (no routing) as OBO 1.4.
-
-    Raises:
-        SourceError: it states something of what isn't a concept, or of a node without a name.
-    """
+    """Return the graph of `draft` (no routing) as OBO 1.4. Raises `SourceError` where OBO can't hold it."""
     header = draft.header
     stated: dict[str, list[str]] = {}
     concepts = {iri_text(iri) for iri in (header.iri, *(concept.iri for concept in draft.concepts))}
@@ -49,13 +42,8 @@ def obo_text(draft: Draft) -> str:
             problem = f"states of {each.subject} what OBO can't hold"
             raise SourceError(problem, where=header.iri, remedy="Export .ttl, .owl or .nt")
         stated.setdefault(each.subject, []).append(_statement(each))
-    fields = {
-        "title": (header.title,),
-        "licence": (header.licence,),
-        "creators": header.creators,
-        "provenance": header.provenance,
-        "unreviewed": header.unreviewed,
-    }
+    lists = {name: getattr(header, name) for name in ("creators", "provenance", "unreviewed")}
+    fields = {"title": (header.title,), "licence": (header.licence,), **lists}
     head = [
         "format-version: 1.4",
         f"data-version: {header.version}",
@@ -128,15 +116,14 @@ def _statement(each: Statement) -> str:
     literal = _LITERAL.fullmatch(each.object)
     if literal is None:
         return f"property_value: {predicate} {each.object[1:-1]}"
-    text, language, type_ = literal[1], literal[2] or "", literal[3] or STRING
+    text, language, type_ = _escaped(literal[1]), literal[2] or "", literal[3] or STRING
+    qualifier = _language(Name(text="", language=language))
     scope = next((scope for scope, iri in SCOPES.items() if iri == predicate), "")
     if scope and language:
-        return f"synonym: {_escaped(text)} {scope} []{_language(Name(text='', language=language))}"
-    if predicate in _TAGS and not (language or literal[3]):
-        return f"{_TAGS[predicate]}: {_escaped(text)[1:-1]}"
-    return (
-        f"property_value: {predicate} {_escaped(text)} {type_}{_language(Name(text='', language=language))}"
-    )
+        return f"synonym: {text} {scope} []{qualifier}"
+    if predicate in TAGS and not (language or literal[3]):
+        return f"{TAGS[predicate]}: {text[1:-1]}"
+    return f"property_value: {predicate} {text} {type_}{qualifier}"
 
 
 def _quoted(text: str) -> str:

@@ -77,12 +77,7 @@ def names_in(path: Path, ending: str) -> set[str]:
 
 
 def turtle_comments(text: str) -> list[tuple[int, str]]:
-    """Return the comments of a Turtle text, each with its line.
-
-    Example:
-        >>> turtle_comments('<#a> <#b> "no # comment" . # why')
-        [(1, '# why')]
-    """
+    """Return the comments of a Turtle text, each with its line."""
     matches = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
     return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 

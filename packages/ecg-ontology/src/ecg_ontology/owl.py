@@ -25,11 +25,7 @@ from ecg_ontology.turtle import SCHEMA, concept_namespace
 
 
 def world(onto: Ontology) -> Any:
-    """Return a fresh `owlready2.World` that holds `onto`; nothing is read from or written to disk or network.
-
-    Raises:
-        UsageError: owlready2 is not installed.
-    """
+    """Return an `owlready2.World` in memory that holds `onto`. Raises `UsageError` without owlready2."""
     owlready2 = _owlready2()
     fresh = owlready2.World()
     # owlready2 reads no Turtle: N-Triples in memory, loaded under the ontology's own IRI.
@@ -39,11 +35,7 @@ def world(onto: Ontology) -> Any:
 
 
 def individual(heart: Any, onto: Ontology, name: int | str) -> Any:
-    """Return the individual of the concept with this index or abbreviation.
-
-    Raises:
-        UnknownConceptError: there is none.
-    """
+    """Return the individual of a concept. Raises `UnknownConceptError` where there is none."""
     return heart[onto.node(name).iri]
 
 
@@ -79,14 +71,10 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
 
 
 def consistency(onto: Ontology) -> tuple[Finding, ...]:
-    """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself.
-
-    Returns:
-        () when it is consistent.
+    """Ask owlready2's reasoner (HermiT) whether the ontology contradicts itself; () when it doesn't.
 
     Raises:
-        UsageError: owlready2 is not installed, there is no Java to run the reasoner, or it can't read the
-            folder for temporary files.
+        UsageError: there is no owlready2, no Java to run the reasoner, or no folder that it can read.
     """
     if shutil.which("java") is None:
         raise UsageError(

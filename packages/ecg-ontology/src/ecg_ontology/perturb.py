@@ -16,13 +16,16 @@ Example:
 
 import random
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft, DraftRelation, RoutingRow
 from ecg_ontology.errors import UsageError
 from ecg_ontology.lock import lock_of
 from ecg_ontology.ontology import Ontology
+
+_KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")
+"""What a control has of the real draft as it is; it is exported to no hospital, so it has no crosswalks."""
 
 
 def shuffled(onto: Ontology, seed: int) -> Ontology:
@@ -39,16 +42,7 @@ def shuffled(onto: Ontology, seed: int) -> Ontology:
     leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
     permuted = random.Random(seed).sample(leaves, len(leaves))  # noqa: S311 (no secret is drawn)
     place = dict(zip(leaves, permuted, strict=True))
-    relations = tuple(
-        relation.model_copy(
-            update={
-                "subject": place.get(relation.subject, relation.subject),
-                "object": place.get(relation.object, relation.object),
-                "place": "",
-            }
-        )
-        for relation in draft.relations
-    )
+    relations = tuple(_moved(relation, place) for relation in draft.relations)
     if _edges(relations) == _edges(draft.relations):
         raise UsageError(f"the seed {seed} leaves the graph as it is", remedy="Take another one")
     return _control(draft, relations, f"shuffle-{seed}", f"leaves exchanged by seed {seed}")
@@ -90,34 +84,29 @@ def _control(draft: Draft, relations: tuple[DraftRelation, ...], name: str, how:
     header = draft.header
     iri = f"{header.iri}/control/{name}"
     renamed = {concept.iri: f"{iri}#{concept.iri.rpartition('#')[2]}" for concept in draft.concepts}
-    named = draft.model_copy(
-        update={
-            "header": header.model_copy(
-                update={
-                    "iri": iri,
-                    "title": f"{header.title}, {how}: a control, not for use",
-                    "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {how}."),
-                }
-            ),
-            "concepts": tuple(
-                one.model_copy(update={"iri": renamed[one.iri], "place": ""}) for one in draft.concepts
-            ),
-            "relations": tuple(
-                one.model_copy(update={"subject": renamed[one.subject], "object": renamed[one.object]})
-                for one in relations
-            ),
-            "crosswalks": (),  # a control is exported to no hospital
-            "mappings": tuple(
-                one.model_copy(update={"node": one.node and renamed[one.node], "place": "", "node_label": ""})
-                for one in draft.mappings
-            ),
-            "lock": None,
-            "errata": (),
-            "statements": (),
-        }
+    about = {
+        "iri": iri,
+        "title": f"{header.title}, {how}: a control, not for use",
+        "provenance": (*header.provenance, f"Made wrong on purpose, from {header.iri}: {how}."),
+    }
+    named = Draft(
+        header=header.model_copy(update=about),
+        concepts=tuple(c.model_copy(update={"iri": renamed[c.iri], "place": ""}) for c in draft.concepts),
+        relations=tuple(_moved(relation, renamed) for relation in relations),
+        mappings=tuple(
+            row.model_copy(update={"node": row.node and renamed[row.node], "place": "", "node_label": ""})
+            for row in draft.mappings
+        ),
+        **{name: getattr(draft, name) for name in _KEPT},
     )
     closed = named.model_copy(update={"mappings": _closed(named)})
     return Ontology(closed.model_copy(update={"lock": lock_of(closed)}), where=iri)
+
+
+def _moved(relation: DraftRelation, place: Mapping[str, str]) -> DraftRelation:
+    """The relation between what stands in the place of its ends."""
+    subject, end = (place.get(iri, iri) for iri in (relation.subject, relation.object))
+    return DraftRelation(kind=relation.kind, subject=subject, object=end)
 
 
 def _closed(draft: Draft) -> tuple[RoutingRow, ...]:

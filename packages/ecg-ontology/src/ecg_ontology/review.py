@@ -11,25 +11,9 @@ from ecg_ontology.errors import UsageError
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.sheets import write_sheet
 
-COLUMNS = (
-    "table",
-    "code",
-    "label",
-    "predicate",
-    "node",
-    "node_label",
-    "regime",
-    "justification",
-    "comment",
-    "author",
-    "dated",
-    "records",
-    "state",
-    "decision",
-    "reviewer",
-    "date",
-)
-"""What a review sheet holds; the last three are the reviewer's. By `state` an older sheet is told."""
+_MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
+COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "reviewer", "date")
+"""What a review sheet holds; the last three are the reviewer's. `state` shows that a sheet is out of date."""
 DECISIONS = ("keep", "change", "remove", "add")
 
 

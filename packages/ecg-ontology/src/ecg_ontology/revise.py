@@ -60,11 +60,7 @@ def _decisions(sheet: Path, draft: Draft) -> tuple[Decision, ...]:
 
 
 def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind: str, place: str) -> None:
-    """See that what was edited is decided upon, and that a decision is about the row as it stands now.
-
-    Raises:
-        InputError: it isn't.
-    """
+    """See that what was edited is decided upon, and that a decision is about the row as it stands now."""
     state = cells.get("state", "")
     if kind == "add" or (not state and not kind):
         return
@@ -86,15 +82,7 @@ def _refuse_lost_edit(cells: dict[str, str], before: dict[str, str] | None, kind
 
 
 def decision_of(cells: Mapping[str, str], place: str) -> Decision:
-    """Return a decision that is complete: signed, dated, of one line, on a code that can be one.
-
-    Args:
-        cells: what a row of the sheet holds.
-        place: where it was read.
-
-    Raises:
-        InputError: it isn't.
-    """
+    """Return a decision that is complete: signed, dated, of one line. Raises `InputError` where it isn't."""
     decision = cells["decision"]
     if decision not in DECISIONS:
         remedy = f"Choose one of {', '.join(DECISIONS)}"
@@ -177,13 +165,7 @@ def _refuse_other_than_folder(sources: Path) -> None:
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
-    """Return the decisions in words, by kind.
-
-    Example:
-        >>> import ecg_ontology
-        >>> decision_counts([])
-        'no decision'
-    """
+    """Return the decisions in words, by kind."""
     counts = Counter(decision.decision for decision in decisions)
     return ", ".join(f"{counts[kind]} × {kind}" for kind in DECISIONS if counts[kind]) or "no decision"
 

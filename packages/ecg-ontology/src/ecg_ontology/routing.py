@@ -31,14 +31,7 @@ _TURN = (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
 
 
 def has_check_digit(digits: str) -> bool:
-    """Whether the last of `digits` is the Verhoeff check digit of those before it.
-
-    Source: SNOMED CT Release File Specification, "Check-digit".
-
-    Example:
-        >>> has_check_digit("164889003"), has_check_digit("164889030")
-        (True, False)
-    """
+    """Whether the last digit is the Verhoeff check digit of those before it (SNOMED CT, "Check-digit")."""
     check = 0
     for place, digit in enumerate(reversed(digits)):
         turned = int(digit)
@@ -92,10 +85,6 @@ def code_text(code: object) -> str:
 
     Raises:
         UsageError: it is neither text nor a whole number.
-
-    Example:
-        >>> code_text(164889003)
-        '164889003'
     """
     if isinstance(code, str):
         return code
@@ -112,9 +101,6 @@ class RoutingTable:
         nodes: the concepts; rows name them by IRI.
         profile: the table of that name replaces rows of the others: ``paper`` keeps codes as the paper prints
             them, ``curated`` holds what the curators decided.
-
-    Raises:
-        UsageError: there is no such profile.
     """
 
     def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: Profile) -> None:
@@ -141,11 +127,7 @@ class RoutingTable:
         return tuple(row for code in self.codes for row in self._own.get(code) or self._base[code])
 
     def route(self, code: object) -> Route:
-        """Return π(`code`); text that is an unknown code or none at all is answered, never refused.
-
-        Raises:
-            UsageError: it is neither text nor a whole number.
-        """
+        """Return π(`code`); text that is an unknown code or none at all is answered, never refused."""
         code = canonical_code(code_text(code))
         if code not in self._routes:
             self._routes[code] = self._look_up(code)

@@ -67,12 +67,8 @@ class RoutingFile:
         table: the table's name; a file that is not there yet begins empty.
         draft: what the sources state.
 
-    Attributes:
-        changed: the codes that were decided on.
-
     Raises:
         InputError: no table can have this name.
-        SourceError: the file can't be read.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
@@ -189,11 +185,7 @@ class RoutingFile:
         self.changed.add(code)
 
     def text(self, *, whole: bool = True) -> str:
-        """The text of the file: a changed code where its first row stood, a new one at the end.
-
-        Args:
-            whole: with the codes that weren't changed.
-        """
+        """The text of the file, a changed code where its first row stood; not `whole`: those alone."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")

@@ -167,13 +167,7 @@ def _advice(onto: Ontology, name: str, hits: tuple[Hit, ...]) -> str:
 
 
 def suggestions(onto: Ontology, name: str) -> list[Concept]:
-    """Return the concepts whose abbreviation, label or synonym is spelt like `name`.
-
-    Example:
-        >>> import ecg_ontology
-        >>> [concept.abbr for concept in suggestions(ecg_ontology.load(), "atrial fluter")][0]
-        'AFL'
-    """
+    """Return the concepts whose abbreviation, label or synonym is spelt like `name`."""
     texts: dict[str, Concept] = {}
     for node in onto.nodes:
         further = (each.text for each in (*node.translations, *node.synonyms))

@@ -19,11 +19,6 @@ def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
     Raises:
         SourceError: the source can't be read.
         UsageError: pySHACL isn't installed.
-
-    Example:
-        >>> conforms, report = shacl_report()
-        >>> conforms, "sh:ValidationReport" in report
-        (True, True)
     """
     pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
     draft = read_draft(source)

@@ -35,7 +35,6 @@ def write_sheet(
 
     Raises:
         UsageError: the ending isn't a table's, or openpyxl is not installed.
-        OutputError: the file can't be written.
     """
     _refuse_other_endings(path)
     with replacing(path) as temporary:
@@ -51,18 +50,14 @@ def write_sheet(
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Read a table that people filled in.
-
-    Args:
-        path: what `write_sheet` wrote, perhaps saved again by a spreadsheet program.
-        needed: columns that must be there.
+    """Read a table that people filled in: what `write_sheet` wrote, perhaps saved by a spreadsheet program.
 
     Returns:
         For each row that is not empty its place, ``file:line``, and its cells as stripped text by column.
 
     Raises:
         UsageError: the ending isn't a table's, or openpyxl is not installed.
-        InputError: the file can't be read, or lacks a column.
+        InputError: the file can't be read, or lacks a `needed` column.
     """
     _refuse_other_endings(path)
     numbered = _read_workbook(path) if path.suffix == ".xlsx" else list(lines(path, strict=True))

@@ -105,10 +105,10 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto` against the release at `path`.
+    """Check the routing of `onto`, in its profile, against the release at `path`.
 
     Args:
-        onto: the ontology, with the profile whose routes are to be checked.
+        onto: the ontology.
         path: an RF2 zip or folder, or a Global Patient Set file. You need your own licence for it.
 
     Raises:

@@ -58,11 +58,7 @@ def _read_graph(path: Path) -> Draft:
 
 
 def graph_file(folder: Path) -> Path:
-    """Return the one graph of a folder of sources.
-
-    Raises:
-        SourceError: the folder can't be listed, or holds none or several.
-    """
+    """Return the one graph of a folder of sources. Raises `SourceError` where it holds none or several."""
     graphs = [
         path
         for path in _listed(folder)

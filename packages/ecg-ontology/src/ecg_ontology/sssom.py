@@ -14,6 +14,7 @@ from ecg_ontology.drafts import DraftConcept, RoutingRow
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text
 from ecg_ontology.routing import SNOMED_IRIS, canonical_code
+from ecg_ontology.turtle import PREFIXES
 
 SNOMED = "snomedct"
 """Prefix of SNOMED CT identifiers; their codes are written without it everywhere else."""
@@ -34,11 +35,9 @@ REQUIRED = ("subject_id", "predicate_id", "object_id", "mapping_justification")
 TRANSLATING = ("skos:exactMatch", "skos:closeMatch", "skos:broadMatch", "owl:equivalentClass")
 """Predicates by which a code may be replaced by the other."""
 BUILT_IN = {
-    "owl": "http://www.w3.org/2002/07/owl#",
+    **{name: PREFIXES[name] for name in ("owl", "rdfs", "skos")},
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "semapv": "https://w3id.org/semapv/vocab/",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
     "sssom": "https://w3id.org/sssom/",
 }
 """Prefixes that a file may use without declaring them."""
@@ -99,9 +98,6 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
 
     Only rows whose object means the same, or is broader, and is of SNOMED CT; a narrower one would say more
     than the code does, and a denied one the opposite.
-
-    Raises:
-        SourceError: it can't be read or isn't an SSSOM table.
     """
     head, rows = _table(path)
     prefixes = {**BUILT_IN, **curie_map(head)}
@@ -214,14 +210,7 @@ def sssom_text(
     prefixes: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> str:
-    """Return a routing table as SSSOM/TSV.
-
-    Args:
-        rows: the rows, in order.
-        metadata: slots of the mapping set, such as ``mapping_set_id`` and ``license``.
-        prefixes: the curie_map; the nodes' IRIs are shortened by it.
-        labels: label of each node by IRI.
-    """
+    """Return a routing table as SSSOM/TSV; the curie_map of `prefixes` shortens the nodes' IRIs."""
     rows = list(rows)
     out = io.StringIO()
     out.write(metadata_text(metadata, prefixes))

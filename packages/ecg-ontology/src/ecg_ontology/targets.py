@@ -44,9 +44,6 @@ def ranking(nodes: Sequence[Concept], relations: Sequence[Relation], rule: Rule)
     - ``most-specific``: a yielding leaf (normal sinus rhythm) comes last; then the longest IS_A path over
       ``subtypeOf`` decides, then the index. The paper's wording, "maximal distance from any root",
       gives every leaf the depth 1; this is the reading that tells leaves apart.
-
-    Raises:
-        UsageError: no rule has this name.
     """
     refuse_unknown("selection rule", rule, RULES)
     if rule == "max-index":
@@ -107,12 +104,7 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
 
 
 def primary(active_BN: NDArray[np.bool_], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return c*, int64[B]: the active leaf of highest rank; `NO_LEAF` for a record without leaves.
-
-    Args:
-        active_BN: from `active_leaves`, bool[B, N].
-        ranks: from `ranking`, int64[N].
-    """
+    """Return c*, int64[B], from bool[B, N] and the ranking: the active leaf of highest rank, or `NO_LEAF`."""
     place_N = (ranks + 1).astype(np.min_scalar_type(len(ranks)))  # from 1 on: 0 is a record without leaves
     leaf_by_place = np.append(NO_LEAF, ranks.argsort())
     # Down long columns `max` is twice as fast as along short rows.
@@ -139,9 +131,6 @@ def soft_targets(
         c_star: primary leaves, int64[B].
         distances: D_tree, [N, N].
         sigma: temperature in edges, > 0; ``inf`` gives the uniform distribution.
-
-    Raises:
-        UsageError: `sigma` is not positive.
     """
     if isinstance(sigma, str | bytes) or not sigma > 0:
         raise UsageError(f"sigma is {sigma!r}", remedy="Give a temperature above 0")

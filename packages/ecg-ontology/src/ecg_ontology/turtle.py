@@ -21,7 +21,7 @@ def _ends(domain: str, range_: str, *, symmetric: bool = False) -> tuple[str, ..
 
 Pair = tuple[str, str]
 """Predicate and object, as Turtle writes them."""
-_PREFIXES = {
+PREFIXES = {
     "ccg": SCHEMA,
     "dcterms": "http://purl.org/dc/terms/",
     "owl": "http://www.w3.org/2002/07/owl#",
@@ -97,7 +97,7 @@ def turtle_text(draft: Draft) -> str:
 def schema_text() -> str:
     """Return what every graph states of the vocabulary itself, as Turtle."""
     blocks = (_block(f"ccg:{entry[0]}", _schema(*entry), []) for entry in _SCHEMA)
-    return _prefix_lines(_PREFIXES) + "\n".join(blocks)
+    return _prefix_lines(PREFIXES) + "\n".join(blocks)
 
 
 def concept_namespace(header: Header) -> str:
@@ -111,7 +111,7 @@ def scheme_iri(header: Header) -> str:
 
 
 def _prefixes(header: Header) -> dict[str, str]:
-    return {"": concept_namespace(header), **_PREFIXES}
+    return {"": concept_namespace(header), **PREFIXES}
 
 
 def _prefix_lines(prefixes: Mapping[str, str]) -> str:

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from ecg_ontology.concepts import Concept, Kind, Name
 from ecg_ontology.languages import ENGLISH
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.sssom import SNOMED, sssom_text
-from ecg_ontology.turtle import concept_namespace, iri_text, literal_text, name_text, scheme_iri
+from ecg_ontology.sssom import BUILT_IN, SNOMED, sssom_text
+from ecg_ontology.turtle import PREFIXES, concept_namespace, iri_text, literal_text, name_text, scheme_iri
 
 _INVERSE = {"skos:broadMatch": "skos:narrowMatch", "skos:narrowMatch": "skos:broadMatch"}
 """SSSOM rows read from the code to the concept; a concept's entry reads the other way."""
 _PREFIXES = {
     "marecg": "https://w3id.org/mar-ecg/",
-    "semapv": "https://w3id.org/semapv/vocab/",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
     SNOMED: "http://snomed.info/id/",
-    "sssom": "https://w3id.org/sssom/",
+    **{name: BUILT_IN[name] for name in ("semapv", "skos", "sssom")},
 }
 
 
@@ -41,18 +39,12 @@ def skos_text(onto: Ontology) -> str:
         *(f"dcterms:creator {literal_text(creator)}" for creator in onto.header.creators),
         *(f"skos:hasTopConcept {iri_text(onto.nodes[root].iri)}" for root in onto.roots),
     ]
-    prefixes = {
-        "dcterms": "http://purl.org/dc/terms/",
-        "owl": "http://www.w3.org/2002/07/owl#",
-        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-        "skos": _PREFIXES["skos"],
-    }
-    lines = "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items())
+    prefixes = (f"@prefix {name}: <{PREFIXES[name]}> .\n" for name in ("dcterms", "owl", "rdfs", "skos"))
     mapped = _mapped(onto)
     blocks = (
         _block(iri_text(node.iri), [*_concept(onto, node), *mapped.get(node.iri, ())]) for node in onto.nodes
     )
-    return skos_mark(onto) + lines + _block(scheme, head) + "".join(blocks)
+    return "".join((skos_mark(onto), *prefixes, _block(scheme, head), *blocks))
 
 
 def _concept(onto: Ontology, node: Concept) -> Iterator[str]:

@@ -23,7 +23,6 @@ def refuse_nested_entities(path: Path) -> None:
 
     Raises:
         SourceError: one is built of others, names a file, or is long.
-        OSError: the file can't be read.
     """
 
     def declared(

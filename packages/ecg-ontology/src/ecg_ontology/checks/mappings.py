@@ -108,7 +108,6 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
 )
 def _foreign_name(draft: Draft) -> Iterator[Breach]:
     owners: dict[str, set[str]] = defaultdict(set)
-    tiers = {concept.iri: concept.tier for concept in draft.concepts}
     for concept in draft.concepts:
         for name in _names(concept):
             owners[name].add(concept.iri)
@@ -125,11 +124,12 @@ def _foreign_name(draft: Draft) -> Iterator[Breach]:
             continue
         exact = row.predicate == "skos:exactMatch"
         broad = row.predicate == "skos:broadMatch" and any(row.node in wider[iri] for iri in named)
-        if exact or (tiers.get(row.node) is Tier.leaf and not broad):
+        node = draft.by_iri.get(row.node)
+        if exact or (node is not None and node.tier is Tier.leaf and not broad):
             names = ", ".join(sorted(map(draft.abbreviation, named)))
-            node = draft.abbreviation(row.node)
             relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
-            message = f"{row.code} ({row.label}) is {relation_name} of {node} and names {names}"
+            reached_name = draft.abbreviation(row.node)
+            message = f"{row.code} ({row.label}) is {relation_name} of {reached_name} and names {names}"
             yield Breach(row.code, message, row.where)
 
 
@@ -144,9 +144,8 @@ def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.predicate == "skos:narrowMatch" and row.node in leaves:
             leaf = draft.abbreviation(row.node or "")
-            yield Breach(
-                row.code, f"{row.code} ({row.label}) is wider than {leaf}, and taught as it", row.where
-            )
+            message = f"{row.code} ({row.label}) is wider than {leaf}, and taught as it"
+            yield Breach(row.code, message, row.where)
 
 
 @MAPPINGS.rule(
@@ -156,24 +155,17 @@ def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     fix="Compare the two, and add the code's label to the node's synonyms (skos:altLabel) if they are one",
 )
 def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
-    rows = list(_exact_matches(draft))
-    ends = {row.node for row in rows}
-    words = {
-        concept.iri: {
-            word for text in (*_names(concept), *map(fold, concept.variants)) for word in text.split()
-        }
-        for concept in draft.concepts
-        if concept.iri in ends
-    }
-    for row in rows:
-        node_words = words.get(row.node or "")
-        if node_words is not None and not node_words & set(fold(row.label).split()):
-            name = draft.abbreviation(row.node or "")
-            yield Breach(row.code, f"{row.code} ({row.label}) shares no word with {name}", row.where)
-
-
-def _exact_matches(draft: Draft) -> Iterator[RoutingRow]:
-    return (row for row in draft.mappings if row.predicate == "skos:exactMatch" and row.node and row.label)
+    words: dict[str, set[str]] = {}
+    for row in draft.mappings:
+        concept = draft.by_iri.get(row.node or "")
+        if row.predicate != "skos:exactMatch" or not row.label or concept is None:
+            continue
+        if concept.iri not in words:
+            texts = (*_names(concept), *map(fold, concept.variants))
+            words[concept.iri] = {word for text in texts for word in text.split()}
+        if words[concept.iri].isdisjoint(fold(row.label).split()):
+            message = f"{row.code} ({row.label}) shares no word with {draft.abbreviation(concept.iri)}"
+            yield Breach(row.code, message, row.where)
 
 
 @MAPPINGS.rule(
