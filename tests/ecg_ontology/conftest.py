@@ -1,5 +1,6 @@
 """The packaged ontology in both profiles, and the folder of its sources."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,9 @@ def curated() -> Ontology:
 def sources() -> Path:
     """The folder that a clinician edits."""
     return Path(__file__).parents[2] / "ontology"
+
+
+@pytest.fixture
+def folder(sources: Path, tmp_path: Path) -> Path:
+    """A copy of the sources that may be edited."""
+    return Path(shutil.copytree(sources, tmp_path / "ontology"))

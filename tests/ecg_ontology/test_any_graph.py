@@ -15,7 +15,7 @@ from ecg_ontology import Kind, Ontology, SourceError
 from ecg_ontology.bundle import bundle_text, read_bundle
 from ecg_ontology.checks import findings
 from ecg_ontology.concepts import Regime, Tier
-from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, Header, RoutingRow
+from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept, DraftRelation, OntologyHeader, RoutingRow
 from ecg_ontology.draw import draw_distances, draw_graph
 from ecg_ontology.rdf_writer import rdf_text
 from ecg_ontology.sources import read_source
@@ -47,7 +47,7 @@ def lung(families: int, leaves: int, extra: list[tuple[Kind, int, int]] | None =
     relations = tuple(
         DraftRelation(kind=k, subject=f"{NS}#c{a}", object=f"{NS}#c{b}") for k, a, b in dict.fromkeys(stated)
     )
-    header = Header(
+    header = OntologyHeader(
         iri=NS, version="0.1.0", title="Lung", licence=f"{NS}/licence", creators=(), provenance=()
     )
     return Draft(header=header, concepts=concepts, relations=relations)
@@ -74,8 +74,6 @@ def lungs(draw):
 @given(lungs())
 def test_turtle_rdf_xml_and_n_triples_give_back_what_was_written(draft):
     # A temporary folder of its own: hypothesis calls this many times within one test.
-    import tempfile
-
     with tempfile.TemporaryDirectory() as name:
         for ending in (".ttl", ".owl", ".nt"):
             path = Path(name) / f"lung{ending}"

@@ -138,7 +138,7 @@ def test_the_profile_is_switched_on_the_page(dom_of, text, tmp_path):
 def test_a_misspelt_word_is_answered_with_what_was_meant(dom_of, text, tmp_path):
     script = """
       words.value = "atrial fluter"; words.dispatchEvent(new Event("input"));
-      out.near = told.textContent;"""
+      out.near = summary.textContent;"""
     (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
     assert "Did you mean Atrial flutter" in data(dom_of(tmp_path / "driven.html"), "near")
 
@@ -189,16 +189,16 @@ def test_a_search_shows_the_same_concepts_in_the_same_order_as_the_command(dom_o
         words.value = query; words.dispatchEvent(new Event("input"));
         const shown = [...document.querySelectorAll("main article")].filter((a) => !a.hidden);
         const listed = [...document.querySelectorAll("#hits a")].map((a) => a.hash.slice(1));
-        return [listed, shown.map((a) => a.id), told.textContent];
+        return [listed, shown.map((a) => a.id), summary.textContent];
       }});
       out.found = JSON.stringify(all);"""
     (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")
     found = json.loads(data(dom_of(tmp_path / "driven.html"), "found"))
-    for query, (listed, shown, told) in zip(queries, found, strict=True):
+    for query, (listed, shown, summary) in zip(queries, found, strict=True):
         hits = search_concepts(onto, query)
         places = [f"c-{hit.concept.index}" if hit.concept else "unrouted" for hit in hits]
         assert listed == shown == list(dict.fromkeys(places)), query
-        assert told.startswith(f"{len(shown)} place")
+        assert summary.startswith(f"{len(shown)} place")
 
 
 def test_the_page_is_used_by_keyboard_alone(dom_of, text, tmp_path):
@@ -229,7 +229,7 @@ def test_a_link_that_is_no_address_breaks_nothing(dom_of, text, tmp_path):
       addEventListener("error", (event) => raised.push(event.message));
       addEventListener("hashchange", () => setTimeout(() => {
         words.value = "flutter"; words.dispatchEvent(new Event("input"));
-        out.after = location.hash + " " + told.textContent + " " + raised.join();
+        out.after = location.hash + " " + summary.textContent + " " + raised.join();
       }));
       location.hash = "#%E0%A4%A";"""
     (tmp_path / "driven.html").write_text(driven(text, script), encoding="utf-8")

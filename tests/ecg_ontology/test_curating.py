@@ -2,10 +2,8 @@
 
 import csv
 import difflib
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -25,11 +23,6 @@ ADD = {
     "predicate": "",
     "comment": "",
 }
-
-
-@pytest.fixture
-def folder(sources, tmp_path):
-    return Path(shutil.copytree(sources, tmp_path / "ontology"))
 
 
 @pytest.fixture

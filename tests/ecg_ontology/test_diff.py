@@ -2,8 +2,6 @@
 
 import math
 import re
-import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,11 +13,10 @@ from ecg_ontology.diff import compare
 
 
 @pytest.fixture
-def revise(sources, tmp_path):
+def revise(folder):
     """Load a copy of the sources with these replacements made in one of its files."""
 
     def load(file: str, *replacements: tuple[str, str]):
-        folder = Path(shutil.copytree(sources, tmp_path / "revision"))
         text = (folder / file).read_text(encoding="utf-8")
         for old, new in replacements:
             assert old in text

@@ -1,7 +1,5 @@
 """A difference in words: short where little changed, complete where it matters."""
 
-import shutil
-
 import pytest
 
 import ecg_ontology
@@ -15,10 +13,8 @@ NEW = (
 
 
 @pytest.fixture
-def grown(sources, tmp_path):
+def grown(folder):
     """The ontology with one leaf more."""
-    folder = tmp_path / "ontology"
-    shutil.copytree(sources, folder)
     text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
     (folder / "cardiac.ttl").write_text(
         text.replace(":LowV a ccg:Leaf", f"{NEW}:LowV a ccg:Leaf"), encoding="utf-8"

@@ -7,42 +7,28 @@ import pytest
 from ecg_ontology import CPSC_LABELS, diagnoses, read_corpus
 from marecg.read.wfdb_header import read_header
 
-
-def test_codes_keep_their_order():
-    assert diagnoses("59118001, 164889003").codes == ("59118001", "164889003")
+MALFORMED = ("sinus", "12", "0164889003", "164889003x", "1" * 19, "164889003;59118001")
 
 
-def test_an_empty_code_inside_a_list_is_passed_over_and_noted():
-    found = diagnoses("427084000,,427172004")
-    assert found.codes == ("427084000", "427172004")
-    assert found.notes == ("an empty code",)
-
-
-def test_a_blank_value_means_no_diagnosis():
-    assert diagnoses("  ").codes == ()
-    assert diagnoses("").notes == ("no diagnosis",)
-
-
-def test_a_code_outside_the_map_is_kept_for_the_ontology_to_judge():
-    assert diagnoses("251238007").codes == ("251238007",)
-
-
-def test_text_labels_of_early_cpsc_headers_become_codes_and_are_noted():
-    found = diagnoses("AF,RBBB")
-    assert found.codes == ("164889003", "59118001")
-    assert found.notes[0] == "label 'AF' read as 164889003"
-
-
-def test_a_code_given_twice_counts_once():
-    assert diagnoses("251146004,284470004,284470004").codes == ("251146004", "284470004")
-    assert diagnoses("RBBB,59118001").codes == ("59118001",)
-
-
-@pytest.mark.parametrize("token", ["sinus", "12", "0164889003", "164889003x", "1" * 19, "164889003;59118001"])
-def test_a_malformed_code_is_passed_over_and_noted(token):
-    found = diagnoses(f"{token},426783006")
-    assert found.codes == ("426783006",)
-    assert "malformed" in found.notes[0]
+@pytest.mark.parametrize(
+    ("text", "codes", "note"),
+    [
+        ("59118001, 164889003", ("59118001", "164889003"), ""),
+        ("427084000,,427172004", ("427084000", "427172004"), "an empty code"),
+        ("  ", (), "no diagnosis"),
+        ("", (), "no diagnosis"),
+        ("251238007", ("251238007",), ""),  # outside of the map: for the ontology to judge
+        ("AF,RBBB", ("164889003", "59118001"), "label 'AF' read as 164889003"),
+        ("251146004,284470004,284470004", ("251146004", "284470004"), "code 284470004 given twice"),
+        ("59118001,RBBB", ("59118001",), "code 59118001 given twice"),
+        *((f"{token},426783006", ("426783006",), f"malformed code {token!r}") for token in MALFORMED),
+    ],
+)
+def test_codes_are_read_in_order_and_once_and_what_is_read_otherwise_is_noted(text, codes, note):
+    diagnosis = diagnoses(text)
+    assert diagnosis.codes == codes
+    assert " ".join(diagnosis.notes[:1]).startswith(note)
+    assert bool(diagnosis.notes) == bool(note)
 
 
 @pytest.mark.realdata

@@ -1,7 +1,6 @@
 """The thirteen seeded faults: each is caught by its rule, quickly, and SHACL agrees where it can speak."""
 
 import re
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -116,8 +115,7 @@ FAULTS = (
 
 
 @pytest.fixture(params=FAULTS, ids=lambda fault: fault.name)
-def seeded(request, sources, tmp_path) -> tuple[Fault, Path]:
-    folder = Path(shutil.copytree(sources, tmp_path / "ontology"))
+def seeded(request, folder) -> tuple[Fault, Path]:
     request.param.seed(folder)
     return request.param, folder
 
@@ -138,9 +136,8 @@ def test_a_seeded_fault_is_caught_by_its_rule_in_under_a_tenth_of_a_second(seede
     assert all(f.severity is Severity.error and f.message and f.fix and f.subject for f in caught)
 
 
-def test_a_finding_names_file_and_line_where_the_fault_stands(sources, tmp_path):
+def test_a_finding_names_file_and_line_where_the_fault_stands(folder):
     fault = next(fault for fault in FAULTS if fault.name == "bad check digit")
-    folder = Path(shutil.copytree(sources, tmp_path / "ontology"))
     fault.seed(folder)
     finding = next(f for f in ecg_ontology.validate(folder) if f.id == fault.rule)
     file, line = finding.where.split(":")

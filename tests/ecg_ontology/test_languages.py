@@ -34,13 +34,6 @@ def test_a_label_in_another_language_is_never_the_concept_s_label(onto, sources,
     assert changed.sha256 == onto.sha256
 
 
-def test_languages_and_synonyms_survive_every_form_of_the_graph(onto, tmp_path):
-    for suffix in (".ttl", ".owl", ".nt", ".json"):
-        back = ecg_ontology.load(ecg_ontology.export(onto, tmp_path / f"o{suffix}"))
-        assert back.nodes == onto.nodes
-        assert back.header == onto.header
-
-
 def test_the_source_states_the_german_labels_as_skos_does(sources):
     graph = rdflib.Graph().parse(sources / "cardiac.ttl")
     german = [label for label in graph.objects(None, SKOS.prefLabel) if label.language == "de"]

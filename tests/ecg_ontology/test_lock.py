@@ -2,19 +2,12 @@
 
 import json
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, UsageError
 from ecg_ontology.building import built_files, write_files
-
-
-@pytest.fixture
-def folder(sources, tmp_path):
-    return Path(shutil.copytree(sources, tmp_path / "ontology"))
 
 
 def edit(path, old, new):

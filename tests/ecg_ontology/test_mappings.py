@@ -4,6 +4,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, Status
+from ecg_ontology.sssom import COLUMNS
 
 LUNG = """@prefix : <https://example.org/lung#> .
 @prefix ccg: <https://w3id.org/mar-ecg/ccg#> .
@@ -17,17 +18,7 @@ LUNG = """@prefix : <https://example.org/lung#> .
 :COPD a ccg:Leaf ; ccg:index 2 ; skos:notation "COPD" ; skos:prefLabel "Chronic obstruction"@en ;
     ccg:textVariant "g"@en , "h"@en , "bronchial smoke"@en ; ccg:family :Airway .
 """
-HEADER = [
-    "subject_id",
-    "subject_label",
-    "predicate_id",
-    "object_id",
-    "object_label",
-    "mapping_justification",
-    "mapping_source",
-    "other",
-    "comment",
-]
+HEADER = list(COLUMNS)
 ROW = {
     "subject_id": "icd10:J45",
     "subject_label": "Asthma, bronchial",
@@ -232,7 +223,7 @@ def test_a_snomed_code_is_one_however_it_is_abbreviated(write, subject):
         (table(ROW, header=REQUIRED[:3]), "has no column mapping_justification"),
         (table(ROW, header=[*HEADER, "comment"]), "two columns of one name"),
         (table(ROW) + "icd10:J46\tx\n", r"routing\.sssom\.tsv:6: the row has not as many fields"),
-        (table({**ROW, "object_id": "heart:AF"}), "is not in the curie_map"),
+        (table({**ROW, "object_id": "heart:AF"}), r"routing\.sssom\.tsv:5: .* is not in the curie_map"),
         (table({**ROW, "other": "regime: whatever"}), "no regime is called 'whatever'"),
         ("", "has no column subject_id"),
         ("#curie_map:\n", "has no column subject_id"),

@@ -4,7 +4,7 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import SourceError, UnknownConceptError, export, find_concept
-from ecg_ontology.drafts import Statement
+from ecg_ontology.drafts import ForeignStatement
 from ecg_ontology.sources import read_source
 from ecg_ontology.turtle import turtle_text
 
@@ -79,7 +79,7 @@ def test_a_term_that_is_described_twice_is_refused(lung):
 def test_strange_texts_and_statements_come_back(onto, tmp_path):
     text = 'a "quote", a ! mark, {braces}, a\ttab, a\nline and [brackets]'
     stated = [
-        Statement(subject=f"<{onto.nodes[5].iri}>", predicate="<https://example.org/p>", object=each)
+        ForeignStatement(subject=f"<{onto.nodes[5].iri}>", predicate="<https://example.org/p>", object=each)
         for each in (
             '"plain ! {x}"',
             '"deutsch"@de',
@@ -97,7 +97,7 @@ def test_strange_texts_and_statements_come_back(onto, tmp_path):
 
 
 def test_what_obo_cannot_hold_is_refused(onto, tmp_path):
-    stranger = Statement(subject="<urn:stranger>", predicate="<urn:p>", object='"x"')
+    stranger = ForeignStatement(subject="<urn:stranger>", predicate="<urn:p>", object='"x"')
     draft = onto.draft.model_copy(update={"statements": (stranger,)})
     with pytest.raises(SourceError, match=r"urn:stranger> what OBO can't hold"):
         export(ecg_ontology.Ontology(draft), tmp_path / "o.obo")

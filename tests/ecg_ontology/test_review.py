@@ -1,7 +1,6 @@
 """What a reviewer decides in a sheet arrives in the routing tables, signed; nothing else changes."""
 
 import csv
-import shutil
 from pathlib import Path
 
 import openpyxl
@@ -20,13 +19,6 @@ from ecg_ontology.routing_file import Decision
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
 AF = ("base", "164889003", "AF")
-
-
-@pytest.fixture
-def folder(sources, tmp_path):
-    """A copy of the sources that may be edited."""
-    shutil.copytree(sources, tmp_path / "ontology")
-    return tmp_path / "ontology"
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """What would teach wrongly is a finding or an error, by whatever way it comes."""
 
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,11 +10,6 @@ from ecg_ontology.revise import revised_files
 from ecg_ontology.routing_file import Decision
 
 PREDICATES = ("exactMatch", "closeMatch", "relatedMatch", "narrowMatch", "broadMatch")
-
-
-@pytest.fixture
-def folder(sources, tmp_path):
-    return Path(shutil.copytree(sources, tmp_path / "ontology"))
 
 
 def decision(**changes):

@@ -3,7 +3,7 @@
 (() => {
   const texts = JSON.parse(document.getElementById("texts").textContent);
   const words = document.getElementById("words");
-  const told = document.getElementById("told");
+  const summary = document.getElementById("summary");
   const hits = document.getElementById("hits");
   const tree = document.getElementById("tree");
   const main = document.querySelector("main");
@@ -66,7 +66,7 @@
       return item;
     }));
     const near = wanted && !found.length ? meant(wanted) : "";
-    told.textContent = wanted ? found.length + (found.length === 1 ? " place found" : " places found") + near : "";
+    summary.textContent = wanted ? found.length + (found.length === 1 ? " place found" : " places found") + near : "";
     tree.open = wanted === "" && !narrow.matches;
   }
 

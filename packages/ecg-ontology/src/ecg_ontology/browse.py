@@ -153,7 +153,7 @@ def _navigation(onto: Ontology, language: str) -> str:
         '<label for="words">Search <kbd>/</kbd></label>'
         '<input id="words" type="search" autocomplete="off" spellcheck="false" '
         'placeholder="label, synonym, code …" aria-controls="hits">'
-        '<p id="told" role="status" aria-live="polite"></p></form>\n<ul id="hits"></ul>\n'
+        '<p id="summary" role="status" aria-live="polite"></p></form>\n<ul id="hits"></ul>\n'
         f'<details id="tree" open><summary>Tree</summary>{_tree(onto, language)}</details></nav>\n'
     )
 

@@ -51,5 +51,5 @@ def _item(code: str, label: str, row: RoutingRow | None, notes: Iterable[str]) -
     """A code with its relation to the concept, who decided on it, and what should be known of it."""
     relation = tag(row.predicate.rpartition(":")[2]) if row and row.node else ""
     who = tag(" ".join(filter(None, (row.author or row.source, row.date)))) if row else ""
-    said = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
-    return f"<code>{escape(code)}</code> {escape(label)}{relation}{who}{said}"
+    remarks = "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+    return f"<code>{escape(code)}</code> {escape(label)}{relation}{who}{remarks}"

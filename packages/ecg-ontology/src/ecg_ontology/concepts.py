@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """A value: immutable, hashable where its fields are, closed against misspelt fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -63,7 +63,7 @@ _READINGS = {
 }
 
 
-class Name(Frozen):
+class Name(FrozenModel):
     """A text in a language, as a label or a synonym.
 
     Attributes:
@@ -75,7 +75,7 @@ class Name(Frozen):
     language: str = ""
 
 
-class Concept(Frozen):
+class Concept(FrozenModel):
     """One node of the graph.
 
     Attributes:
@@ -108,7 +108,7 @@ class Concept(Frozen):
     deprecated: bool = False
 
 
-class Relation(Frozen):
+class Relation(FrozenModel):
     """One edge, by the indices of its ends. Symmetric kinds have ``source < target``."""
 
     kind: Kind
@@ -140,7 +140,7 @@ class Regime(StrEnum):
     """exported and never supervised: a code of another system, such as ICD-10"""
 
 
-class Route(Frozen):
+class Route(FrozenModel):
     """π of one code.
 
     Attributes:
@@ -182,7 +182,7 @@ class Severity(StrEnum):
     """worth knowing"""
 
 
-class Finding(Frozen):
+class Finding(FrozenModel):
     """What a check found.
 
     Attributes:

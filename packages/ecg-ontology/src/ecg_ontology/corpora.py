@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ecg_ontology.code_tables import CodeTable
-from ecg_ontology.concepts import Frozen
+from ecg_ontology.concepts import FrozenModel
 from ecg_ontology.dx import CPSC_LABELS, diagnoses, header_comments
 from ecg_ontology.errors import InputError, UsageError
 from ecg_ontology.files import refuse_pipe
@@ -22,8 +22,8 @@ _LIKELIHOOD = r"\s*'([^']+)'\s*:\s*[0-9.]+\s*"
 """A statement in the column scp_codes, which holds them as Python writes a dictionary."""
 
 
-class CorpusCodes(Frozen):
-    """What is known of a corpus' codes.
+class CorpusCodes(FrozenModel):
+    """The codes of a corpus.
 
     Attributes:
         name: the path it was read from.

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from ecg_ontology.concepts import Frozen, Rule, Status
+from ecg_ontology.concepts import FrozenModel, Rule, Status
 from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.ontology import Ontology
 
 
-class CodeUse(Frozen):
+class CodeUse(FrozenModel):
     """One code in a corpus: how many records carry it and what becomes of it."""
 
     code: str
@@ -18,7 +18,7 @@ class CodeUse(Frozen):
     leaves: tuple[str, ...]
 
 
-class RecordUse(Frozen):
+class RecordUse(FrozenModel):
     """What the records of a corpus carry.
 
     Attributes:
@@ -34,7 +34,7 @@ class RecordUse(Frozen):
     codes_per_record: dict[int, int]
 
 
-class Coverage(Frozen):
+class Coverage(FrozenModel):
     """The coverage of one corpus.
 
     Attributes:
@@ -71,8 +71,8 @@ def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -
         >>> import ecg_ontology
         >>> corpus = CorpusCodes(name="two records", counts={"164889003": 2, "426783006": 1},
         ...                              records=(("164889003",), ("164889003", "426783006")))
-        >>> found = ecg_ontology.coverage_of(ecg_ontology.load(), corpus)
-        >>> found.leaves["AF"], found.records.normal_primary, found.records.codes_per_record
+        >>> coverage = ecg_ontology.coverage_of(ecg_ontology.load(), corpus)
+        >>> coverage.leaves["AF"], coverage.records.normal_primary, coverage.records.codes_per_record
         (2, 1, {1: 1, 2: 1})
     """
     frequent = sorted(corpus.counts, key=lambda code: (-corpus.counts[code], code))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ecg_ontology.concepts import Concept, Frozen, Rule
+from ecg_ontology.concepts import Concept, FrozenModel, Rule
 from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.ontology import Ontology
 
@@ -18,7 +18,7 @@ TOLERANCE = 1e-12
 """Targets closer than this in total variation are the same: both are sums of the same exponentials."""
 
 
-class MovedPair(Frozen):
+class MovedPair(FrozenModel):
     """Two concepts whose distance changed."""
 
     a: str
@@ -28,7 +28,7 @@ class MovedPair(Frozen):
     leaves: bool
 
 
-class ChangedCode(Frozen):
+class ChangedCode(FrozenModel):
     """A code whose supervision changed, for a record that carries it alone.
 
     Attributes:
@@ -44,7 +44,7 @@ class ChangedCode(Frozen):
     total_variation: float
 
 
-class ChangedRecords(Frozen):
+class ChangedRecords(FrozenModel):
     """How many records of a corpus are supervised otherwise, and by how much in total variation."""
 
     records: int
@@ -54,7 +54,7 @@ class ChangedRecords(Frozen):
     max_total_variation: float
 
 
-class Difference(Frozen):
+class Difference(FrozenModel):
     """Everything that changed from one ontology to another.
 
     Attributes:

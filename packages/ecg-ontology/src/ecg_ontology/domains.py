@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ecg_ontology.concepts import Kind, Name, Tier
-from ecg_ontology.drafts import SEMVER, Draft, DraftConcept, DraftRelation, Header
+from ecg_ontology.drafts import SEMVER, Draft, DraftConcept, DraftRelation, OntologyHeader
 from ecg_ontology.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def draft_from_networkx(
     tiers = {node: Tier.root if node in set(roots) else Tier.leaf for node in graph}
     concepts = {node: _concept(node, graph.nodes[node], iri, tiers[node], order[node]) for node in graph}
     title = title or iri.rstrip("/#").rpartition("/")[2]
-    header = Header(iri=iri, version=version, title=title, licence=licence, creators=(), provenance=())
+    header = OntologyHeader(
+        iri=iri, version=version, title=title, licence=licence, creators=(), provenance=()
+    )
     edges = dict.fromkeys(_edges(graph, above, roots))
     relations = tuple(
         DraftRelation(kind=kind, subject=concepts[a].iri, object=concepts[b].iri) for kind, a, b in edges

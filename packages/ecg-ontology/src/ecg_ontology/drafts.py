@@ -11,13 +11,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from ecg_ontology.concepts import Frozen, Kind, Name, Regime, Tier
+from ecg_ontology.concepts import FrozenModel, Kind, Name, Regime, Tier
 
 BASE_TABLE = "base"
 """The routing table that every profile starts from; a table of a profile's name replaces rows of it."""
 
 
-class Header(Frozen):
+class OntologyHeader(FrozenModel):
     """What the ontology says about itself.
 
     Attributes:
@@ -39,7 +39,7 @@ class Header(Frozen):
     unreviewed: tuple[str, ...] = ()
 
 
-class DraftConcept(Frozen):
+class DraftConcept(FrozenModel):
     """A concept as stated; `None` and "" mean that the source does not say."""
 
     iri: str
@@ -57,7 +57,7 @@ class DraftConcept(Frozen):
     place: str = ""
 
 
-class Statement(Frozen):
+class ForeignStatement(FrozenModel):
     """A statement that a draft has no field for, kept as it is: three terms as N-Triples write them."""
 
     subject: str
@@ -65,7 +65,7 @@ class Statement(Frozen):
     object: str
 
 
-class Misstatement(Frozen):
+class Misstatement(FrozenModel):
     """What a source says of a subject and can't mean: two labels of one language, a truth value "yes"."""
 
     subject: str
@@ -73,7 +73,7 @@ class Misstatement(Frozen):
     place: str = ""
 
 
-class DraftRelation(Frozen):
+class DraftRelation(FrozenModel):
     """One statement ``subject kind object``; symmetric kinds are stated from both ends."""
 
     kind: Kind
@@ -82,7 +82,7 @@ class DraftRelation(Frozen):
     place: str = ""
 
 
-class RoutingRow(Frozen):
+class RoutingRow(FrozenModel):
     """One row of a routing table: one code and one node.
 
     Attributes:
@@ -136,7 +136,7 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 """What a line of the frozen enumeration looks like."""
 
 
-class Lock(Frozen):
+class Lock(FrozenModel):
     """What a version froze.
 
     Attributes:
@@ -162,7 +162,7 @@ class Lock(Frozen):
     place: str = ""
 
 
-class Erratum(Frozen):
+class Erratum(FrozenModel):
     """A place where the paper contradicts itself or its sources.
 
     Attributes:
@@ -182,7 +182,7 @@ class Erratum(Frozen):
     test: str
 
 
-class Draft(Frozen):
+class Draft(FrozenModel):
     """Everything that the sources state.
 
     Attributes:
@@ -201,7 +201,7 @@ class Draft(Frozen):
         unread: files of the folder that look like routing tables and aren't read.
     """
 
-    header: Header
+    header: OntologyHeader
     concepts: tuple[DraftConcept, ...]
     relations: tuple[DraftRelation, ...]
     mappings: tuple[RoutingRow, ...] = ()
@@ -210,7 +210,7 @@ class Draft(Frozen):
     abbreviations: dict[str, str] = Field(default_factory=dict)
     lock: Lock | None = None
     errata: tuple[Erratum, ...] = ()
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[ForeignStatement, ...] = ()
     misstatements: tuple[Misstatement, ...] = ()
     shapes: str = ""
     unread: tuple[str, ...] = ()

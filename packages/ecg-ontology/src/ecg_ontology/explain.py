@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ecg_ontology.concepts import Frozen, Route, Rule
+from ecg_ontology.concepts import FrozenModel, Route, Rule
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.targets import RULES
 
@@ -10,7 +10,7 @@ _BAR = 30
 """Width of the longest bar, in characters."""
 
 
-class Mass(Frozen):
+class Mass(FrozenModel):
     """One node's part in the soft target."""
 
     index: int
@@ -20,7 +20,7 @@ class Mass(Frozen):
     mass: float
 
 
-class Explanation(Frozen):
+class Explanation(FrozenModel):
     """Everything that led from the codes of a record to its soft target.
 
     Attributes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".png", ".pdf")
 _MARK = "ecg-ontology"
-"""By this creator a picture is known as one of ours, which may be replaced."""
+"""By this creator a picture is one of ours, which may be replaced."""
 REM_PER_INCH = 5
 """As wide a figure is on a page that has the room."""
 _HEAD = (

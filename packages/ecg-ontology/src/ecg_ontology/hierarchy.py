@@ -16,7 +16,7 @@ NodeT = TypeVar("NodeT", int, str)
 _IS_A = (Kind.family, Kind.subtype_of)
 
 
-class Branch(NamedTuple):
+class TreeLine(NamedTuple):
     """One line of a tree: its depth, its concept, and whether what is below was listed before."""
 
     depth: int
@@ -53,7 +53,7 @@ def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -
     return tuple(reached)
 
 
-def branches(onto: "Vocabulary", top: int | None = None) -> Iterator[Branch]:
+def branches(onto: "Vocabulary", top: int | None = None) -> Iterator[TreeLine]:
     """Yield the tree under `top`, or under every root; subtypes stand under their parents only.
 
     A concept of several parents stands under each, and what is below it only under the first.
@@ -73,7 +73,7 @@ def branches(onto: "Vocabulary", top: int | None = None) -> Iterator[Branch]:
     stack = [(0, index) for index in reversed(onto.roots if top is None else (top,))]
     while stack:
         depth, index = stack.pop()
-        yield Branch(depth, onto.nodes[index], index in seen and index in children)
+        yield TreeLine(depth, onto.nodes[index], index in seen and index in children)
         if index not in seen:
             stack += [(depth + 1, child) for child in sorted(children.get(index, ()), reverse=True)]
         seen.add(index)

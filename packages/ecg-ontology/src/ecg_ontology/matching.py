@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ecg_ontology.concepts import Concept, Frozen, Status
+from ecg_ontology.concepts import Concept, FrozenModel, Status
 from ecg_ontology.errors import InputError
 from ecg_ontology.label_index import LabelIndex, is_denied, parts_of
 from ecg_ontology.ontology import Ontology
@@ -20,7 +20,7 @@ SURE = 0.7
 EXACT, CLOSE, BROAD = "skos:exactMatch", "skos:closeMatch", "skos:broadMatch"
 
 
-class NewCode(Frozen):
+class NewCode(FrozenModel):
     """A code that has no row yet, and its label."""
 
     code: str
@@ -28,7 +28,7 @@ class NewCode(Frozen):
     place: str = ""
 
 
-class ConceptMatch(Frozen):
+class ConceptMatch(FrozenModel):
     """A concept for a code.
 
     Attributes:

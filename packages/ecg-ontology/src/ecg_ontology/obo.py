@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from ecg_ontology.concepts import Name
 from ecg_ontology.domains import KINDS, draft_from_networkx
-from ecg_ontology.drafts import Draft, DraftConcept, Statement
+from ecg_ontology.drafts import Draft, DraftConcept, ForeignStatement
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import read_text, refuse_pipe
 from ecg_ontology.obo_text import LANGUAGE, OBO, PROPERTIES, SCOPES, STRING, TAGS
@@ -153,7 +153,7 @@ class _Stanza:
             }
         )
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[ForeignStatement]:
         """What no field holds."""
         subject = iri_text(self.iri)
         ends = [
@@ -168,7 +168,7 @@ class _Stanza:
                 end = end if type_ == STRING else f"{literal_text(text)}^^{iri_text(type_)}"
                 ends.append((predicate, end if type_ else iri_text(text)))
         for predicate, end in ends:
-            yield Statement(subject=subject, predicate=iri_text(predicate), object=end)
+            yield ForeignStatement(subject=subject, predicate=iri_text(predicate), object=end)
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ecg_ontology.concepts import Kind, Name
-from ecg_ontology.drafts import Draft, DraftConcept, Statement
+from ecg_ontology.drafts import Draft, DraftConcept, ForeignStatement
 from ecg_ontology.errors import SourceError
 from ecg_ontology.turtle import PREFIXES, concept_namespace, iri_text, literal_text
 
@@ -110,7 +110,7 @@ def _language(name: Name) -> str:
     return "" if name.language == "en" else f' {{{LANGUAGE}="{name.language}"}}'
 
 
-def _statement(each: Statement) -> str:
+def _statement(each: ForeignStatement) -> str:
     """A statement as the tag that means it, else as a property value."""
     predicate = each.predicate[1:-1]
     literal = _LITERAL.fullmatch(each.object)

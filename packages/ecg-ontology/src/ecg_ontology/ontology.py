@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ecg_ontology.bundle import BUNDLE_MARK, bundle_sha256, bundle_text
 from ecg_ontology.concepts import Profile, Route, Rule, Severity, Status
-from ecg_ontology.drafts import Draft, Header, RoutingRow
+from ecg_ontology.drafts import Draft, OntologyHeader, RoutingRow
 from ecg_ontology.enumeration import draft_nodes, draft_relations
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import refuse_unmarked, write_text
@@ -83,7 +83,7 @@ class Ontology(Vocabulary):
             _refuse_unsound(draft, where)
         super().__init__(draft_nodes(draft), draft_relations(draft))
         self.draft = draft
-        self.header: Header = draft.header
+        self.header: OntologyHeader = draft.header
         self.profile = profile
         self._routing = RoutingTable(draft.mappings, self.nodes, profile)
 

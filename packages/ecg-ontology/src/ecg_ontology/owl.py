@@ -63,7 +63,7 @@ def _contradiction(onto: Ontology) -> Iterator[Breach]:
         yield Breach(onto.header.title, "a concept is stated to be what its classes or relations exclude")
         return
     if f"<{SCHEMA}Leaf>" not in log.getvalue():  # HermiT ends with 0 although it could not open its file
-        problem = "the reasoner cannot read what is given to it here"
+        problem = "the reasoner can't read its file in this folder"
         remedy = "Set TMPDIR to a folder without blanks and accents in its name"
         raise UsageError(problem, where=tempfile.gettempdir(), remedy=remedy)
     for name in heart.inconsistent_classes():
@@ -77,10 +77,8 @@ def consistency(onto: Ontology) -> tuple[Finding, ...]:
         UsageError: there is no owlready2, no Java to run the reasoner, or no folder that it can read.
     """
     if shutil.which("java") is None:
-        raise UsageError(
-            "the reasoner needs Java, and there is none on the path",
-            remedy="Install a Java runtime, or leave out --reasoner",
-        )
+        remedy = "Install a Java runtime, or leave out --reasoner"
+        raise UsageError("the reasoner needs Java, and there is none on the path", remedy=remedy)
     return tuple(REASONER.findings(onto))
 
 

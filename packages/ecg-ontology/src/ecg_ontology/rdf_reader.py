@@ -9,7 +9,7 @@ import rdflib
 from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
 
 from ecg_ontology.concepts import Kind, Name, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, Header
+from ecg_ontology.drafts import Draft, DraftConcept, DraftRelation, Erratum, OntologyHeader
 from ecg_ontology.enumeration import KIND_ORDER
 from ecg_ontology.errors import SourceError
 from ecg_ontology.files import refuse_pipe
@@ -105,7 +105,7 @@ class _Reading:
         )
         return draft.model_copy(update={"statements": self.stated.left(draft)})
 
-    def _header(self) -> Header:
+    def _header(self) -> OntologyHeader:
         iris = [s for s, values in self.stated.subjects.items() if OWL.Ontology in values.get(RDF.type, ())]
         if not iris:
             problem = "has no owl:Ontology header"
@@ -116,7 +116,7 @@ class _Reading:
             raise SourceError(problem, where=self.path, remedy="Keep one")
         iri = iris[0]
         values = self.stated.subjects.pop(iri)
-        header = Header(
+        header = OntologyHeader(
             iri=str(iri),
             version=self.stated.one(iri, values, OWL.versionInfo) or "0.0.0",
             title=self.stated.english(iri, values, DCTERMS.title),

@@ -10,7 +10,7 @@ import rdflib
 from rdflib.compare import to_canonical_graph
 from rdflib.namespace import DCTERMS, OWL, RDFS, SKOS
 
-from ecg_ontology.drafts import Draft, Misstatement, Statement
+from ecg_ontology.drafts import Draft, ForeignStatement, Misstatement
 from ecg_ontology.files import read_text
 from ecg_ontology.rdf_writer import Triple, derived, term
 from ecg_ontology.turtle import SCHEMA
@@ -196,7 +196,7 @@ class Statements:
         place = self.lines.of(str(subject), word)
         self.misstatements.append(Misstatement(subject=str(subject), problem=problem, place=place))
 
-    def left(self, draft: Draft) -> tuple[Statement, ...]:
+    def left(self, draft: Draft) -> tuple[ForeignStatement, ...]:
         """What was kept and does not follow from the draft, in a fixed order."""
         implied = derived(draft) if self.leftover else set[Triple]()
         rest = [triple for triple in self.leftover if triple not in implied]
@@ -209,5 +209,7 @@ class Statements:
             graph = rdflib.Graph()  # the same names for nodes without one, however the file was read
             graph += rest
             rest = list(to_canonical_graph(graph))
-        statements = {Statement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest}
+        statements = {
+            ForeignStatement(subject=term(s), predicate=term(p), object=term(o)) for s, p, o in rest
+        }
         return tuple(sorted(statements, key=lambda each: (each.subject, each.predicate, each.object)))

@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from ecg_ontology.concepts import Frozen, Tier
+from ecg_ontology.concepts import FrozenModel, Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, DraftConcept
 from ecg_ontology.errors import InputError
 from ecg_ontology.files import read_text
@@ -31,7 +31,7 @@ _WRITTEN = ("subject_label", "object_label", "mapping_justification", "other", "
 """Columns that a decision fills; a table that lacks one gets it."""
 
 
-class Decision(Frozen):
+class Decision(FrozenModel):
     """What a reviewer decided on one mapping.
 
     Attributes:
@@ -109,20 +109,18 @@ class RoutingFile:
         concept = self._concept(decision)
         of_code = self._rows.setdefault(decision.code, [])
         row = next((row for row in of_code if self._node(row) == concept), None)
-        where = decision.node or "nothing"
+        node_name = decision.node or "nothing"
         if decision.decision == "add":
             if row is not None:
-                raise InputError(f"{decision.code} is routed to {where} already", where=decision.place)
+                raise InputError(f"{decision.code} is routed to {node_name} already", where=decision.place)
             label = (of_code[0].get("subject_label") if of_code else "") or decision.label
             if decision.label.casefold() != label.casefold():
-                raise InputError(
-                    f"{decision.code} is {label!r} in the table {self.table}, and not {decision.label!r}",
-                    where=decision.place,
-                    remedy="Check the code, or give it the label that it has",
-                )
+                problem = f"{decision.code} is {label!r} in the table {self.table}, not {decision.label!r}"
+                remedy = "Check the code, or give it the label that it has"
+                raise InputError(problem, where=decision.place, remedy=remedy)
             of_code += self._new(decision, concept, of_code)
         elif row is None:
-            problem = f"no row of the table {self.table} routes {decision.code} to {where}"
+            problem = f"no row of the table {self.table} routes {decision.code} to {node_name}"
             remedy = "Write `add` for a new mapping, or make the sheet anew"
             raise InputError(problem, where=decision.place, remedy=remedy)
         elif decision.decision == "remove":
@@ -130,11 +128,9 @@ class RoutingFile:
         else:
             row |= {AUTHOR: decision.reviewer, DATE: decision.date}
             if decision.decision == "change":
-                row |= {
-                    "comment": decision.comment,
-                    "predicate_id": decision.predicate or row["predicate_id"],
-                }
-        self._settle(decision.code)
+                predicate = decision.predicate or row["predicate_id"]
+                row |= {"comment": decision.comment, "predicate_id": predicate}
+        self._order_rows(decision.code)
 
     def _concept(self, decision: Decision) -> DraftConcept | None:
         if decision.node and decision.node not in self._by_abbr:
@@ -173,7 +169,7 @@ class RoutingFile:
             for node, relation, comment in ends
         ]
 
-    def _settle(self, code: str) -> None:
+    def _order_rows(self, code: str) -> None:
         """Put the rows of a code in order, leaves before the root, with their regime."""
         rows = self._rows[code]
         nodes = [self._node(row) for row in rows]

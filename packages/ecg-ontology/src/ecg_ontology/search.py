@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
 
-from ecg_ontology.concepts import Concept, Frozen, Status
+from ecg_ontology.concepts import Concept, FrozenModel, Name, Status
 from ecg_ontology.errors import UnknownConceptError
 from ecg_ontology.ontology import Ontology
 from ecg_ontology.wording import fold, nearest
 
 
 class Field(StrEnum):
-    """Where words were found."""
+    """What a text is of its concept."""
 
     abbreviation = "abbreviation"
     label = "label"
@@ -29,8 +29,8 @@ class _Fit(IntEnum):
     none = 3
 
 
-class Match(Frozen):
-    """A text that was found.
+class Match(FrozenModel):
+    """A text with the words that were looked for.
 
     Attributes:
         field: what the text is of the concept.
@@ -45,12 +45,12 @@ class Match(Frozen):
     language: str = ""
 
 
-class Hit(Frozen):
-    """A concept that was found, or a code that reaches none.
+class Hit(FrozenModel):
+    """A concept with texts that match, or a code that reaches none.
 
     Attributes:
         concept: the concept; `None` for a code that is unrouted.
-        matches: what was found of it, the best first.
+        matches: its texts that match, the best first.
     """
 
     concept: Concept | None
@@ -93,16 +93,14 @@ def search_concepts(onto: Ontology, words: str) -> tuple[Hit, ...]:
 
 
 def searchable_texts(onto: Ontology) -> Iterator[tuple[int | str, Match]]:
-    """Every text that can be found, with the concept's index, or the code where it reaches none."""
+    """Every searchable text, with the concept's index, or the code where it reaches none."""
     for node in onto.nodes:
-        yield node.index, Match(field=Field.abbreviation, text=node.abbr)
-        yield node.index, Match(field=Field.label, text=node.label)
-        for name in node.translations:
-            yield node.index, Match(field=Field.label, text=name.text, language=name.language)
-        for name in node.synonyms:
-            yield node.index, Match(field=Field.synonym, text=name.text, language=name.language)
-        for text in node.variants:
-            yield node.index, Match(field=Field.variant, text=text)
+        names = [(Field.abbreviation, Name(text=node.abbr)), (Field.label, Name(text=node.label))]
+        names += [(Field.label, name) for name in node.translations]
+        names += [(Field.synonym, name) for name in node.synonyms]
+        names += [(Field.variant, Name(text=text)) for text in node.variants]
+        for field, name in names:
+            yield node.index, Match(field=field, text=name.text, language=name.language)
     for code in onto.codes:
         route = onto.route(code)
         places: Iterable[int | str] = route.leaves or route.nodes or (code,)

@@ -96,10 +96,8 @@ def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     active_roots = active_BN[:, roots]
     if active_roots.any():
         root = nodes[roots[active_roots.any(axis=0).argmax()]]
-        raise UsageError(
-            f"y has the root {root.abbr} active (column {root.index})",
-            remedy="Only leaves are targets; `leaf_multi_hot` leaves roots out",
-        )
+        problem = f"y has the root {root.abbr} active (column {root.index})"
+        raise UsageError(problem, remedy="Only leaves are targets; `leaf_multi_hot` leaves roots out")
     return active_BN
 
 

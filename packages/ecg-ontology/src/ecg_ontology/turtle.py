@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from ecg_ontology.concepts import Kind, Name, Tier
-from ecg_ontology.drafts import Draft, DraftConcept, Header
+from ecg_ontology.drafts import Draft, DraftConcept, OntologyHeader
 
 SCHEMA = "https://w3id.org/mar-ecg/ccg#"
 """Namespace of the vocabulary: ccg:Root, ccg:Leaf, ccg:index, ccg:family, …"""
@@ -100,17 +100,17 @@ def schema_text() -> str:
     return _prefix_lines(PREFIXES) + "\n".join(blocks)
 
 
-def concept_namespace(header: Header) -> str:
+def concept_namespace(header: OntologyHeader) -> str:
     """The namespace of the concepts: the ontology's IRI and ``#``."""
     return f"{header.iri}#"
 
 
-def scheme_iri(header: Header) -> str:
+def scheme_iri(header: OntologyHeader) -> str:
     """Name of the concept scheme: OWL keeps the ontology's own IRI for the ontology."""
     return f"{header.iri.rstrip('/#')}/scheme"
 
 
-def _prefixes(header: Header) -> dict[str, str]:
+def _prefixes(header: OntologyHeader) -> dict[str, str]:
     return {"": concept_namespace(header), **PREFIXES}
 
 
@@ -118,7 +118,7 @@ def _prefix_lines(prefixes: Mapping[str, str]) -> str:
     return "".join(f"@prefix {prefix}: <{iri}> .\n" for prefix, iri in prefixes.items()) + "\n"
 
 
-def _header(header: Header) -> list[Pair]:
+def _header(header: OntologyHeader) -> list[Pair]:
     return [
         ("a", "owl:Ontology"),
         ("owl:versionIRI", f"<{header.iri}/{header.version}>"),
