@@ -2,14 +2,14 @@
 
 import math
 import re
-from types import SimpleNamespace
 
+import networkx
 import numpy as np
 import pytest
 
 import ecg_ontology
+from ecg_ontology import Ontology, compare
 from ecg_ontology.corpora import CorpusCodes
-from ecg_ontology.diff import compare
 
 
 @pytest.fixture
@@ -52,13 +52,15 @@ def test_deleting_edge_17_18_moves_one_leaf_pair_from_1_to_2_and_two_rows(onto, 
 
 
 def test_pairs_of_leaves_stand_before_those_with_a_root():
-    nodes = [SimpleNamespace(iri=name, abbr=name, index=at, root=not at) for at, name in enumerate("RAB")]
-    old, new = (
-        SimpleNamespace(nodes=nodes, distances=np.array(rows))
-        for rows in ([[0, 1, 1], [1, 0, 2], [1, 2, 0]], [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
-    )
-    moved = [(pair.a, pair.b, pair.old, pair.new) for pair in compare(old, new).moved]
-    assert moved == [("A", "B", 2, 1), ("R", "A", 1, 2), ("R", "B", 1, 3)]
+    graph = networkx.DiGraph([("A", "R"), ("B", "R"), ("C", "S")])
+    old = Ontology.from_networkx(graph, "https://example.org/x")
+    graph.add_edge("A", "B", kind="sibling")
+    graph.add_edge("R", "S", kind="ring")
+    moved = compare(old, Ontology.from_networkx(graph, "https://example.org/x")).moved
+    leaves = [pair.leaves for pair in moved]
+    assert leaves == sorted(leaves, reverse=True)
+    assert ("A", "B", 2, 1) in [(pair.a, pair.b, pair.old, pair.new) for pair in moved if pair.leaves]
+    assert {("R", "S")} <= {(pair.a, pair.b) for pair in moved if not pair.leaves}
 
 
 def test_the_codes_whose_target_changes_are_those_whose_primary_is_in_a_changed_row(onto, without_17_18):

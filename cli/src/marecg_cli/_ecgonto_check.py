@@ -132,12 +132,6 @@ def _report(
             result(f"{finding.severity:<5} {finding.id}  {place}{finding.message}\n      {finding.fix}")
         result(f"{'not ok' if failed else 'ok'}: {len(findings)} findings")
     elif findings or form != "github":
-        written = {
-            "sarif": lambda: reports.sarif(findings, source),
-            "junit": lambda: reports.junit(findings, threshold),
-            "tsv": lambda: reports.tsv(findings),
-            "github": lambda: reports.github(findings, source),
-        }
-        result(written[form]())
+        result(reports.report(form, findings, source, threshold))
     if failed:
         raise typer.Exit(EXIT_FINDINGS)

@@ -27,20 +27,17 @@ MAPPING_COLUMNS = ("code", "snomed")
 
 @dataclass(frozen=True)
 class CodeTable:
-    r"""Codes and patients by record id.
+    """Codes and patients by record id.
 
     Attributes:
         path: the table.
         codes: the codes of each record, in the order of the rows, each once; a record may have none.
-        patients: those that are named.
+        patients: the patient of each record for which the table names one.
         about: what makes it this table: hashes of the files, columns, vocabulary.
 
     Example:
-        >>> import ecg_ontology, tempfile
-        >>> table = Path(tempfile.mkdtemp()) / "codes.csv"
-        >>> _ = table.write_text("ecg,code\na,164889003\na,426783006\nb,\n")
-        >>> ecg_ontology.read_code_table(table, "ecg").codes
-        {'a': ('164889003', '426783006'), 'b': ()}
+        >>> CodeTable(Path("codes.csv"), {"a": ("164889003",)}, {"a": "patient 7"}, {}).patients["a"]
+        'patient 7'
     """
 
     path: Path

@@ -9,7 +9,7 @@ from ecg_ontology.ontology import Ontology
 
 
 class CodeUse(FrozenModel):
-    """One code in a corpus: how many records carry it and what becomes of it."""
+    """One code in a corpus: how many records carry it, and what it reaches."""
 
     code: str
     label: str

@@ -13,12 +13,10 @@ _PAIRS = 20
 
 
 def difference_text(difference: Difference, threshold: float = THRESHOLD) -> str:
-    """Return a difference as text.
+    """Return a difference, from `ecg_ontology.compare`, as text.
 
-    Args:
-        difference: from `ecg_ontology.compare`.
-        threshold: a code that keeps its leaves and its c*, and whose target moves by less in total variation,
-            is counted and not listed. 0 lists everything.
+    A code that keeps its leaves and its c*, and whose target moves by less than the threshold in total
+    variation, is counted and not listed. 0 lists everything.
     """
     return "\n".join(_lines(difference, threshold))
 
@@ -76,14 +74,13 @@ def _lines(difference: Difference, threshold: float) -> Iterator[str]:
         yield f"distance {pair.a} – {pair.b}: {pair.old} → {pair.new}"
     if more := len(difference.moved) - len(shown):
         yield f"and {more} more distances"
-    if difference.rows:
-        yield f"changed rows of D: {', '.join(difference.rows)}"
-    if difference.yields:
-        yield f"yields under most-specific in one of the two alone: {', '.join(difference.yields)}"
-    if difference.texts:
-        yield f"changed texts: {', '.join(difference.texts)}"
-    if difference.routes:
-        yield f"changed routes: {', '.join(difference.routes)}"
+    lists = {
+        "changed rows of D": difference.rows,
+        "yields under most-specific in one of the two alone": difference.yields,
+        "changed texts": difference.texts,
+        "changed routes": difference.routes,
+    }
+    yield from (f"{title}: {', '.join(names)}" for title, names in lists.items() if names)
     listed = [code for code in difference.codes if _otherwise(code) or code.total_variation >= threshold]
     for code in listed:
         y = " → ".join("{" + ", ".join(leaves) + "}" for leaves in dict.fromkeys(code.y))

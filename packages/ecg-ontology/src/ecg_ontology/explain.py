@@ -27,8 +27,8 @@ class Explanation(FrozenModel):
         routes: π of each code.
         leaves: the active leaves.
         primary: c* under each rule, as an abbreviation; "" when there is no leaf.
-        rule: the rule of the target below.
-        sigma: its temperature.
+        rule: the rule of the target.
+        sigma: its temperature in edges.
         target: all nodes by falling mass; () for a record without a leaf.
     """
 

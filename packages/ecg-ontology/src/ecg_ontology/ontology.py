@@ -120,16 +120,15 @@ class Ontology(Vocabulary):
         """What a notebook shows: each family with its findings, whose labels a pointer tells."""
         from html import escape
 
-        rows = [
-            f"<tr><th>{escape(self.nodes[root].label)}</th><td>"
-            + ", ".join(
-                f'<span title="{escape(node.label)}">{escape(node.abbr)}</span>'
-                for node, family in zip(self.nodes, self.families, strict=True)
-                if family == root and not node.root
-            )
-            + "</td></tr>"
-            for root in self.roots
-        ]
+        findings: dict[int, list[str]] = {root: [] for root in self.roots}
+        for leaf in self.leaves:
+            node = self.nodes[leaf]
+            name = f'<span title="{escape(node.label)}">{escape(node.abbr)}</span>'
+            findings[self.families[leaf]].append(name)
+        rows = (
+            f"<tr><th>{escape(self.nodes[root].label)}</th><td>{', '.join(names)}</td></tr>"
+            for root, names in findings.items()
+        )
         return f"<p>{escape(repr(self)[1:-1])}</p><table>{''.join(rows)}</table>"
 
     def save(self, path: str | Path) -> None:
@@ -149,7 +148,7 @@ class Ontology(Vocabulary):
 
     @cached_property
     def bundle_sha256(self) -> str:
-        """SHA-256 of everything that `save` writes: labels, texts, flags and routing of all profiles as well.
+        """SHA-256 of everything that `save` writes, labels, texts, flags and routing of all profiles as well.
 
         Two ontologies of one `sha256` share checkpoints; two of one `bundle_sha256` are the same.
         """

@@ -176,6 +176,13 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
+def report(form: str, findings: Sequence[Finding], source: str | Path | None, at: Severity) -> str:
+    """Return the findings as ``sarif``, ``junit`` (failed `at` a severity), ``tsv`` or ``github``."""
+    if form == "junit":
+        return junit(findings, at)
+    return tsv(findings) if form == "tsv" else {"sarif": sarif, "github": github}[form](findings, source)
+
+
 def catalogue_markdown() -> str:
     """Return the findings catalogue as a page of the docs."""
     blocks = [_HEAD]

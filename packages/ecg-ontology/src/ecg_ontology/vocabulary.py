@@ -71,9 +71,8 @@ class Vocabulary:
     def sha256(self) -> str:
         """SHA-256 of the enumeration: the identity of what prototypes, D and Â are bound to.
 
-        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge. It
-        covers neither labels nor text variants nor routing nor the version number, so correcting those
-        leaves checkpoints valid. Both profiles have the same one.
+        It covers index, tier, abbreviation and IRI of every concept, and kind and ends of every edge; neither
+        labels nor text variants, routing or version, so correcting those leaves checkpoints valid.
         """
         return enumeration.sha256_of(self.enumeration)
 
@@ -156,9 +155,7 @@ class Vocabulary:
         return f"Indices run from 0 to {len(self) - 1}; `ecgonto show` lists the abbreviations"
 
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
-        """Return the concepts beside one, each with what it is to that one.
-
-        A concept that is joined to it in two ways is there twice.
+        """Return the concepts beside one, each with what it is to it; joined in two ways, it is there twice.
 
         Args:
             name: index or abbreviation.
@@ -182,10 +179,7 @@ class Vocabulary:
         """Return what a concept is a kind of, over subtypes and families, the nearest first.
 
         Args:
-            name: index or abbreviation.
-
-        Raises:
-            UnknownConceptError: there is no such concept.
+            name: as for `node`.
         """
         return tuple(self.nodes[index] for index in above(self.relations, self.node(name).index))
 
@@ -195,9 +189,6 @@ class Vocabulary:
         A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
 
         Args:
-            name: index or abbreviation.
-
-        Raises:
-            UnknownConceptError: there is no such concept.
+            name: as for `node`.
         """
         return tuple(self.nodes[index] for index in below(self.relations, self.node(name).index))
