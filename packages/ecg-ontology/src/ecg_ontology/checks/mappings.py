@@ -36,8 +36,7 @@ JUSTIFICATIONS = frozenset(
 def _unknown_node(draft: Draft) -> Iterator[Breach]:
     for row in (*draft.mappings, *draft.crosswalks):
         if row.node is not None and row.node not in draft.by_iri:
-            problem = f"{row.code} is routed to {row.node}, which isn't a concept here"
-            yield Breach(row.code, problem, row.where)
+            yield breach(row, f"is routed to {row.node}, which isn't a concept here")
 
 
 @DECISIVE.rule(
@@ -66,9 +65,9 @@ def _scattered_code(draft: Draft) -> Iterator[Breach]:
 def _no_relation(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.modifier:
-            yield Breach(row.code, f"{row.code} has the predicate_modifier {row.modifier!r}", row.where)
+            yield breach(row, f"has the predicate_modifier {row.modifier!r}")
         if row.predicate not in PREDICATES:
-            yield Breach(row.code, f"{row.code} has the predicate {row.predicate!r}", row.where)
+            yield breach(row, f"has the predicate {row.predicate!r}")
 
 
 @MAPPINGS.rule(
@@ -80,8 +79,7 @@ def _no_relation(draft: Draft) -> Iterator[Breach]:
 def _unknown_justification(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.justification not in JUSTIFICATIONS:
-            message = f"{row.code} has the mapping_justification {row.justification!r}"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"has the mapping_justification {row.justification!r}")
 
 
 @MAPPINGS.rule(
@@ -96,8 +94,7 @@ def _contradicting_node_label(draft: Draft) -> Iterator[Breach]:
         if concept is None or not row.node_label:
             continue
         if fold(row.node_label) not in _names(concept):
-            message = f"{row.code} calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"calls the node {concept.abbr} {row.node_label!r}; it is {concept.label!r}")
 
 
 @MAPPINGS.rule(
@@ -129,8 +126,7 @@ def _foreign_name(draft: Draft) -> Iterator[Breach]:
             names = ", ".join(sorted(map(draft.abbreviation, named)))
             relation_name = f"a{'n' * exact} {row.predicate.removeprefix('skos:')}"
             reached_name = draft.abbreviation(row.node)
-            message = f"{row.code} ({row.label}) is {relation_name} of {reached_name} and names {names}"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"({row.label}) is {relation_name} of {reached_name} and names {names}")
 
 
 @MAPPINGS.rule(
@@ -144,8 +140,7 @@ def _narrower_leaf(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.predicate == "skos:narrowMatch" and row.node in leaves:
             leaf = draft.abbreviation(row.node or "")
-            message = f"{row.code} ({row.label}) is wider than {leaf}, and taught as it"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"({row.label}) is wider than {leaf}, and taught as it")
 
 
 @MAPPINGS.rule(
@@ -164,8 +159,7 @@ def _wordless_exact_match(draft: Draft) -> Iterator[Breach]:
             texts = (*_names(concept), *map(fold, concept.variants))
             words[concept.iri] = {word for text in texts for word in text.split()}
         if words[concept.iri].isdisjoint(fold(row.label).split()):
-            message = f"{row.code} ({row.label}) shares no word with {draft.abbreviation(concept.iri)}"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"({row.label}) shares no word with {draft.abbreviation(concept.iri)}")
 
 
 @MAPPINGS.rule(
@@ -178,8 +172,7 @@ def _retired_node(draft: Draft) -> Iterator[Breach]:
     retired = {concept.iri for concept in draft.concepts if concept.deprecated}
     for row in draft.mappings:
         if row.node in retired:
-            message = f"{row.code} is routed to {draft.abbreviation(row.node)}, which is retired"
-            yield Breach(row.code, message, row.where)
+            yield breach(row, f"is routed to {draft.abbreviation(row.node)}, which is retired")
 
 
 @MAPPINGS.rule(
@@ -191,6 +184,11 @@ def _retired_node(draft: Draft) -> Iterator[Breach]:
 def _unread_table(draft: Draft) -> Iterator[Breach]:
     for name in draft.unread:
         yield Breach(name, f"{name} looks like a routing table and isn't read", name)
+
+
+def breach(row: RoutingRow, problem: str) -> Breach:
+    """Return what is wrong with a row, whose code stands first."""
+    return Breach(row.code, f"{row.code} {problem}", row.where)
 
 
 def _names(concept: DraftConcept) -> set[str]:

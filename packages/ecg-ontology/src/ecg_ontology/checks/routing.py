@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS
+from ecg_ontology.checks.mappings import DECISIVE, MAPPINGS, breach
 from ecg_ontology.checks.rule import Breach, Chapter
 from ecg_ontology.concepts import Tier
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
@@ -45,14 +45,13 @@ def _malformed_code(draft: Draft) -> Iterator[Breach]:
 def _family_closure(draft: Draft) -> Iterator[Breach]:
     tier = {concept.iri: concept.tier for concept in draft.concepts}
     family = draft.families
-    for (_, code), rows in _by_code(draft).items():
+    for rows in _by_code(draft).values():
         nodes = [row.node for row in rows if row.node is not None and row.node in tier]
         roots = {node for node in nodes if tier[node] is Tier.root}
         families = {family[node] for node in nodes if tier[node] is Tier.leaf and node in family}
         if families and roots != families:
             given, due = _names(draft, sorted(roots)), _names(draft, sorted(families))
-            message = f"{code} names the families {given}; its leaves belong to {due}"
-            yield Breach(code, message, rows[0].where)
+            yield breach(rows[0], f"names the families {given}; its leaves belong to {due}")
 
 
 @ROUTING.rule(
@@ -63,7 +62,7 @@ def _family_closure(draft: Draft) -> Iterator[Breach]:
 )
 def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
     tiers = {concept.iri: concept.tier for concept in draft.concepts}
-    for (_, code), rows in _by_code(draft).items():
+    for rows in _by_code(draft).values():
         nodes = [row.node for row in rows]
         if not {node for node in nodes if node is not None} <= tiers.keys():
             continue  # E302's business: without its node nothing can be said about a row
@@ -77,7 +76,7 @@ def _contradicting_rows(draft: Draft) -> Iterator[Breach]:
             problem = f"should be of the regime {regime.value!r}"
         else:
             continue
-        yield Breach(code, f"{code} {problem}", rows[-1].where)
+        yield breach(rows[-1], problem)
 
 
 @ROUTING.rule(
@@ -90,9 +89,7 @@ def _wrong_label(draft: Draft) -> Iterator[Breach]:
     for (table, code), rows in _by_code(draft).items():
         official = draft.official.get(code)
         if table != "paper" and official is not None and rows[0].label != official:
-            yield Breach(
-                code, f"{code} is labelled {rows[0].label!r}; officially {official!r}", rows[0].where
-            )
+            yield breach(rows[0], f"is labelled {rows[0].label!r}; officially {official!r}")
 
 
 @ROUTING.rule(
@@ -117,7 +114,7 @@ def _undecided_code(draft: Draft) -> Iterator[Breach]:
 def _unexplained_code(draft: Draft) -> Iterator[Breach]:
     for row in draft.mappings:
         if row.node is None and not row.reason.strip():
-            yield Breach(row.code, f"{row.code} ({row.label}) is unrouted without a reason", row.where)
+            yield breach(row, f"({row.label}) is unrouted without a reason")
 
 
 @ROUTING.rule(
