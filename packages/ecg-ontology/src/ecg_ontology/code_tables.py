@@ -64,7 +64,7 @@ class CodeMapping:
 
     @classmethod
     def read(cls, path: str | Path) -> "CodeMapping":
-        """Read a mapping.
+        """Return the mapping in a file.
 
         Args:
             path: a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`.
