@@ -45,7 +45,7 @@ class Frozen(BaseModel):
 
 
 class Settings(Frozen):
-    """A frozen group of values; an unknown key is an error."""
+    """A group of values, each with its source."""
 
 
 def sources(settings: type[Settings], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -70,17 +70,14 @@ def prepare(
         out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
             complete (`copies.upload`).
         config: how records are prepared.
-        profile: the routing profile of the labels.
-        only: the collections wanted, such as `georgia`; all of them by default.
+        only: collections, such as `georgia`; all of them by default.
         jobs: processes; −1 for one per core, as far as there is work for them.
         cluster: the address of a Dask scheduler whose workers do the work instead; they must see the sources
             under the same paths.
-        progress: shows how many records are done, kept and quarantined.
         layout: what arrays among the sources are; without it, those in folders are passed over.
         codes: a table that gives records their codes, whatever their files say (`codes.with_codes`); or a
             mapping of the statements that their files hold, for codes beside their own.
-        ontology: whose graph and routing label the records, as `ecg_ontology.load` takes it: a folder of
-            sources, a bundle, a graph's file. The packaged one if None.
+        ontology, profile: whose graph and routing label the records, as `ecg_ontology.load` takes them.
 
     Returns:
         What became of the records, as `report.json` keeps it.
@@ -88,13 +85,9 @@ def prepare(
     Raises:
         CorpusError: no records, an unlistable source, an output that is in use or holds something else, a
             cluster that can't be reached, or a process that was killed.
-        SourceError: the ontology can't be read, or is none.
+        SourceError: the ontology can't be read.
         OutputError: the output can't be written.
         UsageError: an array does not have the layout, or the layout has not the twelve leads.
-
-    Example:
-        >>> prepare(["/data/georgia", "/data/ptb"], "/data/corpus").kept  # doctest: +SKIP
-        8715
     """
     config = config or CorpusConfig()
     graph = ecg_ontology.load(ontology, profile)

@@ -45,8 +45,7 @@ def find(
 
     Args:
         roots: folders, array files, or files of a clinical format.
-        only: the sources wanted, such as `georgia`; without them all are.
-        folds: the folds wanted of PTB-XL; without them all are.
+        only, folds: sources, such as `georgia`, and folds of PTB-XL; without them all are taken.
         layout: what arrays are; without it, those in folders are passed over.
         ptbxl_rate: 500 or 100 Hz, which of PTB-XL's two copies is preferred.
 

@@ -64,17 +64,10 @@ def get(
     verify: bool = False,
     progress: Progress = shown,
 ) -> Path:
-    """Fetch a dataset into the folder of its name below `out`; called again, go on.
+    """Fetch a dataset into the folder of its name below `out`, which is returned; called again, go on.
 
-    Args:
-        dataset: which.
-        out: the folder for datasets.
-        base: another address of its files, such as a mirror's.
-        verify: read the files that are there already, and fetch anew what has another checksum.
-        progress: shows the files and their bytes.
-
-    Returns:
-        The dataset's folder.
+    `base` is another address of its files, such as a mirror's. With `verify` the files that are there already
+    are read, and fetched anew where they have another checksum.
 
     Raises:
         InputError: it can't be fetched by a program, the publisher can't be reached or answers otherwise, a

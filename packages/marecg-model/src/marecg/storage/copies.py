@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
 from marecg.base.lock import locked
-from marecg.storage.places import Place, filesystem, is_remote, unreadable, unwritable
+from marecg.storage.places import Place, filesystem, is_remote, reading, sending
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 64
@@ -63,11 +63,8 @@ def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -
     mirror = _Mirror.of(str(where))
     if isinstance(mirror, Path):
         return mirror
-    with mirror.locked() as copied:
-        try:
-            mirror.take(copied, later)
-        except Exception as error:  # each store has errors of its own
-            raise unreadable(error, where) from error
+    with mirror.locked() as copied, reading(where):
+        mirror.take(copied, later)
     return mirror.copy
 
 
@@ -86,20 +83,14 @@ def address(path: Path) -> str | None:
 
 
 def fetch(path: Path, to: Path) -> None:
-    """Put the content of a file, or of what is only a link so far, at another path of this machine.
-
-    Raises:
-        InputError: the store or this machine's disk refuses.
-    """
+    """Put the content of a file, or of what is only a link so far, at another path. Raises `InputError`."""
     if not is_linked(path):
         shutil.copyfile(path, to)
         return
     where = os.readlink(path).rpartition("#")[0]  # noqa: PTH115 — as above
-    try:
+    with reading(where):
         fs, name = filesystem(where)
         fs.get_file(name, str(to))
-    except Exception as error:  # as above
-        raise unreadable(error, where) from error
 
 
 @contextmanager
@@ -121,11 +112,9 @@ def upload(where: str, last: str) -> Iterator[Path]:
         yield mirror
         return
     bucket = (mirror.base + mirror.copy.name).partition("/")[0]
-    try:
+    with sending(where):
         if bucket and not mirror.fs.exists(bucket):
             raise FileNotFoundError(f"there is no {bucket}")
-    except Exception as error:  # as above
-        raise unwritable(error, where) from error
     names = Place(where).names()
     if last in names:
         ensure_local(where)
@@ -133,12 +122,9 @@ def upload(where: str, last: str) -> Iterator[Path]:
         problem = f"is not empty ({', '.join(others[:3])}) and has no {last}"
         raise UsageError(problem, where=where, remedy="Choose another address for --out")
     yield mirror.copy
-    try:
-        with mirror.locked() as copied:
-            mirror.send(copied, last)
-    except Exception as error:  # as above
-        further = f"; what is done lies in {mirror.copy}, and the same command sends it"
-        raise unwritable(error, where, further) from error
+    further = f"; what is done lies in {mirror.copy}, and the same command sends it"
+    with sending(where, further), mirror.locked() as copied:
+        mirror.send(copied, last)
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,7 @@ def is_remote(where: str | Path) -> bool:
 
 
 class Place:
-    """A folder, here or elsewhere.
-
-    Args:
-        where: a path, or an address as fsspec takes it.
-
-    Raises:
-        UsageError: fsspec knows no such protocol, or lacks the library for it.
-    """
+    """A folder on this machine or at an address as fsspec takes it. Raises `UsageError` as `filesystem`."""
 
     def __init__(self, where: str | Path) -> None:
         self.where = str(where)
@@ -52,11 +45,7 @@ class Place:
         return str(self.path / name) if self.path else f"{self.where.rstrip('/')}/{name}"
 
     def names(self, pattern: str = "*") -> list[str]:
-        """The files in it whose names fit, in the order of their names; none where there is no folder.
-
-        Raises:
-            InputError: it can't be listed.
-        """
+        """The files in it whose names fit, ordered; none where there is no folder. Raises `InputError`."""
         try:
             if self.path:
                 names = [each.name for each in self.path.iterdir()] if self.path.exists() else []
@@ -88,11 +77,7 @@ class Place:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """A path of this machine whose content becomes that of the file when the block succeeds.
-
-        Raises:
-            OutputError: it can't be written.
-        """
+        """A path whose content becomes the file's when the block succeeds. Raises `OutputError`."""
         if self.path:
             with replacing(self.path / name) as temporary:
                 yield temporary
@@ -104,11 +89,9 @@ class Place:
             except OSError as error:
                 remedy = "Make room, or set TMPDIR to a folder that has it"
                 raise OutputError(f"cannot be written ({error})", where=temporary, remedy=remedy) from error
-            try:
+            with sending(self.file(name)):
                 self._fs.makedirs(self._root, exist_ok=True)
                 self._fs.put_file(str(temporary), f"{self._root}/{name}")
-            except Exception as error:  # as above
-                raise unwritable(error, self.file(name)) from error
 
 
 def filesystem(where: str) -> tuple[Any, str]:
@@ -151,16 +134,24 @@ def reasoned(error: Exception) -> tuple[str, str]:
     return f"can't be reached ({line})", "Check address, network and service, and run the same command again"
 
 
-def unreadable(error: Exception, where: str | Path) -> InputError:
-    """The error of a store that can't be read, in words."""
-    problem, remedy = reasoned(error)
-    return InputError(problem, where=where, remedy=remedy)
+@contextmanager
+def reading(where: str | Path) -> Iterator[None]:
+    """Say in words what a store that can't be read says in its own. Raises `InputError`."""
+    try:
+        yield
+    except Exception as error:  # each store has errors of its own
+        problem, remedy = reasoned(error)
+        raise InputError(problem, where=where, remedy=remedy) from error
 
 
-def unwritable(error: Exception, where: str, further: str = "") -> OutputError:
-    """The error of a store that can't be written, in words."""
-    problem, remedy = reasoned(error)
-    return OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further)
+@contextmanager
+def sending(where: str, further: str = "") -> Iterator[None]:
+    """The same of one that can't be written. Raises `OutputError`."""
+    try:
+        yield
+    except Exception as error:  # as above
+        problem, remedy = reasoned(error)
+        raise OutputError(f"cannot be written: {problem}", where=where, remedy=remedy + further) from error
 
 
 def _first_line(error: Exception) -> str:

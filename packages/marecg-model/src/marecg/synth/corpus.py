@@ -48,20 +48,22 @@ class _Plan:
 
     def __post_init__(self) -> None:
         """Refuse what can't be made."""
+        problem, unknown = "", [name for name in self.quirks if name not in QUIRKS]
         if self.records < 0 or not (self.records or self.quirks):
-            raise UsageError(f"can't make {self.records} records", remedy="Ask for at least one")
-        if self.seed < 0:
-            raise UsageError(f"a seed of {self.seed} is negative", remedy="Choose a whole number from 0")
-        if not self.noise >= 0:
-            problem = f"a noise of {self.noise} is negative"
-            raise UsageError(problem, remedy="Choose 0 for clean records, 1 for usual ones")
-        if not 0 <= self.label_noise <= 1:
-            problem = f"a label noise of {self.label_noise} isn't a probability"
-            raise UsageError(problem, remedy="Choose from 0 to 1")
-        unknown = [name for name in self.quirks if name not in QUIRKS]
-        if unknown:
-            problem = f"no such quirk: {', '.join(unknown)}"
-            raise UsageError(problem, remedy=f"Choose from {', '.join(QUIRKS)}")
+            problem, remedy = f"can't make {self.records} records", "Ask for at least one"
+        elif self.seed < 0:
+            problem, remedy = f"a seed of {self.seed} is negative", "Choose a whole number from 0"
+        elif not self.noise >= 0:
+            problem, remedy = (
+                f"a noise of {self.noise} is negative",
+                "Choose 0 for clean records",
+            )
+        elif not 0 <= self.label_noise <= 1:
+            problem, remedy = f"a label noise of {self.label_noise} isn't a probability", "Choose from 0 to 1"
+        elif unknown:
+            problem, remedy = f"no such quirk: {', '.join(unknown)}", f"Choose from {', '.join(QUIRKS)}"
+        if problem:
+            raise UsageError(problem, remedy=remedy)
 
 
 class _Draft(NamedTuple):
@@ -93,13 +95,11 @@ def write_corpus(
     Args:
         out: a folder that is new, empty, or holds an older synthetic corpus, which is replaced.
         records: how many good records.
-        seed: a whole number from 0.
         diagnoses: leading findings to draw from, equally often; empty: all, by their weights.
         noise: a factor on `Noise()`; 0 is clean.
         label_noise: the probability that a header lacks a code or has a wrong one; the truth keeps the right
             ones.
         quirks: bad records to add, keys of `QUIRKS`.
-        progress: shows how many records are written.
 
     Raises:
         UsageError: an impossible number, an unknown name, or a folder that holds something else.

@@ -7,17 +7,12 @@ import numpy as np
 from marecg.base.errors import UsageError
 from marecg.synth import patient
 from marecg.synth.diagnoses import DIAGNOSES, UNDERLYING
-from marecg.synth.diagnosis import Diagnosis
 from marecg.synth.patient import Patient
 from marecg.synth.rhythm import Rhythm
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, each once, if all are known.
-
-    Raises:
-        UsageError: an unknown abbreviation; it lists the known ones.
-    """
+    """The names, each once. Raises `UsageError` for one that isn't an abbreviation of a diagnosis."""
     unknown = [name for name in names if name not in DIAGNOSES]
     if unknown:
         problem = f"no such diagnosis: {', '.join(unknown)}"
@@ -28,8 +23,7 @@ def checked(names: Sequence[str]) -> tuple[str, ...]:
 def completed(names: Sequence[str]) -> tuple[str, ...]:
     """The names, with normal sinus rhythm where none of them is a rhythm.
 
-    Raises:
-        UsageError: an unknown abbreviation, or two findings that can't be seen in one record.
+    Raises `UsageError` as `checked`, and for two findings that can't be seen in one record.
     """
     names = checked(names)
     for i, one in enumerate(names):
@@ -45,25 +39,20 @@ def compatible(names: Sequence[str], other: str) -> bool:
     return not _claims(names) & DIAGNOSES[other].claims
 
 
-def of(names: Sequence[str]) -> list[Diagnosis]:
-    """The diagnoses behind the names."""
-    return [DIAGNOSES[name] for name in names]
-
-
 def rhythm_of(names: Sequence[str]) -> Rhythm:
     """The rhythm whose parts the findings bring; what none of them brings is a healthy heart's."""
-    brought = {
+    parts = {
         part: value
-        for finding in of(names)
+        for name in names
         for part in ("atrium", "conduction", "ectopy")
-        if (value := getattr(finding, part)) is not None
+        if (value := getattr(DIAGNOSES[name], part)) is not None
     }
-    return Rhythm(**brought)
+    return Rhythm(**parts)
 
 
 def odds(names: Sequence[str]) -> tuple[float, float]:
     """The joint odds ratios of the findings, per decade of age and for men."""
-    causes = of(names)
+    causes = [DIAGNOSES[name] for name in names]
     return float(np.prod([one.per_decade for one in causes])), float(np.prod([one.male for one in causes]))
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from marecg.base.errors import UsageError
 from marecg.synth import findings, heart, patient
+from marecg.synth.diagnoses import DIAGNOSES
 from marecg.synth.dipole import Array, project, twelve, vectorcardiogram
 from marecg.synth.heart import Beats
 from marecg.synth.noise import Noise, lead_noise
@@ -84,7 +85,7 @@ def _recorded(
     n = round(fs * seconds)
     if n < 1:
         raise UsageError(f"{seconds} s at {fs} Hz isn't a record", remedy="Give a positive length and rate")
-    causes = findings.of(names)
+    causes = [DIAGNOSES[name] for name in names]
     own = heart.drawn_shape(causes, person, rng)
     plan = findings.rhythm_of(names).schedule(own.pr, person, seconds, rng)
     shapes = heart.shapes_by_kind(own, rng)

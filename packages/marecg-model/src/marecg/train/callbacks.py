@@ -58,11 +58,7 @@ class Rows(AfterStep):
 class Metrics(Rows):
     """metrics.csv: one row per optimiser step, `step,epoch,loss,lr,<named losses…>`.
 
-    A loss is the mean over the step's micro-batches and ranks. On resuming, rows after the checkpoint go.
-
-    Args:
-        path: the file.
-        batches_per_epoch: micro-batches that make an epoch, over all ranks; a fraction perhaps.
+    A loss is the mean over the step's micro-batches and ranks; `batches_per_epoch` are of all ranks.
     """
 
     def __init__(self, path: Path, batches_per_epoch: float) -> None:

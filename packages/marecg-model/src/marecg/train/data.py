@@ -13,12 +13,13 @@ from marecg.recipes import Config
 
 def supervise(config: Config, corpus: Corpus, ontology: Ontology) -> CorpusSupervision:
     """What supervises a corpus under a recipe's σ, rule and thresholds."""
+    model = config.model
+    if config.clean.crop:
+        model = model.model_copy(update={"context": config.data.window})
     return CorpusSupervision(
         corpus,
         ontology,
-        config.model.model_copy(update={"context": config.data.window})
-        if config.clean.crop
-        else config.model,
+        model,
         config.gscl,
         config.msps,
         without_codes=config.sampling.without_codes,

@@ -80,22 +80,19 @@ def train(
         start: weights to begin with in place of random ones, as `MarEcg.from_pretrained` finds them; the
             recipe's model is theirs (`warm_start.recipe_for`). A run with a checkpoint can do without them.
         resume: True: refuse a folder without a run; False: refuse one with a run.
-        progress: shows every step, with speed and losses.
         callbacks: further ones of Lightning's, asked after ours; what they keep in a checkpoint must be
             tensors and plain values, because nothing else is read back.
         loggers: what follows the run beside metrics.csv: `tensorboard`, `wandb` or `mlflow`, kept in the
             run folder, or loggers of Lightning's; see `marecg.train.trackers`.
 
     Raises:
-        CorpusError: `data` isn't a prepared corpus, has another sampling rate, window or enumeration, or
-            no label where an objective learns from labels; or another process is training in `out`.
+        CorpusError: `data` isn't a corpus that the recipe can be trained on (`compatibility`), or another
+            process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
             the weights can't be loaded, or follow another enumeration.
-        ConfigError: the recipe says another number of concepts than the corpus' graph has, or another model
-            than that of the weights.
+        ConfigError: the recipe doesn't fit the corpus' graph, or the weights.
         UsageError: the run in `out` has other settings, or began from other weights, or `resume` forbids it;
-            or MPCT has no sentence embeddings of the graph's texts, and can't make them here; or a tracker is
-            not installed.
+            MPCT has no sentence embeddings, and can't make them here; or a tracker is not installed.
         OutputError: `out` can't be written, or a tracker opened.
         DivergedError: gradients weren't finite ten steps in a row, or in the last step.
         StoppedError: a signal ended the run before its last step.
@@ -151,8 +148,8 @@ def _run(
     metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
     monitors = Monitors(folder / "monitors.csv")
     shown = [metrics, monitors, Tracking(metrics), Speed(metrics, tell)]
-    kept = Checkpoints(folder, config.train.checkpoint_every, preemption)
-    trainer = _trainer(config, folder, [*shown, *callbacks], kept, loggers)
+    checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
+    trainer = _trainer(config, folder, [*shown, *callbacks], checkpoints, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module, ontology = Pretraining(config, network, steps), network.model.ontology
     began = time.monotonic()
@@ -219,7 +216,7 @@ def _trainer(
     config: Config,
     folder: Path,
     callbacks: list[lightning.Callback],
-    kept: Checkpoints,
+    checkpoints: Checkpoints,
     loggers: list[Logger],
 ) -> lightning.Trainer:
     train = config.train
@@ -233,8 +230,8 @@ def _trainer(
         num_nodes=train.nodes,
         precision=automatic if train.precision == "auto" else train.precision,
         accumulate_grad_batches=train.accumulate,
-        callbacks=[*callbacks, kept],
-        plugins=[kept.writing],
+        callbacks=[*callbacks, checkpoints],
+        plugins=[checkpoints.writing],
         logger=loggers or False,
         enable_model_summary=False,
         enable_progress_bar=False,

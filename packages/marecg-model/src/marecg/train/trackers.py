@@ -35,17 +35,11 @@ IDS = "trackers.json"
 
 
 def refuse_missing(loggers: Sequence[str | Logger]) -> None:
-    """Refuse a tracker that there is not, before anything is written.
-
-    Raises:
-        UsageError: one is unknown, or not installed.
-    """
+    """Refuse a tracker that is unknown or not installed, before anything is written. Raises `UsageError`."""
     for name in loggers:
-        if not isinstance(name, str):
-            continue
-        if name not in NEEDS:
+        if isinstance(name, str) and name not in NEEDS:
             raise UsageError(f"there is no tracker {name!r}", remedy=f"Choose from {', '.join(NEEDS)}")
-        if any(find_spec(module) is None for module in NEEDS[name]):
+        if isinstance(name, str) and any(find_spec(module) is None for module in NEEDS[name]):
             remedy = f'pip install "marecg-model[{name}]"'
             raise UsageError(f"the tracker {name} is not installed", remedy=remedy)
 
@@ -54,11 +48,7 @@ def refuse_missing(loggers: Sequence[str | Logger]) -> None:
 def opened(
     loggers: Sequence[str | Logger], folder: Path, settings: Mapping[str, Any], step: int
 ) -> Iterator[list[Logger]]:
-    """Open the trackers of a run that is at `step`, tell them its settings, and close them afterwards.
-
-    Raises:
-        OutputError: one can't be opened.
-    """
+    """Open the trackers of a run at `step`, tell them its settings, and close them. Raises `OutputError`."""
     followers: list[Logger] = []
     for each in loggers:
         try:
@@ -67,8 +57,7 @@ def opened(
                 made = each if isinstance(each, Logger) else _open(each, folder, step)
                 made.log_hyperparams(dict(settings))
         except Exception as error:  # whatever a tracker raises
-            problem = " ".join(str(error).split()) or type(error).__name__
-            raise OutputError(f"{each} can't be opened ({problem})", where=folder) from error
+            raise OutputError(f"{each} can't be opened ({_in_a_line(error)})", where=folder) from error
         followers.append(made)
     try:
         yield followers
@@ -96,9 +85,12 @@ class Tracking(AfterStep):
             try:
                 each.log_metrics(row, step)
             except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
-                problem = " ".join(str(error).split()) or type(error).__name__
-                logger.warning("%s ends at step %d: %s", type(each).__name__, step, problem)
+                logger.warning("%s ends at step %d: %s", type(each).__name__, step, _in_a_line(error))
                 trainer.loggers = [other for other in trainer.loggers if other is not each]
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _open(name: str, folder: Path, step: int) -> Logger:

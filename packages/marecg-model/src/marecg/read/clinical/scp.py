@@ -128,9 +128,8 @@ def _millivolts(section: bytes, leads: list[_Lead], codes: bytes | None) -> tupl
     rows = []
     for lead, begin, end in zip(leads, ends, ends[1:], strict=False):
         stream = section[begin:end]
-        d_L = (
-            np.frombuffer(stream, "<i2", len(stream) // 2) if codes is None else _words(stream, lead.samples)
-        )
+        plain = codes is None
+        d_L = np.frombuffer(stream, "<i2", len(stream) // 2) if plain else _words(stream, lead.samples)
         if len(d_L) < lead.samples:
             problem = f"has {len(d_L)} of {lead.samples} samples in lead {lead.name}"
             raise RecordError(Reason.truncated, problem)
