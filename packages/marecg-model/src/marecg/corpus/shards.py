@@ -63,15 +63,15 @@ class ShardWriter:
             file.seek(self._place(first))
             file.write(signals_nCL.data)
 
-    def compact(self, block: PreparedRecords, first: int, kept: int) -> None:
-        """Put a block's signals right behind the `kept` before them, from `first` on or out of the block."""
+    def compact(self, block: PreparedRecords, first: int, end: int) -> None:
+        """Put a block's signals, from `first` on or out of the block, at `end`, right behind those before."""
         if len(block.signals_nCL):
-            self.write(block.signals_nCL, kept)
-        elif first != kept:  # some were quarantined: the others move up
+            self.write(block.signals_nCL, end)
+        elif first != end:  # some were quarantined: the others move up
             with self._opened() as file:
                 file.seek(self._place(first))
                 signals = file.read(self._place(len(block.rows)) - HEAD)
-                file.seek(self._place(kept))
+                file.seek(self._place(end))
                 file.write(signals)
 
     def end(self, records: int) -> None:

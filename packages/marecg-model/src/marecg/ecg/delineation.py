@@ -80,10 +80,10 @@ def _qrs(velocity_B: Floats) -> tuple[float, float]:
 
 def _walk(velocity_B: Floats, peak: int, step: int, level: float) -> int:
     """The last sample above a level on the way outwards, over short rests."""
-    last = here = peak
-    while BEFORE - QRS_REACH[0] < here < BEFORE + QRS_REACH[1] and abs(here - last) <= BRIDGE:
-        here += step
-        last = here if velocity_B[here] > level else last
+    last = place = peak
+    while BEFORE - QRS_REACH[0] < place < BEFORE + QRS_REACH[1] and abs(place - last) <= BRIDGE:
+        place += step
+        last = place if velocity_B[place] > level else last
     return last
 
 

@@ -46,16 +46,16 @@ def pan_tompkins(clean_NL: NDArray[np.float64], fs: float) -> list[list[int]]:
 def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
     """Which maxima are beats: adaptive thresholds, and a search back where one is late."""
     apart, missed_apart = int(APART * fs), int(MISSED_APART * fs)
-    found: list[int] = []
+    beats: list[int] = []
     signal = noise = 0.0
     last, last_place, deaf_until, rest = 0, -1, apart, 1 - MEMORY
     for place, (top, height) in enumerate(zip(tops, heights, strict=True)):
         if top <= deaf_until or height <= (threshold := noise + THRESHOLD * (signal - noise)):
             noise = MEMORY * height + rest * noise
             continue
-        found.append(top)
-        if len(found) > INTERVALS + 1:
-            mean = (found[-2] - found[-2 - INTERVALS]) // INTERVALS
+        beats.append(top)
+        if len(beats) > INTERVALS + 1:
+            mean = (beats[-2] - beats[-2 - INTERVALS]) // INTERVALS
             if top - last > int(LATE * mean):
                 between = range(last_place + 1, place)
                 missed = [
@@ -64,10 +64,10 @@ def _search(tops: list[int], heights: list[float], fs: float) -> list[int]:
                     if last + missed_apart < tops[each] < top - missed_apart and heights[each] > threshold / 2
                 ]
                 if missed:
-                    found.insert(-1, tops[max(missed, key=heights.__getitem__)])
+                    beats.insert(-1, tops[max(missed, key=heights.__getitem__)])
         last, last_place, deaf_until = top, place, top + apart
         signal = MEMORY * height + rest * signal
-    return found
+    return beats
 
 
 def in_band(x_NL: NDArray[np.float64], fs: float) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ def physiology(
     Records with equally many beats are read together: a corpus has few such numbers.
     """
     records = len(rpeaks)
-    found = Physiology(
+    targets = Physiology(
         np.zeros(records, np.float32),
         np.zeros(records, np.float32),
         np.full(records, Rate.NONE, np.int64),
@@ -80,14 +80,14 @@ def physiology(
         rr_GJ = np.diff(peaks_GK)
         mean_rr_G = rr_GJ.mean(axis=1)
         bpm_G = 60 * model.fs / mean_rr_G
-        found.mean_rr_M[rows_G] = mean_rr_G / model.fs
-        found.rr_cv_M[rows_G] = rr_GJ.std(axis=1) / mean_rr_G
-        found.rate_M[rows_G] = np.select(
+        targets.mean_rr_M[rows_G] = mean_rr_G / model.fs
+        targets.rr_cv_M[rows_G] = rr_GJ.std(axis=1) / mean_rr_G
+        targets.rate_M[rows_G] = np.select(
             [bpm_G < limits.brady_bpm, bpm_G > limits.tachy_bpm], [Rate.BRADY, Rate.TACHY], Rate.NORMAL
         )
-        found.alternates_M[rows_G] = alternates(rr_GJ, limits.theta_alt, limits.nu_alt)
-        found.phase_MT[rows_G] = phases(centres_T, peaks_GK, limits.delta_r)
-    return found
+        targets.alternates_M[rows_G] = alternates(rr_GJ, limits.theta_alt, limits.nu_alt)
+        targets.phase_MT[rows_G] = phases(centres_T, peaks_GK, limits.delta_r)
+    return targets
 
 
 def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[np.bool_]:
@@ -97,15 +97,15 @@ def alternates(rr_GJ: NDArray[np.int64], theta: float, cycles: int) -> NDArray[n
     of it, and when each interval is within `theta` of its counterpart in the cycle before.
     """
     deviation_GJ = rr_GJ / rr_GJ.mean(axis=1, keepdims=True) - 1
-    found_G = np.zeros(len(rr_GJ), bool)
+    alternates_G = np.zeros(len(rr_GJ), bool)
     for period in (2, 3):
         for start in range(rr_GJ.shape[1] - cycles * period + 1):
             run_GJ = deviation_GJ[:, start : start + cycles * period]
             by_cycle = run_GJ.reshape(len(run_GJ), cycles, period)
             swings = (by_cycle.min(2) < -theta) & (by_cycle.max(2) > theta)
             repeats = np.abs(np.diff(by_cycle, axis=1)) < theta
-            found_G |= swings.all(1) & repeats.all((1, 2))
-    return found_G
+            alternates_G |= swings.all(1) & repeats.all((1, 2))
+    return alternates_G
 
 
 def phases(centres_T: NDArray[np.int64], peaks_GK: NDArray[np.int64], delta_r: int) -> NDArray[np.int8]:

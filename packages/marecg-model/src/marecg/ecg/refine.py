@@ -78,15 +78,15 @@ def _distinct(beats: NDArray[np.int64], energy_L: NDArray[np.float64], fs: float
     ranked = ranked[np.argsort(-energy_L[ranked], kind="stable")]
     strengths = energy_L[ranked]
     weakest = WEAK * median(strengths[: max(1, round(SLOWEST * len(energy_L) / fs))]) if len(ranked) else 0
-    kept: list[tuple[int, float]] = []
+    strongest: list[tuple[int, float]] = []
     for beat, strength in zip(ranked.tolist(), strengths.tolist(), strict=True):
         if strength >= weakest and not any(
             (away := abs(beat - other)) < REFRACTORY * fs
             or (away < T_WAVE * fs and strength < stronger * HALF_SLOPE)
-            for other, stronger in kept
+            for other, stronger in strongest
         ):
-            kept.append((beat, strength))
-    return np.array(sorted(beat for beat, _ in kept), np.int64)
+            strongest.append((beat, strength))
+    return np.array(sorted(beat for beat, _ in strongest), np.int64)
 
 
 def _extrema(

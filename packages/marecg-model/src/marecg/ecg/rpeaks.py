@@ -66,10 +66,10 @@ def detect_best_each(
     if x_NCL.shape[-1] < SHORTEST * fs:
         return [np.zeros(0, np.int64)] * len(x_NCL)
     lanes, energies, totals = zip(*(_lanes(x_CL, fs) for x_CL in x_NCL), strict=True)
-    found = _rpeaks(_still_as_zero(np.concatenate(lanes)), np.concatenate(energies), fs, method)
+    beats = _rpeaks(_still_as_zero(np.concatenate(lanes)), np.concatenate(energies), fs, method)
     return [
-        max(found[first : first + 3], key=lambda peaks: _contrast(energy_L, peaks, fs))
-        for first, energy_L in zip(range(0, len(found), 3), totals, strict=True)
+        max(beats[first : first + 3], key=lambda peaks: _contrast(energy_L, peaks, fs))
+        for first, energy_L in zip(range(0, len(beats), 3), totals, strict=True)
     ]
 
 
@@ -102,8 +102,8 @@ def _rpeaks(
     forwards, backwards = _answers(clean_NL, fs, method), _answers(clean_NL[:, ::-1], fs, method)
     last = x_NL.shape[1] - 1
     answers = [
-        np.array([*there, *(last - each for each in back)], np.int64)
-        for there, back in zip(forwards, backwards, strict=True)
+        np.array([*forth, *(last - each for each in back)], np.int64)
+        for forth, back in zip(forwards, backwards, strict=True)
     ]
     return refined(answers, x_NL, energy_NL, fs)
 
@@ -147,8 +147,8 @@ def _neurokit_answers(clean_L: NDArray[np.float64], fs: float, method: str) -> l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
+            peaks = nk.ecg_findpeaks(clean_L, sampling_rate=fs, method=method)
         except (ValueError, IndexError, ZeroDivisionError, TypeError):
             return []  # its way of saying "no beats"
-    answers: list[int] = np.asarray(found["ECG_R_Peaks"], np.int64).tolist()
+    answers: list[int] = np.asarray(peaks["ECG_R_Peaks"], np.int64).tolist()
     return answers

@@ -173,7 +173,7 @@ def overlapped(
     total_TX = np.zeros((covered, parts[0].shape[1]), np.float32)
     seen_T1 = np.zeros((covered, 1), np.float32)
     for start, part_TX in zip(starts, parts, strict=True):
-        here = slice(start // config.stride, start // config.stride + config.context_patches)
-        total_TX[here] += part_TX
-        seen_T1[here] += 1
+        patches = slice(start // config.stride, start // config.stride + config.context_patches)
+        total_TX[patches] += part_TX
+        seen_T1[patches] += 1
     return total_TX / seen_T1

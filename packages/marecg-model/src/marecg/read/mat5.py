@@ -79,8 +79,8 @@ class Variable:
             raise ValueError(f"{size / dtype.itemsize:g} numbers stand where {count} should be")
         if self._element[0] == COMPRESSED:
             return _Inflated(_Stream(self._element[1]), TAG + start, self.shape, dtype)
-        there = np.frombuffer(self._element[1][start : start + size], dtype)
-        return there.reshape(self.shape, order="F")
+        numbers = np.frombuffer(self._element[1][start : start + size], dtype)
+        return numbers.reshape(self.shape, order="F")
 
     def _place(self) -> tuple[int, int, int]:
         """The type of its numbers, where they begin among its parts, and how many bytes they take."""
@@ -108,28 +108,28 @@ class _Stream:
         while self._at < start:
             if not self._next(min(PIECE, start - self._at)):
                 return bytearray()
-        found = bytearray()
-        while len(found) < size and (piece := self._next(min(PIECE, size - len(found)))):
-            found += piece
-        return found
+        content = bytearray()
+        while len(content) < size and (piece := self._next(min(PIECE, size - len(content)))):
+            content += piece
+        return content
 
     def _next(self, most: int) -> bytes:
         """The next bytes, at most so many; none at the end."""
-        found = b""
-        while not found and not self._inflating.eof:
+        content = b""
+        while not content and not self._inflating.eof:
             piece: bytes | memoryview = self._inflating.unconsumed_tail
             if not piece:
                 piece = self._packed[self._fed : self._fed + PIECE]
                 self._fed += len(piece)
             ended = not piece
             try:
-                found = self._inflating.decompress(piece, most)
+                content = self._inflating.decompress(piece, most)
             except zlib.error as error:
                 raise ValueError(f"its compression is damaged ({error})") from error
             if ended:
                 break
-        self._at += len(found)
-        return found
+        self._at += len(content)
+        return content
 
 
 class _Inflated(Packed):

@@ -199,9 +199,9 @@ def _millivolts(group: Any, places: Sequence[int]) -> NDArray[np.float64]:
         problem = f"has {channels} channels and describes {len(group.ChannelDefinitionSequence)}"
         raise RecordError(Reason.header, problem)
     content = bytes(group.WaveformData)
-    there = len(content) // (channels * dtype.itemsize) if channels else 0
-    if there < samples:
-        raise RecordError(Reason.truncated, f"has {there} of {samples} samples")
+    available = len(content) // (channels * dtype.itemsize) if channels else 0
+    if available < samples:
+        raise RecordError(Reason.truncated, f"has {available} of {samples} samples")
     d_LK = np.frombuffer(content, dtype, channels * samples).reshape(samples, channels)
     padding = group.get("WaveformPaddingValue")
     filler = np.frombuffer(padding, dtype, 1)[0] if isinstance(padding, bytes) and padding else None

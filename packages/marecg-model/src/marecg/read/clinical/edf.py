@@ -45,8 +45,8 @@ def waveform(file: Path, stretch: Stretch = WHOLE) -> Waveform:
     for signal in leads:
         finite_gain(signal.digital_max - signal.digital_min)
         finite_gain(signal.physical_max - signal.physical_min)
-        there = signal.get_data_slice(cut.start / rates[0], cut.stop / rates[0])
-        rows.append(there / per_mv(signal.physical_dimension))
+        samples_L = signal.get_data_slice(cut.start / rates[0], cut.stop / rates[0])
+        rows.append(samples_L / per_mv(signal.physical_dimension))
     return Waveform(
         names=[signal.label for signal in leads],
         x_KL=stacked(rows),

@@ -193,9 +193,9 @@ def _with_derived(
     i, ii = rows["I"], rows["II"]
     follow = {"III": ii - i, "aVR": -(i + ii) / 2, "aVL": i - ii / 2, "aVF": ii - i / 2}
     rows |= {lead: follow[lead] for lead in missing}
-    there = tuple(lead for lead in LEADS if lead in rows)
+    complete = tuple(lead for lead in LEADS if lead in rows)
     note = f"{', '.join(missing)} computed from I and II"
-    return there, np.stack([rows[lead] for lead in there]), (note,)
+    return complete, np.stack([rows[lead] for lead in complete]), (note,)
 
 
 def lead_name(text: str) -> str:

@@ -65,8 +65,8 @@ def is_header(name: str) -> bool:
 
 def collection(header: Path, root: Path) -> str:
     """Which collection a header belongs to: a known one that its path names, or the folder below `root`."""
-    known, folder = _folder(header.parent, root)
-    number = None if known else _JS.fullmatch(header.stem)
+    named, folder = _folder(header.parent, root)
+    number = None if named else _JS.fullmatch(header.stem)
     if number:
         return "chapman_shaoxing" if int(number[1]) <= CHAPMAN else "ningbo"
     return folder
@@ -76,5 +76,5 @@ def collection(header: Path, root: Path) -> str:
 def _folder(folder: Path, root: Path) -> tuple[bool, str]:
     """Whether a folder's path names a known collection, and the name that its headers go by."""
     names = (root.name, *folder.relative_to(root).parts)
-    known = [name for name in names if name in COLLECTIONS]
-    return bool(known), known[-1] if known else as_text(names[min(1, len(names) - 1)])
+    collections = [name for name in names if name in COLLECTIONS]
+    return bool(collections), collections[-1] if collections else as_text(names[min(1, len(names) - 1)])
