@@ -61,7 +61,7 @@ def test_no_more_is_held_than_two_pieces_and_what_a_shifted_window_may_ask_again
     held = []
     for start in range(0, signal.shape[1] - 3500, 3500):
         np.testing.assert_array_equal(signal[:, start : start + 3500], x_CL[:, start : start + 3500])
-        held.append(signal._held.shape[1])
+        held.append(signal._samples.shape[1])
     assert max(held) <= 2 * 11 * 500 + 3500
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -19,10 +20,12 @@ from marecg.base.config import CorpusConfig
 from marecg.base.errors import Reason
 from marecg.corpus.prepare_record import prepare_block
 from marecg.corpus.shards import NOTES
-from marecg.corpus.workers import begin
+from marecg.corpus.workers import WorkerKilledError, begin
 from marecg.read.record import Candidate, Unusable
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
+Result = TypeVar("Result")
 KILLED = Unusable(Reason.memory, "whoever reads it is killed, as for lack of memory")
 
 
@@ -46,6 +49,27 @@ def without(candidates: Sequence[Candidate], places: set[str]) -> Sequence[Candi
     for place in sorted(places):
         logger.warning("%s: %s", place, KILLED.problem)
     return [replace(each, about=KILLED) if each.place in places else each for each in candidates]
+
+
+def without_killers(work: Callable[[set[T]], Result], find: Callable[[], set[T]]) -> Result:
+    """What some work gives that leaves out whatever gets its processes killed.
+
+    Args:
+        work: does it without some items.
+        find: names the killers among what killed processes have noted, of a former call at first.
+
+    Raises:
+        WorkerKilledError: a process was killed, and no item does that on its own.
+    """
+    killers = find()
+    while True:
+        try:
+            return work(killers)
+        except WorkerKilledError:
+            more = find() - killers
+            if not more:
+                raise
+            killers |= more
 
 
 def kills(read: Callable[..., object], *given: object) -> bool:

@@ -7,8 +7,8 @@ in a hidden folder beside it.
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,8 +19,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
-from marecg.corpus.killers import kills, noted
-from marecg.corpus.workers import WorkerKilledError
+from marecg.corpus.killers import kills, noted, without_killers
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
@@ -59,9 +58,6 @@ class Shard:
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
         return cls(int(number), int(of))
-
-    def __str__(self) -> str:
-        return f"{self.number}-{self.of}"
 
     def of_parts(self, parts: int) -> range:
         """The numbers of the parts."""
@@ -144,7 +140,6 @@ def embed_records(
         raise UsageError(problem, where=out, remedy="End --out in / for a folder, or name a path")
     if part_records is not None and part_records < 1:
         raise UsageError(f"a part can't have {part_records} records", remedy="Give a number from 1")
-    notes = None if is_remote(out) else Path(out).with_name(f".{Path(out).name}-notes-{shard or Shard()}")
     model = MarEcg.from_pretrained(run).to(device_here())
     records = Inputs(inputs, layout, step)
     few = max(batch_size, min(PART, len(records) // SHARES))
@@ -162,19 +157,14 @@ def embed_records(
 
     def fill(where: str | Path) -> Embedded:
         """Make the parts that a folder lacks."""
-        work = Work(EmbeddingStore(str(where), about), batch_size)
-        with progress("records") as tell:
-            make = partial(
-                _fill,
-                records=records,
-                shard=shard or Shard(),
-                run=str(run),
-                model=model,
-                jobs=jobs,
-                cluster=cluster,
-                tell=tell,
-            )
-            return make(work) if cluster else _without_killers(make, work, records, model.config, notes)
+        share, store = shard or Shard(), EmbeddingStore(str(where), about)
+        with progress("records") as tell, _noting(out, share) as notes:
+
+            def make(killers: set[int]) -> Embedded:
+                work = Work(store, batch_size, "" if cluster else str(notes), frozenset(killers))
+                return _fill(work, records, share, str(run), model, jobs, cluster, tell)
+
+            return without_killers(make, partial(_killers, notes, records, model.config))
 
     if folder:
         return fill(out)
@@ -199,47 +189,26 @@ def _refuse_for_file(out: Path, *options: object) -> None:
         raise UsageError(problem, remedy="End --out in / to write one")
 
 
-def _without_killers(
-    fill: Callable[[Work], Embedded], work: Work, records: Inputs, config: ModelConfig, notes: Path | None
-) -> Embedded:
-    """Make the missing parts; a record that kills a process that reads it is left out.
-
-    What each process is at is noted in a folder of this machine, where a process that was killed has left it.
-
-    Raises `WorkerKilledError` where a process was killed, and no record does that on its own.
-    """
-    error: WorkerKilledError | None = None
-    with _noting(notes) as folder:
-        work = replace(work, notes=str(folder))
-        while True:
-            numbers = {int(name) for name in noted(folder) if name} - work.killers
-            killers = {
-                each
-                for each in numbers
-                if each < len(records) and kills(read_only, records.part(each, each + 1), config)
-            }
-            if error is not None and not killers:
-                raise error
-            work = replace(work, killers=work.killers | killers)
-            try:
-                return fill(work)
-            except WorkerKilledError as killed:
-                error = killed
+def _killers(notes: Path, records: Inputs, config: ModelConfig) -> set[int]:
+    """The numbers of those records, among the ones that are noted in a folder; the notes are removed."""
+    numbers = {int(name) for name in noted(notes) if name and int(name) < len(records)}
+    return {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
 
 
 @contextmanager
-def _noting(folder: Path | None) -> Iterator[Path]:
-    """A folder that only a killed process leaves behind; where that can't be made, one for the time being."""
+def _noting(out: str | Path, shard: Shard) -> Iterator[Path]:
+    """A folder beside an output that only a killed process leaves behind; elsewhere where that can't be."""
     with TemporaryDirectory(prefix="marecg-") as instead:
+        folder = Path(instead)
+        if not is_remote(out):
+            beside = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
+            with suppress(OSError):
+                beside.mkdir(exist_ok=True)
+                folder = beside
         try:
-            lasting = folder or Path(instead)
-            lasting.mkdir(exist_ok=True)
-        except OSError:
-            lasting = Path(instead)
-        try:
-            yield lasting
+            yield folder
         finally:
-            shutil.rmtree(lasting, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fill(
