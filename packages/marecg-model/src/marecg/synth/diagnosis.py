@@ -17,6 +17,12 @@ class Range(NamedTuple):
 Change = Mapping[str, object]
 """Fields of `morphology.Shape`, each with its new value or the `Range` it is drawn from."""
 
+
+def change(**fields: object) -> Change:
+    """What a diagnosis does to a beat, by the fields of `morphology.Shape`."""
+    return fields
+
+
 ATRIA = frozenset({"p", "p_duration", "p_gain", "pr", "atrial focus"})
 """All that can't be seen where there are no P-waves."""
 VENTRICLES = frozenset({"qrs", "qrs_duration", "qrs_gain", "st", "st_gain", "t", "t_gain", "qtc"})

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 
 from marecg.synth import morphology as m
-from marecg.synth.diagnosis import Diagnosis, Range
+from marecg.synth.diagnosis import Diagnosis, Range, change
 from marecg.synth.rhythm import ESCAPE, JUNCTIONAL, Dropping, Independent, Sinus
 
 CONDUCTION: Mapping[str, Diagnosis] = {
     "1AVB": Diagnosis(
-        "first-degree AV block", ("270492004",), ({"pr": Range(0.23, 0.34)},), per_decade=1.6, male=1.4
+        "first-degree AV block", ("270492004",), (change(pr=Range(0.23, 0.34)),), per_decade=1.6, male=1.4
     ),
     "2AVB": Diagnosis(
         "second-degree AV block, Mobitz I",
         ("54016002", "195042002"),
-        ({"pr": Range(0.17, 0.21)},),
+        (change(pr=Range(0.17, 0.21)),),
         conduction=Dropping((3, 5), (0.06, 0.10)),
         hides=frozenset({"ectopy"}),
         weight=0.7,
@@ -22,7 +22,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
     "Mobitz2": Diagnosis(
         "second-degree AV block, Mobitz II",
         ("426183003", "195042002"),
-        ({"pr": Range(0.16, 0.21)},),
+        (change(pr=Range(0.16, 0.21)),),
         conduction=Dropping((3, 4), (0, 0)),
         hides=frozenset({"ectopy"}),
         weight=0.4,
@@ -42,13 +42,13 @@ CONDUCTION: Mapping[str, Diagnosis] = {
         "left bundle branch block",
         ("164909002", "733534002"),
         (
-            {
-                "qrs": m.LBBB,
-                "qrs_duration": Range(0.135, 0.17),
-                "st": (-0.1, 0, -0.12),
-                "t": (-0.3, -0.1, -0.4),
-                "qtc": Range(0.43, 0.46),
-            },
+            change(
+                qrs=m.LBBB,
+                qrs_duration=Range(0.135, 0.17),
+                st=(-0.1, 0, -0.12),
+                t=(-0.3, -0.1, -0.4),
+                qtc=Range(0.43, 0.46),
+            ),
         ),
         weight=1.2,
         per_decade=1.5,
@@ -57,14 +57,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
     "RBBB": Diagnosis(
         "right bundle branch block",
         ("59118001", "713427006"),
-        (
-            {
-                "qrs": m.RBBB,
-                "qrs_duration": Range(0.125, 0.155),
-                "t": (0.3, 0.2, 0.14),
-                "qtc": Range(0.41, 0.44),
-            },
-        ),
+        (change(qrs=m.RBBB, qrs_duration=Range(0.125, 0.155), t=(0.3, 0.2, 0.14), qtc=Range(0.41, 0.44)),),
         weight=1.2,
         per_decade=1.4,
         male=1.6,
@@ -73,14 +66,14 @@ CONDUCTION: Mapping[str, Diagnosis] = {
     "IRBBB": Diagnosis(
         "incomplete right bundle branch block",
         ("713426002",),
-        ({"qrs": m.IRBBB, "qrs_duration": Range(0.10, 0.115), "t": (0.34, 0.2, 0.0)},),
+        (change(qrs=m.IRBBB, qrs_duration=Range(0.10, 0.115), t=(0.34, 0.2, 0.0)),),
         per_decade=0.8,
         male=1.6,
     ),
     "LAFB": Diagnosis(
         "left anterior fascicular block",
         ("445118002",),
-        ({"qrs": m.LAFB, "qrs_duration": Range(0.09, 0.11)},),
+        (change(qrs=m.LAFB, qrs_duration=Range(0.09, 0.11)),),
         also=("39732003",),
         per_decade=1.3,
         male=1.5,
@@ -89,20 +82,20 @@ CONDUCTION: Mapping[str, Diagnosis] = {
         "Wolff-Parkinson-White pattern",
         ("74390002",),
         (
-            {
-                "pr": Range(0.085, 0.11),
-                "qrs": m.WPW_LEFT,
-                "qrs_duration": Range(0.12, 0.15),
-                "t": (0.25, -0.12, 0.2),
-                "st": (0.03, -0.06, 0.05),
-            },
-            {
-                "pr": Range(0.085, 0.11),
-                "qrs": m.WPW_RIGHT,
-                "qrs_duration": Range(0.12, 0.15),
-                "t": (-0.15, 0.05, -0.3),
-                "st": (-0.07, 0, -0.04),
-            },
+            change(
+                pr=Range(0.085, 0.11),
+                qrs=m.WPW_LEFT,
+                qrs_duration=Range(0.12, 0.15),
+                t=(0.25, -0.12, 0.2),
+                st=(0.03, -0.06, 0.05),
+            ),
+            change(
+                pr=Range(0.085, 0.11),
+                qrs=m.WPW_RIGHT,
+                qrs_duration=Range(0.12, 0.15),
+                t=(-0.15, 0.05, -0.3),
+                st=(-0.07, 0, -0.04),
+            ),
         ),
         weight=0.8,
         per_decade=0.65,
@@ -111,7 +104,7 @@ CONDUCTION: Mapping[str, Diagnosis] = {
     "LongQT": Diagnosis(
         "prolonged QT interval",
         ("111975006",),
-        ({"qtc": Range(0.49, 0.57)},),
+        (change(qtc=Range(0.49, 0.57)),),
         male=0.6,
         companions={"NSSTC": 0.1},
     ),

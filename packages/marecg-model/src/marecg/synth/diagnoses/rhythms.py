@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from marecg.synth import morphology as m
-from marecg.synth.diagnosis import ATRIA, VENTRICLES, Diagnosis, Range
+from marecg.synth.diagnosis import ATRIA, VENTRICLES, Diagnosis, Range, change
 from marecg.synth.rhythm import (
     PACED,
     VENTRICULAR,
@@ -26,7 +26,7 @@ RHYTHMS: Mapping[str, Diagnosis] = {
     "EarlyR": Diagnosis(
         "early repolarisation",
         ("428417006",),
-        ({"qrs": m.J_NOTCH, "st": (0.08, 0.07, -0.08), "st_gain": Range(0.8, 1.2), "t": (0.55, 0.32, -0.3)},),
+        (change(qrs=m.J_NOTCH, st=(0.08, 0.07, -0.08), st_gain=Range(0.8, 1.2), t=(0.55, 0.32, -0.3)),),
         per_decade=0.6,
         male=3.0,
     ),
@@ -48,7 +48,7 @@ RHYTHMS: Mapping[str, Diagnosis] = {
     "AFL": Diagnosis(
         "atrial flutter",
         ("164890007",),
-        ({"pr": Range(0.18, 0.26)},),
+        (change(pr=Range(0.18, 0.26)),),
         atrium=Flutter(),
         conduction=EveryNth(),
         hides=ATRIA,
@@ -80,13 +80,13 @@ RHYTHMS: Mapping[str, Diagnosis] = {
         "paced rhythm",
         ("10370003",),
         (
-            {
-                "qrs": m.PACED,
-                "qrs_duration": Range(0.15, 0.18),
-                "st": (-0.08, 0.1, -0.1),
-                "t": (-0.25, 0.4, -0.3),
-                "qtc": 0.45,
-            },
+            change(
+                qrs=m.PACED,
+                qrs_duration=Range(0.15, 0.18),
+                st=(-0.08, 0.1, -0.1),
+                t=(-0.25, 0.4, -0.3),
+                qtc=0.45,
+            ),
         ),
         atrium=Silent(),
         conduction=Independent((60, 76), irregular=0.001, kinds=(PACED,)),
