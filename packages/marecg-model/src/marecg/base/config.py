@@ -176,10 +176,8 @@ class ModelConfig(Settings):
     def of_concepts(self, count: int) -> "ModelConfig":
         """The same with N as a graph has it. Raises `ConfigError` where another N was given."""
         if self.concepts not in (None, count):
-            raise ConfigError(
-                f"model.concepts is {self.concepts}, the ontology has {count} concepts",
-                remedy="Leave model.concepts out: N follows from the ontology",
-            )
+            problem = f"model.concepts is {self.concepts}, the ontology has {count} concepts"
+            raise ConfigError(problem, remedy="Leave model.concepts out: N follows from the ontology")
         return self.model_copy(update={"concepts": count})
 
     def patches(self, samples: int) -> int:

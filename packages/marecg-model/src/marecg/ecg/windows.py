@@ -77,20 +77,15 @@ def arranged(
     """
     places = lead_places(leads)
     if not isinstance(fs, Real) or not SLOWEST <= fs <= FASTEST:
-        raise UsageError(
-            f"{f'{fs:g} Hz' if isinstance(fs, Real) else repr(fs)} isn't a sampling rate of an ECG",
-            remedy=f"Give samples per second, {SLOWEST} to {FASTEST}",
-        )
+        rate = f"{fs:g} Hz" if isinstance(fs, Real) else repr(fs)
+        remedy = f"Give samples per second, {SLOWEST} to {FASTEST}"
+        raise UsageError(f"{rate} isn't a sampling rate of an ECG", remedy=remedy)
     if given_KL.ndim != 2 or len(given_KL) != len(places):
-        raise UsageError(
-            f"a record has shape {given_KL.shape}, and {len(places)} leads are named",
-            remedy="Give [leads, samples]",
-        )
+        problem = f"a record has shape {given_KL.shape}, and {len(places)} leads are named"
+        raise UsageError(problem, remedy="Give [leads, samples]")
     if given_KL.shape[1] * config.fs < config.patch * fs:
-        raise UsageError(
-            f"lasts {given_KL.shape[1] / fs:g} s, less than one patch",
-            remedy=f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one",
-        )
+        remedy = f"Give at least {config.patch / config.fs:g} s; a heartbeat takes about one"
+        raise UsageError(f"lasts {given_KL.shape[1] / fs:g} s, less than one patch", remedy=remedy)
     resampled_KL = resample(given_KL, fs, config.fs)
     if places == list(range(len(LEADS))):  # as most are: nothing to move
         return Recording(resampled_KL, np.zeros(len(LEADS), bool))

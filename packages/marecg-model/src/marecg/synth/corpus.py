@@ -54,10 +54,7 @@ class _Plan:
         elif self.seed < 0:
             problem, remedy = f"a seed of {self.seed} is negative", "Choose a whole number from 0"
         elif not self.noise >= 0:
-            problem, remedy = (
-                f"a noise of {self.noise} is negative",
-                "Choose 0 for clean records",
-            )
+            problem, remedy = f"a noise of {self.noise} is negative", "Choose 0 or more"
         elif not 0 <= self.label_noise <= 1:
             problem, remedy = f"a label noise of {self.label_noise} isn't a probability", "Choose from 0 to 1"
         elif unknown:

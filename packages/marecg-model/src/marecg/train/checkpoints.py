@@ -144,11 +144,9 @@ def newest(run: Path) -> Path | None:
             return path
         logger.warning("%s: %s; an older one is tried", path, problem)
     if paths:
-        problem, remedy = (
-            f"{len(paths)} checkpoints, and none is whole",
-            "Put back a copy, or begin elsewhere",
-        )
-        raise CheckpointError(problem, where=run / "checkpoints", remedy=remedy)
+        remedy = "Put back a copy, or begin again in another folder"
+        problem, where = f"{len(paths)} checkpoints, and none is whole", run / "checkpoints"
+        raise CheckpointError(problem, where=where, remedy=remedy)
     return None
 
 

@@ -92,10 +92,10 @@ class Network(nn.Module):
             named |= losses
         for part in views.reached:
             if not next(getattr(self.model, part).parameters()).requires_grad:
-                raise ConfigError(
-                    f"an objective reads {part} and none says that it reaches it: it would not be trained",
-                    remedy=f'Add "{part}" to the objective\'s `reaches`',
+                problem = (
+                    f"an objective reads {part} and none says that it reaches it: it would not be trained"
                 )
+                raise ConfigError(problem, remedy=f'Add "{part}" to the objective\'s `reaches`')
         return Outcome(sum(terms[1:], start=terms[0]), named, views)
 
     def after_step(self, step: int, total_steps: int) -> None:

@@ -198,10 +198,8 @@ def encode(
         wide_BV = features.wide_BW.float().cpu().numpy()
         patch_BTD = features.patch_BTD.float().cpu().numpy()
         if not (np.isfinite(wide_BV).all() and np.isfinite(patch_BTD).all()):
-            raise CheckpointError(
-                "the model gives values that are not finite for signals that are",
-                remedy="Use a model whose training did not diverge",
-            )
+            problem = "the model gives values that are not finite for signals that are"
+            raise CheckpointError(problem, remedy="Use a model whose training did not diverge")
         for (window, beats_JT), wide_V, patch_TD in zip(batch, wide_BV, patch_BTD, strict=True):
             total += wide_V
             looked_at += 1
@@ -258,13 +256,11 @@ def records(signals: ArrayLike, places: Sequence[int]) -> NDArray[np.float32]:
     largest_B = np.maximum(x_BKL.max(axis=(1, 2), initial=0), -x_BKL.min(axis=(1, 2), initial=0))
     broken = np.flatnonzero(~np.isfinite(largest_B))  # NaN stays NaN
     if len(broken):
-        raise UsageError(
-            f"signals hold NaN or infinite values in {len(broken)} of {len(x)} records, first in {broken[0]}",
-            remedy="Mend or leave out those records",
-        )
+        where = f"{len(broken)} of {len(x)} records, first in {broken[0]}"
+        problem = f"signals hold NaN or infinite values in {where}"
+        raise UsageError(problem, remedy="Mend or leave out those records")
     if largest_B.max() > COMPUTABLE_MV:
-        raise UsageError(
-            f"signals reach {largest_B.max():.1g} mV, first in record {np.argmax(largest_B > COMPUTABLE_MV)}",
-            remedy="Give millivolts; mend or leave out artefacts",
-        )
+        first = np.argmax(largest_B > COMPUTABLE_MV)
+        problem = f"signals reach {largest_B.max():.1g} mV, first in record {first}"
+        raise UsageError(problem, remedy="Give millivolts; mend or leave out artefacts")
     return x_BKL
