@@ -5,6 +5,7 @@ Shapes: B batch, M records of the corpus.
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from marecg.corpus.supervision import CorpusSupervision
 from marecg.ecg.batch import Batch
 
 
+@dataclass(eq=False)
 class BatchStream:
     """An iterable over micro-batches that knows where it is.
 
@@ -35,28 +37,17 @@ class BatchStream:
         seconds: what fetching took so far.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        supervision: CorpusSupervision,
-        batch_size: int,
-        length: int,
-        seed: int,
-        rank: int = 0,
-        world: int = 1,
-        draws_M: NDArray[np.float64] | None = None,
-    ) -> None:
-        self.corpus = corpus
-        self.supervision = supervision
-        self.batch_size = batch_size
-        self.length = length
-        self.seed = seed
-        self.rank = rank
-        self.world = world
-        self.draws_M = draws_M
-        self.next = 0
-        self.seconds = 0.0
-        self._orders: dict[int, NDArray[np.int64]] = {}
+    corpus: Corpus
+    supervision: CorpusSupervision
+    batch_size: int
+    length: int
+    seed: int
+    rank: int = 0
+    world: int = 1
+    draws_M: NDArray[np.float64] | None = None
+    next: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False)
+    _orders: dict[int, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         """The number of micro-batches of the whole run."""

@@ -43,19 +43,25 @@ class Schedule(NamedTuple):
     p_of: NDArray[np.int64]
 
 
+class Session(NamedTuple):
+    """Who is recorded, for how many seconds, and what draws."""
+
+    patient: Patient
+    seconds: float
+    rng: np.random.Generator
+
+
 class Atrium(Protocol):
     """What drives the atria."""
 
-    def fire(self, patient: Patient, seconds: float, rng: np.random.Generator) -> Atrial:
+    def fire(self, session: Session) -> Atrial:
         """Atrial events from before the record's start to after its end."""
 
 
 class Conduction(Protocol):
     """What makes the ventricles answer, or beat on their own."""
 
-    def beats(
-        self, atrial: Atrial, pr: float, patient: Patient, seconds: float, rng: np.random.Generator
-    ) -> Schedule:
+    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
         """Beats for these atrial events; `pr` in s."""
 
 
@@ -67,14 +73,15 @@ class Sinus:
     respiratory: Between = (0.01, 0.05)
     jitter: float = 0.008
 
-    def fire(self, patient: Patient, seconds: float, rng: np.random.Generator) -> Atrial:
+    def fire(self, session: Session) -> Atrial:
         """P-waves at the drawn rate."""
+        patient, _, rng = session
         low, high = self.bpm
         bpm = np.clip(low + (high - low) * rng.beta(2, 2) + patient.rate_shift, low, high)
         still, deep = self.respiratory
         sway = still + (deep - still) * rng.uniform(0.5, 1.0) * (0.3 + 0.7 * patient.youth)
         pp = 60 / bpm
-        regular = _regular(pp, seconds, rng)
+        regular = _regular(pp, session)
         gaps = pp * (1 + sway * patient.breathing(regular) + self.jitter * rng.standard_normal(regular.size))
         return _atrial(regular[0] + np.cumsum(gaps), "sinus")
 
@@ -86,8 +93,9 @@ class Fibrillation:
     hertz: Between = (5.0, 7.5)
     height: Between = (0.6, 1.5)
 
-    def fire(self, patient: Patient, seconds: float, rng: np.random.Generator) -> Atrial:
+    def fire(self, session: Session) -> Atrial:
         """f-waves, fine or coarse."""
+        _, seconds, rng = session
         gap = 1 / rng.uniform(*self.hertz)
         onset = np.cumsum(gap * rng.normal(1, 0.15, _count(gap, seconds))) - _LEAD_IN
         return _atrial(onset, "fibrillation", rng.uniform(*self.height) * rng.normal(1, 0.35, onset.size))
@@ -99,16 +107,16 @@ class Flutter:
 
     per_minute: Between = (240.0, 320.0)
 
-    def fire(self, patient: Patient, seconds: float, rng: np.random.Generator) -> Atrial:
+    def fire(self, session: Session) -> Atrial:
         """F-waves, the saw's teeth."""
-        return _atrial(_regular(60 / rng.uniform(*self.per_minute), seconds, rng), "flutter")
+        return _atrial(_regular(60 / session.rng.uniform(*self.per_minute), session), "flutter")
 
 
 @dataclass(frozen=True)
 class Silent:
     """Atria whose activity can't be seen."""
 
-    def fire(self, patient: Patient, seconds: float, rng: np.random.Generator) -> Atrial:
+    def fire(self, session: Session) -> Atrial:
         """Nothing."""
         return _atrial(np.zeros(0), "sinus")
 
@@ -117,9 +125,7 @@ class Silent:
 class Conducted:
     """Each atrial event is followed by a beat, PR later."""
 
-    def beats(
-        self, atrial: Atrial, pr: float, patient: Patient, seconds: float, rng: np.random.Generator
-    ) -> Schedule:
+    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
         """One beat per P-wave; one that an ectopic P-wave leads to is `ATRIAL`."""
         kind = np.where(atrial.kind == "ectopic", ATRIAL, NORMAL)
         return Schedule(atrial, atrial.onset + pr, kind, np.arange(atrial.onset.size))
@@ -132,12 +138,10 @@ class EveryNth:
     ratios: tuple[int, ...] = (2, 3, 4)
     changing: float = 0.35
 
-    def beats(
-        self, atrial: Atrial, pr: float, patient: Patient, seconds: float, rng: np.random.Generator
-    ) -> Schedule:
+    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
         """Beats at whole multiples of the flutter interval."""
-        changing = rng.random() < self.changing
-        steps = rng.choice(self.ratios, atrial.onset.size if changing else 1)
+        changing = session.rng.random() < self.changing
+        steps = session.rng.choice(self.ratios, atrial.onset.size if changing else 1)
         answered = np.cumsum(np.broadcast_to(steps, atrial.onset.size))
         answered = answered[answered < atrial.onset.size]
         return Schedule(atrial, atrial.onset[answered] + pr, np.full(answered.size, NORMAL), answered)
@@ -154,13 +158,11 @@ class Dropping:
     cycle: tuple[int, int]
     step: Between
 
-    def beats(
-        self, atrial: Atrial, pr: float, patient: Patient, seconds: float, rng: np.random.Generator
-    ) -> Schedule:
+    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
         """All beats but the dropped ones."""
-        cycle = int(rng.integers(self.cycle[0], self.cycle[1] + 1))
+        cycle = int(session.rng.integers(self.cycle[0], self.cycle[1] + 1))
         place = np.arange(atrial.onset.size) % cycle
-        step = rng.uniform(*self.step)
+        step = session.rng.uniform(*self.step)
         delay = pr + step * (1 - 0.6**place) / 0.4
         passed = np.flatnonzero(place < cycle - 1)
         return Schedule(atrial, (atrial.onset + delay)[passed], np.full(passed.size, NORMAL), passed)
@@ -175,10 +177,9 @@ class Independent:
     kinds: tuple[str, ...] = (NORMAL,)
     retrograde: float | None = None
 
-    def beats(
-        self, atrial: Atrial, pr: float, patient: Patient, seconds: float, rng: np.random.Generator
-    ) -> Schedule:
+    def beats(self, atrial: Atrial, pr: float, session: Session) -> Schedule:
         """Beats at the drawn rate; `retrograde` s after each, if given, follows an inverted P-wave."""
+        _, seconds, rng = session
         gap = 60 / rng.uniform(*self.bpm)
         spread = rng.lognormal(-(self.irregular**2) / 2, self.irregular, _count(gap, seconds))
         onset = np.cumsum(np.maximum(gap * spread, _SHORTEST_RR)) - _LEAD_IN - gap * rng.random()
@@ -240,10 +241,11 @@ class Rhythm:
 
     def schedule(self, pr: float, patient: Patient, seconds: float, rng: np.random.Generator) -> Schedule:
         """Every atrial event and beat that can be seen in a record of `seconds`."""
-        atrial = self.atrium.fire(patient, seconds, rng)
+        session = Session(patient, seconds, rng)
+        atrial = self.atrium.fire(session)
         if self.ectopy and self.ectopy.atrial:
             atrial = self.ectopy.advance(atrial, seconds, rng)
-        plan = self.conduction.beats(atrial, pr, patient, seconds, rng)
+        plan = self.conduction.beats(atrial, pr, session)
         if self.ectopy and not self.ectopy.atrial:
             plan = self.ectopy.usurp(plan, seconds, rng)
         return plan
@@ -255,8 +257,9 @@ def _atrial(onset: Array, kind: str, gain: Array | None = None) -> Atrial:
     )
 
 
-def _regular(gap: float, seconds: float, rng: np.random.Generator) -> Array:
-    return np.arange(_count(gap, seconds), dtype=np.float64) * gap - _LEAD_IN - gap * rng.random()
+def _regular(gap: float, session: Session) -> Array:
+    count = _count(gap, session.seconds)
+    return np.arange(count, dtype=np.float64) * gap - _LEAD_IN - gap * session.rng.random()
 
 
 def _count(gap: float, seconds: float) -> int:

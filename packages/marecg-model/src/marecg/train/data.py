@@ -33,23 +33,22 @@ class CorpusData(lightning.LightningDataModule):
 
     def __init__(self, corpus: Corpus, supervision: CorpusSupervision, config: Config, steps: int) -> None:
         super().__init__()
-        self.corpus = corpus
-        self.supervision = supervision
-        self.config = config
-        self.steps = steps
+        self.corpus, self.supervision = corpus, supervision
+        self.config, self.steps = config, steps
 
     def train_dataloader(self) -> BatchStream:
         """The stream of this rank."""
         assert self.trainer is not None
+        train = self.config.train
         return BatchStream(
             self.corpus,
             self.supervision,
-            self.config.train.batch_size,
-            self.steps * self.config.train.accumulate,
-            self.config.train.seed,
+            train.batch_size,
+            self.steps * train.accumulate,
+            train.seed,
             self.trainer.global_rank,
             self.trainer.world_size,
-            draws(self.corpus, self.config.sampling.seeded(self.config.train.seed)),
+            draws(self.corpus, self.config.sampling.seeded(train.seed)),
         )
 
     def on_before_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
