@@ -99,14 +99,13 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     datasets = {dataset_of(who) for who in evaluated.identities} - {""}
     theirs = set(evaluated.patients) - {None}
     shared_ids = _pairs(names, identities, evaluated.names, evaluated.identities)
+    named = list(zip(names, identities, rows, strict=True))
     shared_patients = tuple(
         name
-        for name, who, row in zip(names, identities, rows, strict=True)
+        for name, who, row in named
         if patients.get(who, patient_of(row["source"], row["patient"])) in theirs
     )
-    same_dataset = tuple(
-        name for name, who in zip(names, identities, strict=True) if dataset_of(who) in datasets
-    )
+    same_dataset = tuple(name for name, who, _ in named if dataset_of(who) in datasets)
     identical = _pairs(names, [row["signal_hash"] for row in rows], evaluated.names, evaluated.hashes)
     similar = _similar(corpus, names, evaluated, progress)
     in_pairs = [pair[0] for pair in (*shared_ids, *identical)] + [name for name, _, _ in similar]

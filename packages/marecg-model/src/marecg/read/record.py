@@ -28,22 +28,18 @@ class Record:
     """One recording, with those of the twelve leads that it has.
 
     Attributes:
-        id: the record's name within its source.
-        source: the collection it comes from, such as `georgia`.
+        id, source: its name within the collection that it comes from, such as `georgia`.
         path: its file; of WFDB the header.
         x_KL: float32 [K, L] in mV, a row per lead of `leads`; L may be less than `length`.
         fs: samples per second, as recorded.
         length: samples per lead in the file.
         codes: SNOMED-CT codes, or CURIEs such as `scp:IMI`, in the order given, each once.
-        age: years, if known.
-        sex: "F" or "M", if known.
-        patient: the source's patient id, if it gives one.
+        age, sex, patient: years, "F" or "M", and the source's id, as far as they are known.
         notes: what had to be mended or passed over.
         leads: names out of `config.LEADS`.
-        acquired: when it was recorded, as its file says: ISO 8601, local time.
-        device: by what electrocardiograph, as its file says.
+        acquired, device: when it was recorded (ISO 8601, local time) and by what, as its file says.
+        machine: what the device measured and stated; of PTB-XL the report and the statements in its table.
         start: the second of the recording at which it begins, where it is a part.
-        machine: what that one measured and stated; of PTB-XL the report and the statements in its table.
     """
 
     id: str

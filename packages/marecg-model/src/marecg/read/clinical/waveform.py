@@ -42,15 +42,12 @@ class Waveform(NamedTuple):
     Attributes:
         names: K lead names; one that isn't of the twelve stays as it is.
         x_KL: float64, mV; the stretch that was asked for where `length` says so, else all.
-        fs: samples per second.
         patient: the number by which the file knows the patient, still as it is.
         born, acquired: ISO 8601, local time.
         age: years, if the file says it itself.
-        sex: "F" or "M".
-        notes: what was passed over.
-        device: the electrocardiograph.
-        machine: what it measured and stated.
         length: samples per lead in the file, where `x_KL` is a stretch of it.
+
+    The others are as in a `Record`.
     """
 
     names: Sequence[str]
