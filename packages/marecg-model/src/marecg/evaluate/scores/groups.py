@@ -5,7 +5,6 @@ Shapes: M test records, K classes, S seeds.
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from marecg.evaluate.scores.metrics import (
     Floats,
     Rotations,
     interval,
-    macro_auc,
+    mean_macro_auc,
     resampled_macro_auc,
     rotated,
     scorable,
@@ -34,19 +33,16 @@ def age_bands(ages: "pd.Series[float]") -> "pd.Series[str]":
     return pd.cut(ages, AGES, right=False, labels=names).astype(object)
 
 
-class Scored(NamedTuple):
-    """A macro AUC, mean over draws, and its interval."""
+def scored(
+    y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None
+) -> tuple[float, float, float]:
+    """The macro AUC of a few classes or records with its interval: mean over draws, low, high.
 
-    auc: float
-    low: float
-    high: float
-
-
-def scored(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> Scored:
-    """The macro AUC of a few classes or records, by those rotations in which a class can be told at all."""
+    By those rotations in which a class can be told at all.
+    """
     y_MK, logits_SMK, rotation_M = _scorable(y_MK, logits_SMK, rotation_M)
     resamples = resampled_macro_auc(y_MK, logits_SMK, rotation_M=rotation_M)
-    return Scored(_mean_auc(y_MK, logits_SMK, rotation_M), *interval(resamples))
+    return mean_macro_auc(y_MK, logits_SMK, rotation_M), *interval(resamples)
 
 
 def _scorable(
@@ -57,10 +53,6 @@ def _scorable(
         return y_MK, logits_SMK, None
     rows = np.concatenate([each for each in rotated(rotation_M) if scorable(y_MK[each]).any()])
     return y_MK[rows], logits_SMK[:, rows], np.unique(rotation_M[rows], return_inverse=True)[1]
-
-
-def _mean_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations) -> float:
-    return float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
 
 
 def group_figures(
@@ -87,7 +79,9 @@ def group_figures(
             if not len(classes):
                 continue
             rotations = None if rotation_M is None else rotation_M[rows]
-            of_group = scored(y_MK[np.ix_(rows, classes)], logits_SMK[:, rows][:, :, classes], rotations)
+            auc, low, high = scored(
+                y_MK[np.ix_(rows, classes)], logits_SMK[:, rows][:, :, classes], rotations
+            )
             of_all = _scorable(y_MK[:, classes], logits_SMK[:, :, classes], rotation_M)
             figures.append(
                 GroupFigure(
@@ -95,10 +89,10 @@ def group_figures(
                     name=str(name),
                     records=len(rows),
                     classes=len(classes),
-                    auc=of_group.auc,
-                    low=of_group.low,
-                    high=of_group.high,
-                    everyone=_mean_auc(*of_all),
+                    auc=auc,
+                    low=low,
+                    high=high,
+                    everyone=mean_macro_auc(*of_all),
                 )
             )
     return tuple(figures)

@@ -63,6 +63,11 @@ def macro_auc(y_MK: NDArray[np.uint8], logits_MK: Floats, rotation_M: Rotations 
     return float(np.mean(auc))
 
 
+def mean_macro_auc(y_MK: NDArray[np.uint8], logits_SMK: Floats, rotation_M: Rotations = None) -> float:
+    """The macro AUC, mean over seeds."""
+    return float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
+
+
 def class_ap(y_MK: NDArray[np.uint8], logits_MK: Floats) -> Floats:
     """Average precision of every class: float64 [K]; NaN where a class is not scorable."""
     scores = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ecg_ontology import replacing
 from marecg.base.errors import InputError, UsageError
 from marecg.evaluate.scores.delong import delong
-from marecg.evaluate.scores.metrics import RESAMPLES, Floats, Rotations, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.metrics import RESAMPLES, Floats, Rotations, mean_macro_auc, resampled_macro_auc
 from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import Trial, difference
 
@@ -141,6 +141,6 @@ def bootstrap(
 ) -> AucDifference:
     """The macro AUC of `one` minus that of `other`, both averaged over their seeds, on the same resamples."""
     runs = (one_SMK, other_SMK)
-    one, other = (np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in run]) for run in runs)
+    one, other = (mean_macro_auc(y_MK, run, rotation_M) for run in runs)
     resampled = (resampled_macro_auc(y_MK, run, resamples, rotation_M) for run in runs)
-    return difference(float(one - other), *resampled)
+    return difference(one - other, *resampled)

@@ -18,6 +18,7 @@ from marecg.evaluate.scores.metrics import (
     class_auc,
     interval,
     macro_auc,
+    mean_macro_auc,
     resampled_macro_auc,
     rotated,
     scorable,
@@ -116,7 +117,7 @@ def summarise(
             drawn = list(group)
             logits_SMK = np.stack([trial.logits_MK for trial in drawn])
             auc_R = resampled_macro_auc(y_MK, logits_SMK, resamples, rotation_M)
-            mean_auc = float(np.mean([macro_auc(y_MK, logits_MK, rotation_M) for logits_MK in logits_SMK]))
+            mean_auc = mean_macro_auc(y_MK, logits_SMK, rotation_M)
             if method == reference:
                 resampled[fraction] = (mean_auc, auc_R)
             versus = None
