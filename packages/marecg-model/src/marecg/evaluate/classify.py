@@ -45,6 +45,8 @@ INDEXED = ("id", "source", "patient", "age", "sex", "acquired", "device")
 """What a test record's row has of the index, as far as it has that."""
 AT_ONCE = 256
 """Records that are embedded between two looks at how far it is."""
+OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
+"""What a folder may hold that is replaced."""
 
 
 class GroupScore(Settings):
@@ -155,10 +157,6 @@ def fit_classifier(
         frame.to_parquet(temporary / PREDICTIONS, index=False)
         index.keep_private(temporary / PREDICTIONS)
     return evaluation
-
-
-OWN = {*FILES, EVALUATION, PREDICTIONS, CARD, PAGE}
-"""What a folder may hold that is replaced."""
 
 
 def _labels(data: Path, labels: Path | None) -> tuple[Task, NDArray[np.float64]]:

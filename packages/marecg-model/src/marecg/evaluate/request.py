@@ -24,21 +24,7 @@ Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""
 
 BASELINES: dict[str, Baseline] = {"minirocket": minirocket, "resnet1d": lambda task: resnet()}
-
-
-def baseline_named(name: str) -> Baseline:
-    """The baseline of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
-    return named(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
-
-
 PROTOCOLS = {protocol.name: protocol for protocol in (STRICT, MERL, MERL_POSITIONAL)}
-
-
-def protocol_named(name: str) -> Protocol:
-    """The protocol of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
-    return named(name, PROTOCOLS, Protocol, "protocol")
-
-
 FRACTIONS = (0.01, 0.1, 1.0)
 READERS: dict[str, Callable[[str], Any]] = {
     "fractions": lambda text: tuple(map(float, text.split(","))),
@@ -49,6 +35,16 @@ READERS: dict[str, Callable[[str], Any]] = {
     "resamples": int,
 }
 """How a setting of a request is read from a text."""
+
+
+def baseline_named(name: str) -> Baseline:
+    """The baseline of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    return named(name, BASELINES, Callable, "baseline")  # type: ignore[arg-type]
+
+
+def protocol_named(name: str) -> Protocol:
+    """The protocol of that name, or `FILE.py:NAME`. Raises `UsageError` where there is none."""
+    return named(name, PROTOCOLS, Protocol, "protocol")
 
 
 @dataclass(frozen=True)

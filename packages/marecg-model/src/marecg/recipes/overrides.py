@@ -24,6 +24,7 @@ from marecg.objectives.registry import installed
 from marecg.recipes.schema import Config
 
 Group = TypeVar("Group", bound=Settings)
+BASE = "base"
 
 
 class Change(NamedTuple):
@@ -164,9 +165,6 @@ def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) 
     places = [change.where for change in changes if key == change.key or key.startswith(f"{change.key}.")]
     everything = " ".join(dict.fromkeys(change.where for change in changes if change.where))
     return ConfigError(message, where=places[-1] if places else everything, remedy=_listed(keys))
-
-
-BASE = "base"
 
 
 def read_recipe(path: Path, recipe: Callable[[str], Config]) -> tuple[Config, list[Change]]:

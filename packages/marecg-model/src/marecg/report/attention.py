@@ -26,6 +26,15 @@ from marecg.report.tracing import (
     scale,
 )
 
+PITCH = 11.0
+"""mm per lead."""
+BAND = 2.6
+"""mm of it that aren't paper, but show where the pool reads."""
+FOOT = 18.0
+"""mm below the leads, for the sum over leads and the scale."""
+LEAST_TOP = 3.0
+"""Times the even share at which a cell is fully dark, at the least: an even pool stays pale everywhere."""
+
 
 def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -> NDArray[np.float32]:
     """The rhythm pool's weights over a record, float32 [T, 12], at least 0 and 1 in all.
@@ -43,16 +52,6 @@ def attention(model: MarEcg, x_KL: ArrayLike, fs: float, leads: Sequence[str]) -
     mean_TC = overlapped(starts, list(weights_BTC.float().cpu().numpy()), config)
     share_TC: NDArray[np.float32] = mean_TC / mean_TC.sum()
     return share_TC
-
-
-PITCH = 11.0
-"""mm per lead."""
-BAND = 2.6
-"""mm of it that aren't paper, but show where the pool reads."""
-FOOT = 18.0
-"""mm below the leads, for the sum over leads and the scale."""
-LEAST_TOP = 3.0
-"""Times the even share at which a cell is fully dark, at the least: an even pool stays pale everywhere."""
 
 
 def attention_map(

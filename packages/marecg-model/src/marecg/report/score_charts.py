@@ -25,6 +25,7 @@ GRID = np.linspace(0, 1, 201)
 """Rates of false positives at which curves are averaged."""
 ELSEWHERE = "no concept"
 """The family of classes that no concept of the graph stands for."""
+Z = 1.96
 
 
 def method_rocs(predictions: Predictions, share: float) -> Markup:
@@ -122,9 +123,6 @@ def _chart(curves: Mapping[str, NDArray[np.float64]], title: str) -> Markup:
         axes.set_title(title)
         legend(axes)
         return svg(axes, title)
-
-
-Z = 1.96
 
 
 def roc(frame: pd.DataFrame, names: Sequence[str], cuts: Sequence[float]) -> Markup:

@@ -30,6 +30,8 @@ TAU = 0.2
 DROPOUT = 0.1
 BATCH = 128
 LR, WEIGHT_DECAY = 3e-3, 0.05
+Row = dict[str, Any]
+RESAMPLES = 200
 
 
 class Heads(nn.Module):
@@ -110,10 +112,6 @@ def trained(
         optimiser.step()
         if step in marks:
             yield step
-
-
-Row = dict[str, Any]
-RESAMPLES = 200
 
 
 def closed(log_q_AMN: Tensor, target_AMN: Tensor, prior_AN: Tensor) -> Tensor:

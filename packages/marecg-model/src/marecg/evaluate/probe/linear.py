@@ -28,6 +28,8 @@ LONGEST = 5000
 """Steps of a fit at most."""
 UNSEEN_LOGIT = -1e3
 """The logit of a class that the training records don't show: the same for every record, so its AUC is ½."""
+ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
+"""The candidates for α, strongest first; Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +133,6 @@ def check_labels(y_MK: NDArray[np.uint8], part: str) -> None:
             f"none of the {len(y_MK)} {part} records tells two classes apart",
             remedy=f"Give more records of the {part} part",
         )
-
-
-ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
-"""The candidates for α, strongest first; Dempster et al. 2021 use 10⁻³ … 10³ on unscaled features."""
 
 
 def choose_ridge(train: Part, val: Part) -> Fitted:

@@ -25,6 +25,8 @@ Draw = Callable[[NDArray[np.uint8], float, int], NDArray[np.int64]]
 """Labels of the training part, share and seed → the numbers of the drawn records."""
 Rows = NDArray[np.int64]
 """Numbers of a task's labelled records."""
+OVER = "mean over the classes that have positives and negatives in test; the others are left out"
+"""Which classes the macro AUC is over, by every protocol."""
 
 
 class Learner(Interface):
@@ -154,10 +156,6 @@ def parts_of(split_M: NDArray[np.str_]) -> dict[str, NDArray[np.int64]]:
     if empty:
         raise InputError(f"the task has no {' and no '.join(empty)} records", remedy="Give more records")
     return part
-
-
-OVER = "mean over the classes that have positives and negatives in test; the others are left out"
-"""Which classes the macro AUC is over, by every protocol."""
 
 
 def draw(y_MK: NDArray[np.uint8], fraction: float, seed: int) -> NDArray[np.int64]:

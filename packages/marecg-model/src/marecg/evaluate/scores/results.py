@@ -5,6 +5,13 @@ from collections.abc import Iterator, Sequence
 from marecg.base.config import Frozen
 from marecg.model.card_figures import GroupFigure
 
+LEAK = (
+    "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
+    "patients ({counts}). Its numbers don't measure how it does on records that it has never seen."
+)
+NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
+UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
+
 
 class Spread(Frozen):
     """A mean over seeds; `sd` (n − 1) is None where there was one seed."""
@@ -111,9 +118,8 @@ class Report(Frozen):
         notes: what is done otherwise than in MERL's code, by its protocol.
         model: the folder, or the file of features, that was judged; the hashes are empty where there is none.
         leak: None where it is unknown what the encoder was pretrained on.
-        rank: the effective rank of h_rhythm over the task's records (`marecg.train.monitors`); None of mere
-            features.
-        request: how it was asked (`request.Request.told`); empty in reports of before.
+        rank: the effective rank of h_rhythm over the task's records; None of mere features.
+        request: how it was asked (`Request.as_json`).
         remarks: what must be known of the encoder to read its rows.
         groups: by age, sex and source, as far as the task tells.
     """
@@ -140,14 +146,6 @@ class Report(Frozen):
     rotations: int = 1
     cells: tuple[Cell, ...]
     groups: tuple[GroupFigure, ...] = ()
-
-
-LEAK = (
-    "† Leak: the encoder was pretrained on {records} of the val and test records or on their "
-    "patients ({counts}). Its numbers don't measure how it does on records that it has never seen."
-)
-NO_LEAK = "None of the val and test records, nor their patients, were among those it was pretrained on."
-UNKNOWN = "It is not known which records the encoder was pretrained on, so a leak can't be excluded."
 
 
 def describe_leak(leak: Leak | None) -> str:

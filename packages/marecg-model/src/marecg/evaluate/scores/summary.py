@@ -25,6 +25,18 @@ from marecg.evaluate.scores.metrics import (
 )
 from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Range, Spread
 
+ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
+"""A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where
+h_rhythm's pool is untrained."""
+ZERO_SHOT = "zero-shot"
+"""A run's own prototypes, read without labels."""
+READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS}
+"""The row that a readout is judged by."""
+OWN = (ENCODER, WIDE, BEATS, MEAN_H, ZERO_SHOT)
+"""The methods that are read from a run's own encoder."""
+RANDOM = "random encoder"
+"""An encoder of the run's shape that has learnt nothing."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -75,26 +87,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(present)) if present else None
 
 
-ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
-"""A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where
-h_rhythm's pool is untrained."""
-ZERO_SHOT = "zero-shot"
-"""A run's own prototypes, read without labels."""
-READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS}
-"""The row that a readout is judged by."""
-OWN = (ENCODER, WIDE, BEATS, MEAN_H, ZERO_SHOT)
-"""The methods that are read from a run's own encoder."""
-
-
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
     """The method that a run is compared by: its vector of a record, read without a pool that never learnt."""
     if wide:
         return BEATS if BEATS in methods else WIDE
     return MEAN_H if MEAN_H in methods else ENCODER
-
-
-RANDOM = "random encoder"
-"""An encoder of the run's shape that has learnt nothing."""
 
 
 def summarise(

@@ -12,6 +12,7 @@ from marecg.evaluate.tasks.task import SPLITS, TEST, TRAIN, VAL, Task
 
 FOLD_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 """Folds in a row; a part may be several of them, as `5-8+1`."""
+ZEROSHOT_TABLE = Path(__file__).with_name("zeroshot.tsv")
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,6 @@ class TaskDefinition:
             problem = f"there are no split tables for the task {self.name}"
             raise UsageError(problem, remedy="Leave out --set splits")
         return self.build_from_splits(root, splits, by_position)
-
-
-ZEROSHOT_TABLE = Path(__file__).with_name("zeroshot.tsv")
 
 
 @cache

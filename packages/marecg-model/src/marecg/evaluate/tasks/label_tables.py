@@ -27,6 +27,11 @@ NAMED_BY = ("record", "name", "id", "ecg_id", "study_id")
 SPLIT = "split"
 """The column that says `train`, `val` or `test`, where there is one."""
 CELLS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "": np.nan}
+META = {
+    *("ecg_id", "patient_id", "strat_fold", "filename_lr", "filename_hr", "filename", "validation"),
+    *("age", "sex", "scp_codes", "super_class", "sub_class", "form", "rhythm"),
+}
+"""The columns that aren't classes; those behind them are."""
 
 
 def labels_task(path: Path, root: Path) -> Task:
@@ -160,13 +165,6 @@ def _concepts(corpus: Corpus, classes: tuple[str, ...]) -> dict[str, tuple[str, 
     """Those classes that are called as a leaf of the graph."""
     leaves = {node.abbr for node in corpus.ontology().nodes if not node.root}
     return {name: (name,) for name in classes if name in leaves}
-
-
-META = {
-    *("ecg_id", "patient_id", "strat_fold", "filename_lr", "filename_hr", "filename", "validation"),
-    *("age", "sex", "scp_codes", "super_class", "sub_class", "form", "rhythm"),
-}
-"""The columns that aren't classes; those behind them are."""
 
 
 def read_split_tables(folder: Path, stem: str, key: str, *, by_position: bool = False) -> LabelTable:
