@@ -31,6 +31,10 @@ Language = Annotated[
 ]
 
 
+_NODE = {"index", "abbr", "label", "root"}
+"""What the JSON of a route has of a node."""
+
+
 def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, form: As = "text") -> None:
     """Show the nodes that each code reaches, and why; - reads codes from stdin.
 
@@ -39,7 +43,7 @@ def route(codes: Codes, profile: Profile = "paper", ontology: Source = None, for
     Example: ecgonto route 164889003 54329005 698252002 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    routes = onto.routes(_given(codes))
+    routes = onto.routes(_codes_or_stdin(codes))
     if form == "json":
         result_json([_as_json(onto, route) for route in routes])
     else:
@@ -99,11 +103,9 @@ def show(
     codes = [code for code in onto.codes if concept.index in onto.route(code).nodes]
     others = [row for row in onto.draft.crosswalks if row.node == concept.iri]
     if form == "json":
-        beside = [
-            {"relation": relation, "index": other.index, "abbr": other.abbr, "label": other.label}
-            for other, relation in neighbours
-        ]
-        crosswalk = [{"code": row.code, "label": row.label, "predicate": row.predicate} for row in others]
+        brief = {"index", "abbr", "label"}
+        beside = [{"relation": kind, **other.model_dump(include=brief)} for other, kind in neighbours]
+        crosswalk = [row.model_dump(include={"code", "label", "predicate"}) for row in others]
         more = {"neighbours": beside, "codes": codes, "crosswalk": crosswalk, "ecl": ecl(onto, concept)}
         result_json({**concept.model_dump(), **more})
     else:
@@ -139,7 +141,7 @@ def target(
     Example: ecgonto target 54329005 --sigma 1.0 --format json
     """
     onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, _given(codes), sigma, rule)
+    why = ecg_ontology.explain_codes(onto, _codes_or_stdin(codes), sigma, rule)
     _answer(onto, why, _numbers(onto, why) if form == "json" else None)
 
 
@@ -161,7 +163,7 @@ def explain(
     Example: ecgonto explain 164889003 426783006 --sigma 1.0 --picture why.svg
     """
     onto = ecg_ontology.load(ontology, profile)
-    why = ecg_ontology.explain_codes(onto, _given(codes), sigma, rule)
+    why = ecg_ontology.explain_codes(onto, _codes_or_stdin(codes), sigma, rule)
     if picture is not None:
         from ecg_ontology.draw import draw_graph
 
@@ -197,7 +199,7 @@ def _numbers(onto: "Ontology", why: "Explanation") -> dict[str, object]:
     }
 
 
-def _given(codes: list[str]) -> list[str]:
+def _codes_or_stdin(codes: list[str]) -> list[str]:
     """The codes, those of stdin for ``-``: parted by blanks, commas or lines."""
     if codes != ["-"]:
         return codes
@@ -221,14 +223,10 @@ def _as_json(onto: "Ontology", answer: "Route") -> dict[str, object]:
         "code": answer.code,
         "label": answer.label,
         "status": answer.status,
-        "nodes": [_node(onto.nodes[index]) for index in answer.nodes],
+        "nodes": [onto.nodes[index].model_dump(include=_NODE) for index in answer.nodes],
         "leaves": list(answer.leaves),
         "notes": list(answer.notes),
     }
-
-
-def _node(concept: "Concept") -> dict[str, object]:
-    return {"index": concept.index, "abbr": concept.abbr, "label": concept.label, "root": concept.root}
 
 
 def _as_text(onto: "Ontology", answer: "Route") -> str:
