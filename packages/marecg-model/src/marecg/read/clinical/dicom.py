@@ -52,6 +52,8 @@ MOST_ELEMENTS = 200_000
 """In one another or side by side. For so many pydicom takes a second; a file of 64 MB can hold 8 million."""
 LONG_HEADS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
 """The kinds of element whose size stands in four bytes, behind two that mean nothing."""
+SHORT_HEADS = frozenset(b"AE AS AT CS DA DS DT FD FL IS LO LT PN SH SL SS ST TM UI UL US".split())
+"""Those whose size stands in two; elsewhere, as in an implicit syntax, it fills the place of both."""
 _CODE = re.compile(r"(?:5\.6\.3-9-|2:)(\d+)")
 
 
@@ -123,9 +125,8 @@ def _refuse_many(content: bytes) -> None:
         tag, kind = content[place : place + 4], content[place + 4 : place + 6]
         if kind in LONG_HEADS:
             head, size = 12, content[place + 8 : place + 12]
-        else:  # a head of eight bytes, the last four kind and size, or in an implicit syntax size alone
-            explicit = kind.isalpha() and kind.isupper()
-            head, size = 8, content[place + 6 if explicit else place + 4 : place + 8]
+        else:
+            head, size = 8, content[place + 6 if kind in SHORT_HEADS else place + 4 : place + 8]
         place += head
         entered = tag[:2] == ITEM[:2] or content[place : place + 4] == ITEM or size == UNDEFINED
         place += 0 if entered else int.from_bytes(size, "little")
