@@ -18,7 +18,7 @@ from marecg.ecg.electrodes import arms_swapped
 from marecg.ecg.median_beat import (
     BEFORE,
     FS,
-    Beats,
+    AlignedBeats,
     Floats,
     beats,
     limb_leads_first,
@@ -78,7 +78,7 @@ def measure(x_KL: NDArray[np.floating], fs: float, leads: Sequence[str]) -> Meas
     return measure_beats(beats(x_KL, order), [leads[row] for row in order])
 
 
-def measure_beats(aligned: Beats, leads: Sequence[str]) -> Measurements:
+def measure_beats(aligned: AlignedBeats, leads: Sequence[str]) -> Measurements:
     """The same of beats that are aligned already; `leads` are their rows."""
     names = [name.strip().lower() for name in leads]
     if len(aligned.peaks_N) < LEAST_BEATS:

@@ -35,7 +35,7 @@ SPIKE_MV, SPIKE_SIDE, SPIKE_UNEVEN, SPIKE_LEADS = 0.3, 4, 0.25, 2
 Floats = NDArray[np.float64]
 
 
-class Beats(NamedTuple):
+class AlignedBeats(NamedTuple):
     """A record's beats, aligned."""
 
     x_KL: Floats
@@ -58,17 +58,17 @@ def limb_leads_first(leads: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(range(len(names)), key=lambda row: (names[row] not in ("i", "ii"), row)))
 
 
-def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> Beats:
+def beats(x_KL: NDArray[np.floating], order: Sequence[int]) -> AlignedBeats:
     """Find and align the beats of a record in mV at 500 Hz; `order` are its rows, I and II first."""
     raw_KL = np.nan_to_num(np.asarray(x_KL, np.float64))[list(order)]
     found_N = rpeaks.detect_best(raw_KL, FS) if len(raw_KL) > 1 else rpeaks.detect(raw_KL[0], FS)
     margin = HALF + SHIFT
     peaks_N = found_N[(found_N >= margin) & (found_N < raw_KL.shape[1] - margin)]
     if len(peaks_N) < 2:
-        return Beats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan)
+        return AlignedBeats(raw_KL, peaks_N, np.ones(len(peaks_N), bool), np.nan)
     x_KL = sosfiltfilt(butter(2, BASELINE_HZ, "high", fs=FS, output="sos"), raw_KL, axis=1)
     peaks_N, alike_N = _aligned(np.gradient(low_pass(x_KL, QRS_HZ), axis=1), peaks_N)
-    return Beats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS)
+    return AlignedBeats(x_KL, peaks_N, alike_N, float(np.median(np.diff(found_N))) / FS)
 
 
 def median_beat(windows_NKB: Floats) -> Floats:

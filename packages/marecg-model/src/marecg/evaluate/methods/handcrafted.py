@@ -88,7 +88,7 @@ def _intervals(measured: intervals.Measurements) -> Floats:
     return np.array([*((length or 0.0) / 1000 for length in (*lengths, measured.qtc())), *told, *direction])
 
 
-def _heights(found: median_beat.Beats) -> Floats:
+def _heights(found: median_beat.AlignedBeats) -> Floats:
     """Per lead how high the waves of the median beat stand above the PR baseline: [6 · C]."""
     if len(found.peaks_N) < intervals.LEAST_BEATS:
         return np.zeros(HEIGHTS * len(LEADS))
