@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marecg.base.errors import RecordError, UsageError
+from marecg.base.errors import Reason, RecordError, UsageError
 from marecg.corpus.prepare import prepare
 from marecg.read import registry
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find, sources_sha256
 from marecg.read.record import Candidate, LabelOverride, Reader, Record
+from marecg.read.stretch import WHOLE
 
 Write = Callable[..., Path]
 PTBXL = "ecg_id,patient_id,scp_codes,strat_fold,filename_lr,filename_hr\n"
@@ -205,3 +206,20 @@ def test_arrays_that_nobody_said_the_rate_of_are_passed_over_aloud(tmp_path, wri
     caplog.clear()
     assert len(find([tmp_path], layout=Layout(500))) == 3
     assert not caplog.text
+
+
+class Refusing:
+    """Can read nothing, and says no more than why."""
+
+    def read(self, candidate, stretch=WHOLE):
+        raise RecordError(Reason.labels, "has labels that make no sense")
+
+
+def test_whoever_reads_a_record_it_is_named_in_the_error_and_lies_in_its_folder(tmp_path):
+    (tmp_path / "ward").mkdir()
+    (tmp_path / "a.x").touch()
+    (tmp_path / "ward" / "b.x").symlink_to(tmp_path / "a.x")
+    with pytest.raises(RecordError, match=r"a\.x: has labels that make no sense"):
+        Candidate(tmp_path, tmp_path / "a.x", "ward", Refusing()).read()
+    with pytest.raises(RecordError, match=r"ward/b\.x: is a link to a file outside"):
+        Candidate(tmp_path / "ward", tmp_path / "ward" / "b.x", "ward", Refusing()).read()
