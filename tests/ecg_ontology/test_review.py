@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import networkx
 import openpyxl
 import pytest
 
@@ -11,7 +12,6 @@ from ecg_ontology import EcgError
 from ecg_ontology.building import write_files
 from ecg_ontology.concepts import Regime
 from ecg_ontology.corpora import CorpusCodes
-from ecg_ontology.label_index import LabelIndex
 from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
 from ecg_ontology.review import review_rows, write_review
 from ecg_ontology.revise import read_decisions, revised_files
@@ -238,12 +238,13 @@ def test_candidates_for_new_codes_are_found_by_their_words_and_never_decided(ont
     assert {row["decision"] for row in rows} == {""}
 
 
-def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families(onto, monkeypatch):
-    monkeypatch.setattr(
-        LabelIndex, "near", lambda self, label, least: ((0.5, text, of) for text, *_, of in self._texts)
-    )
-    found = [each.concept for each in ecg_ontology.match_label(onto, "a label", n=len(onto) + 1)]
-    assert [concept.index for concept in found if concept] == [*range(5, 40), *range(5)]
+def test_of_concepts_that_resemble_a_label_alike_leaves_stand_before_families():
+    graph = networkx.DiGraph([("leaf", "family")])
+    networkx.set_node_attributes(graph, "smoke", "label")
+    onto = ecg_ontology.Ontology.from_networkx(graph, "https://example.org/x")
+    assert onto.node("family").index < onto.node("leaf").index
+    matches = ecg_ontology.match_label(onto, "smoke")
+    assert [match.concept.abbr for match in matches] == ["leaf", "family"]
 
 
 def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):
