@@ -47,27 +47,18 @@ def test_every_command_has_an_example_and_it_is_understood(name):
 
 
 @EVERY
-def test_every_command_takes_h_q_and_v(name):
-    options = {option for each in COMMANDS[name].params for option in each.opts}
-    assert {"--quiet", "-q", "--verbose", "-v"} <= options
-
-
-@EVERY
-def test_where_something_goes_is_said_by_out(name):
-    for each in COMMANDS[name].params:
-        if each.param_type_name == "argument":
-            assert each.name not in {"out", "output", "target"}, f"{name}: an argument says where"
+def test_every_command_takes_q_and_v_says_by_out_where_something_goes_and_knows_an_option_by_one_name(name):
+    params = COMMANDS[name].params
+    assert {"--quiet", "-q", "--verbose", "-v"} <= {option for each in params for option in each.opts}
+    arguments = {each.name for each in params if each.param_type_name == "argument"}
+    assert not arguments & {"out", "output", "target"}, f"{name}: an argument says where"
+    for each, _ in options(COMMANDS[name]):
+        assert sum(option.startswith("--") for option in each.opts) == 1
 
 
 def test_an_option_takes_the_same_kind_of_value_in_every_command():
     mixed = {option: dict(found) for option, found in kinds().items() if len(found) > 1}
     assert set(mixed) == set(MIXED), f"one name, two kinds of value: {mixed}"
-
-
-@EVERY
-def test_no_option_is_known_by_two_names(name):
-    for each, _ in options(COMMANDS[name]):
-        assert sum(option.startswith("--") for option in each.opts) == 1
 
 
 def test_whatever_can_be_printed_in_several_formats_can_be_printed_as_json():

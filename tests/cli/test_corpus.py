@@ -1,6 +1,7 @@
 """`marecg prepare` and `marecg stats` as a user types them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,12 @@ from typer.testing import CliRunner
 
 from marecg.base.config import LEADS
 from marecg_cli.ecgonto import app as ecgonto
-from marecg_cli.marecg import main
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One good record and one without its signal file."""
-    folder = tmp_path / "georgia"
+    folder = tmp_path_factory.mktemp("source") / "georgia"
     folder.mkdir()
     beat = np.exp(-(((np.arange(5000) / 500 % 0.8 - 0.4) / 0.012) ** 2))
     noise = np.random.default_rng(0).normal(0, 0.01, (12, 5000))
@@ -28,11 +28,21 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(source, tmp_path, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["prepare", str(source), "--out", str(tmp_path / "corpus"), "--jobs", "1"])
-    out, err = capsys.readouterr()
-    assert ended.value.code == 0
+@pytest.fixture(scope="module")
+def prepared(source: Path) -> tuple[Path, tuple[int, str, str]]:
+    """The corpus of it, and how the command ended."""
+    corpus = source.parent / "corpus"
+    return corpus, run("prepare", source, "--out", corpus, "--jobs", 1)
+
+
+@pytest.fixture
+def corpus(prepared: tuple[Path, object], tmp_path: Path) -> Path:
+    return shutil.copytree(prepared[0], tmp_path / "corpus")
+
+
+def test_prepare_prints_what_was_kept_and_says_why_the_rest_was_not(prepared):
+    code, out, err = prepared[1]
+    assert code == 0
     assert "no-signal-file" in out
     assert "georgia/E00002.hea: no-signal-file: its signal file E00002.dat is missing" in err
 
@@ -45,65 +55,55 @@ def test_results_for_machines_are_json_on_stdout(source, tmp_path):
     assert (stats["kept"], stats["leaves"]["AF"], stats["codes_per_record"]["histogram"]) == (1, 1, {"1": 1})
 
 
-def test_stats_prints_tables(source, tmp_path):
-    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
-    code, out, _ = run("stats", tmp_path / "corpus")
+def test_stats_prints_tables(corpus):
+    code, out, _ = run("stats", corpus)
     assert code == 0
     lines = out.splitlines()
     for title in ("Records", "Codes per record", "Records per leaf", "The corpus"):
         assert lines[lines.index(title) + 1].startswith("┏"), "a title stands above its table"
 
 
-def test_a_damaged_record_is_named_and_ends_with_1(source, tmp_path):
-    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
-    assert run("stats", tmp_path / "corpus", "--verify")[0] == 0
-    (shard,) = (tmp_path / "corpus" / "shards").iterdir()
+def test_a_damaged_record_is_named_and_ends_with_1(corpus):
+    assert run("stats", corpus, "--verify")[0] == 0
+    (shard,) = (corpus / "shards").iterdir()
     content = bytearray(shard.read_bytes())
     content[-1000] ^= 1
     shard.write_bytes(content)
-    assert run("stats", tmp_path / "corpus")[0] == 0
-    code, out, _ = run("stats", tmp_path / "corpus", "--verify", "--format", "json")
+    assert run("stats", corpus)[0] == 0
+    code, out, _ = run("stats", corpus, "--verify", "--format", "json")
     assert (code, len(json.loads(out)["damaged"])) == (1, 1)
 
 
-def test_bad_input_is_one_line_on_stderr_and_exit_code_3(source, tmp_path, capsys):
+def test_bad_input_is_one_line_on_stderr_and_exit_code_3(source, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     for argv in (
-        ["prepare", str(tmp_path / "empty"), "--out", str(tmp_path / "corpus")],
-        ["prepare", str(tmp_path / "missing"), "--out", str(tmp_path / "corpus")],
-        ["prepare", str(source), "--out", str(tmp_path / "file" / "corpus")],
-        ["stats", str(tmp_path / "empty")],
+        ("prepare", tmp_path / "empty", "--out", tmp_path / "corpus"),
+        ("prepare", tmp_path / "missing", "--out", tmp_path / "corpus"),
+        ("prepare", source, "--out", tmp_path / "file" / "corpus"),
+        ("stats", tmp_path / "empty"),
     ):
-        with pytest.raises(SystemExit) as ended:
-            main(argv)
-        captured = capsys.readouterr()
-        assert ended.value.code == 3
-        assert captured.out == ""
-        assert captured.err.startswith("error: ")
-        assert captured.err.count("\n") == 1
+        code, out, err = run(*argv)
+        assert (code, out) == (3, "")
+        assert err.startswith("error: ")
+        assert err.count("\n") == 1
 
 
-def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, tmp_path):
-    run("prepare", source, "--out", tmp_path / "corpus", "--jobs", 1)
-    code, out, err = run("audit", tmp_path / "corpus", "--against", source)
+def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, corpus):
+    code, out, err = run("audit", corpus, "--against", source)
     assert code == 1
     assert "bit-identical signals" in out
     assert "leaves: 1 in the corpus, 1 in the evaluation set, 1 in both" in out
     assert "leaking: georgia/E00001.hea: the same record id, bit-identical signals, near-duplicate" in err
-    code, out, _ = run("audit", tmp_path / "corpus", "--against", source, "--format", "json")
+    code, out, _ = run("audit", corpus, "--against", source, "--format", "json")
     assert (code, json.loads(out)["leaking"]) == (1, ["georgia/E00001.hea"])
 
 
-def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(source, tmp_path, capsys):
-    _, out, _ = run(
-        "prepare", source, "--out", tmp_path / "a", "--set", "amplitude_limit=1", "--format", "json"
-    )
-    assert json.loads(out)["quarantined"]["extreme-amplitude"] == 1
-    with pytest.raises(SystemExit) as ended:
-        main(["prepare", str(source), "--out", str(tmp_path / "b"), "--set", "amplitude=1"])
-    assert ended.value.code == 2
-    assert "no value named 'amplitude'" in capsys.readouterr().err
+def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(source, tmp_path):
+    given = ("prepare", source, "--out", tmp_path / "a", "--format", "json", "--set")
+    assert json.loads(run(*given, "amplitude_limit=1")[1])["quarantined"]["extreme-amplitude"] == 1
+    code, _, err = run(*given, "amplitude=1")
+    assert (code, "no value named 'amplitude'" in err) == (2, True)
 
 
 def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
@@ -114,34 +114,26 @@ def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
     assert "the paper kept 80% by thresholds that it does not give" in words
 
 
-def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path, capsys):
-    beat = np.exp(-(((np.arange(2500) / 250 % 0.8 - 0.4) / 0.02) ** 2)) + np.random.default_rng(0).normal(
-        0, 0.01, (3, 12, 2500)
-    )
-    np.savez(tmp_path / "clinic.npz", ecg=beat * 1000, filtered=beat)
-    array, options = (
-        tmp_path / "clinic.npz",
-        ("--fs", 250, "--set", "array.units=uV", "--set", "array.key=ecg", "--jobs", 1),
-    )
+def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path):
+    array, noise = tmp_path / "clinic.npz", np.random.default_rng(0).normal(0, 0.01, (3, 12, 2500))
+    beat = np.exp(-(((np.arange(2500) / 250 % 0.8 - 0.4) / 0.02) ** 2)) + noise
+    np.savez(array, ecg=beat * 1000, filtered=beat)
+    options = ("--fs", 250, "--set", "array.units=uV", "--set", "array.key=ecg", "--jobs", 1)
     _, out, _ = run("prepare", array, "--out", tmp_path / "corpus", *options, "--format", "json")
     assert json.loads(out)["sources"] == {"clinic": {"found": 3, "kept": 3, "quarantined": {}}}
     _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
     assert json.loads(out)["sources"]["clinic"]["fs"] == ["250"]
     for wrong in (["--set", "array.leads=I,II"], ["--fs", "0"], ["--fs", "250"], []):
-        with pytest.raises(SystemExit) as ended:
-            main(["prepare", str(array), "--out", str(tmp_path / "other"), *wrong])
-        assert ended.value.code == 2, wrong
-        assert capsys.readouterr().err.count("\n") == 1
+        code, _, err = run("prepare", array, "--out", tmp_path / "other", *wrong)
+        assert (code, err.count("\n")) == (2, 1), wrong
         assert not (tmp_path / "other").exists()
 
 
-def test_a_file_name_gives_the_terminal_no_orders(source, tmp_path, capsys):
+def test_a_file_name_gives_the_terminal_no_orders(tmp_path):
     folder = tmp_path / "\x1b[2Jred"
     folder.mkdir()
     (folder / "a\x1b]0;b.hea").write_text("no header")
-    with pytest.raises(SystemExit):
-        main(["prepare", str(tmp_path), "--out", str(tmp_path / "out"), "--jobs", "1"])
-    out, err = capsys.readouterr()
+    _, out, err = run("prepare", tmp_path, "--out", tmp_path / "out", "--jobs", 1)
     assert "\x1b" not in out + err
     assert "\\x1b[2Jred" in out
     assert "a\\x1b]0;b.hea" in err
@@ -153,22 +145,14 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path
     why = "subject_id\tpredicate_id\tobject_id\tmapping_justification\n"
     mapping = tmp_path / "icd10.sssom.tsv"
     mapping.write_text(f"{why}icd10:I48.0\tskos:broadMatch\tsnomedct:164889003\tsemapv:LexicalMatching\n")
-    options = (
-        "--set",
-        "codes.id_column=ecg",
-        "--set",
-        "codes.code_column=dx",
-        "--set",
-        "codes.vocabulary=icd10",
-        "--set",
-        f"codes.mapping={mapping}",
-    )
+    values = ("id_column=ecg", "code_column=dx", "vocabulary=icd10", f"mapping={mapping}")
+    options = [word for value in values for word in ("--set", f"codes.{value}")]
     code, _, err = run("prepare", source, "--out", tmp_path / "c", "--jobs", 1, "--codes", table, *options)
     assert code == 0
     assert "1 records with codes, 1 without a row, 1 ids without a record, 1 codes that reach no node" in err
     assert "no such record: E00009" in err
     assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
-    found = CliRunner().invoke(ecgonto(), ["coverage", str(table), *map(str, options), "--format", "json"])
+    found = CliRunner().invoke(ecgonto(), ["coverage", str(table), *options, "--format", "json"])
     assert json.loads(found.stdout)["leaves"]["AF"] == 2
 
 

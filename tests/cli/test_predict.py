@@ -19,16 +19,16 @@ from marecg.model.mar_ecg import MarEcg
 def test_a_model_that_is_not_there_is_one_clear_error(place, capsys, command, where):
     (place / "empty").mkdir(exist_ok=True)
     header = next((place / "wfdb").rglob("*.hea"))
-    out = ("--out", str(place / "y.npz")) if command == "embed" else ()
-    assert run(command, str(place / where), str(header), *out) == 3
+    out = ("--out", place / "y.npz") if command == "embed" else ()
+    assert run(command, place / where, header, *out) == 3
     assert str(place / where) in capsys.readouterr().err
 
 
 def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, capsys):
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
     said = []
     for given in (place / "run", place / "run" / "model"):
-        assert run("predict", str(given), header, "--format", "json") == 0
+        assert run("predict", given, header, "--format", "json") == 0
         said.append(capsys.readouterr().out)
     assert said[0] == said[1]
 
@@ -36,7 +36,7 @@ def test_a_run_and_the_model_in_it_are_the_same_to_every_command(place, capsys):
 def test_a_prediction_takes_an_array_of_one_record(place, capsys):
     np.save(place / "one.npy", np.random.default_rng(0).normal(size=(2500, 2)).astype(np.float32))
     options = ["--fs", "250", "--set", "array.leads=II,V1"]
-    assert run("predict", str(place / "run"), str(place / "one.npy"), *options) == 0
+    assert run("predict", place / "run", place / "one.npy", *options) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
 
 
@@ -67,7 +67,7 @@ def test_where_a_table_can_not_go_is_one_line_and_nothing_is_written(
 ):
     (tmp_path / "file").write_text("")
     np.savetxt(tmp_path / "one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
-    where = out if "//" in out else str(tmp_path / out)
+    where = out if "//" in out else tmp_path / out
     options = ["--fs", "250", "--set", "array.leads=I,II,III,aVR,aVL,aVF,V1,V2,V3,V4,V5,V6"]
     assert run("predict", place / "run", tmp_path / "one.csv", "--out", where, *options) == code
     shown = capsys.readouterr()
@@ -77,8 +77,8 @@ def test_where_a_table_can_not_go_is_one_line_and_nothing_is_written(
 
 
 def test_a_prediction_names_concepts_with_their_neighbours(place, capsys):
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "run"), header, "--top", "40", "--format", "json") == 0
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
+    assert run("predict", place / "run", header, "--top", "40", "--format", "json") == 0
     found = json.loads(capsys.readouterr().out)
     assert sum(concept["probability"] for concept in found) == pytest.approx(1, abs=1e-5)
     assert [c["probability"] for c in found] == sorted((c["probability"] for c in found), reverse=True)
@@ -108,8 +108,8 @@ def test_a_prediction_names_concepts_with_their_neighbours(place, capsys):
 
 
 def test_a_prediction_is_a_line_per_concept_with_its_share_its_name_and_what_is_beside_it(place, capsys):
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "run"), header, "--top", "40") == 0
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
+    assert run("predict", place / "run", header, "--top", "40") == 0
     shown = capsys.readouterr()
     lines = shown.out.splitlines()
     assert len(lines) == 40
@@ -126,8 +126,8 @@ def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, c
         recipe="micro", steps=1, records=9, sources={}, support={"AF": 0, "AFL": 3, "NSR": 6}
     )
     model.save_pretrained(place / "known" / "model")
-    header = str(sorted((place / "wfdb").rglob("*.hea"))[0])
-    assert run("predict", str(place / "known"), header, "--top", "40") == 0
+    header = sorted((place / "wfdb").rglob("*.hea"))[0]
+    assert run("predict", place / "known", header, "--top", "40") == 0
     lines = capsys.readouterr().out.splitlines()
     marked = [line for line in lines if line.endswith("(no record of it in the training)")]
     assert len(marked) == 1
@@ -137,25 +137,25 @@ def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, c
 def test_a_prediction_of_a_bad_record_is_one_line_and_of_wrong_units_has_a_warning(place, capsys, caplog):
     x = np.random.default_rng(0).normal(scale=300, size=(12, 2500)).astype(np.float32)
     np.save(place / "micro.npy", x)
-    assert run("predict", str(place / "run"), str(place / "micro.npy"), "--fs", "250") == 0
+    assert run("predict", place / "run", place / "micro.npy", "--fs", "250") == 0
     assert "microvolts" in caplog.text
     x[3, 7] = np.nan
     np.save(place / "hole.npy", x)
     capsys.readouterr()
-    assert run("predict", str(place / "run"), str(place / "hole.npy"), "--fs", "250") == 3
+    assert run("predict", place / "run", place / "hole.npy", "--fs", "250") == 3
     assert capsys.readouterr().err.startswith(f"error: {place / 'hole.npy'}: signals hold NaN")
 
 
 def test_a_run_without_gscl_predicts_nothing(place, capsys):
-    assert run("predict", str(place / "mute"), str(sorted((place / "wfdb").rglob("*.hea"))[0])) == 2
+    assert run("predict", place / "mute", sorted((place / "wfdb").rglob("*.hea"))[0]) == 2
     assert "without GSCL" in capsys.readouterr().err
 
 
 def test_an_export_prints_its_parity_and_another_ending_is_refused(place, capsys):
-    out = str(place / "encoder.pt2")
-    assert run("export", str(place / "run"), "--to", "torch", "--out", out) == 0
+    out = place / "encoder.pt2"
+    assert run("export", place / "run", "--to", "torch", "--out", out) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"{out}: ")
     assert "(≤ 0.0001)" in shown
-    assert run("export", str(place / "run"), "--to", "torch", "--out", str(place / "encoder.onnx")) == 2
+    assert run("export", place / "run", "--to", "torch", "--out", place / "encoder.onnx") == 2
     assert "Change the file's ending" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,15 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.synth import write_corpus
 from marecg_cli.marecg import app as marecg
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six records, prepared."""
+    folder = tmp_path_factory.mktemp("training")
+    write_corpus(folder / "wfdb", 6, 0)
+    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
+    return folder / "corpus"
 
 
 def test_recipes_show_every_value_with_its_source(capsys):
@@ -44,7 +54,7 @@ def test_a_recipe_is_printed_as_the_file_that_train_reads(tmp_path, capsys):
     assert run("recipes", "tiny-c3", "--format", "toml") == 0
     said = capsys.readouterr().out
     (tmp_path / "mine.toml").write_text(said, encoding="utf-8")
-    assert run("recipes", str(tmp_path / "mine.toml"), "--format", "toml") == 0
+    assert run("recipes", tmp_path / "mine.toml", "--format", "toml") == 0
     assert capsys.readouterr().out == said
     assert run("recipes", "--format", "toml") == 2
     assert "Name it" in capsys.readouterr().err
@@ -59,7 +69,7 @@ def test_a_recipe_is_printed_as_the_file_that_train_reads(tmp_path, capsys):
     ],
 )
 def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(tmp_path, capsys, arguments, problem):
-    assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run"), *arguments) == 2
+    assert run("train", "--data", tmp_path, "--out", tmp_path / "run", *arguments) == 2
     message = capsys.readouterr().err
     assert message.startswith("error: ")
     assert problem in message
@@ -68,27 +78,17 @@ def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(tmp_path, capsys, argum
 
 
 def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(tmp_path, capsys):
-    assert run("train", "--data", str(tmp_path), "--out", str(tmp_path / "run")) == 3
+    assert run("train", "--data", tmp_path, "--out", tmp_path / "run") == 3
     message = capsys.readouterr().err
     assert str(tmp_path) in message
     assert message.count("\n") == 1
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    "command", ["synth", "prepare", "stats", "train", "recipes", "probe", "report", "demo"]
-)
-def test_every_command_has_a_help_with_an_example(command, capsys):
-    assert run(command, "--help") == 0
-    assert f"Example: marecg {command}" in " ".join(capsys.readouterr().out.split())
-
-
-def test_a_log_of_a_training_has_lines_and_no_bar(tmp_path, capsys, monkeypatch):
-    write_corpus(tmp_path / "wfdb", 6, 0)
-    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+def test_a_log_of_a_training_has_lines_and_no_bar(corpus, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("marecg.base.progress.PAUSE", 0.0)
     given = [f"--set={each}" for each in ("train.max_steps=2", "train.batch_size=2")]
-    assert run("train", "--data", str(tmp_path / "corpus"), "--out", str(tmp_path / "run"), *given) == 0
+    assert run("train", "--data", corpus, "--out", tmp_path / "run", *given) == 0
     lines = capsys.readouterr().err.splitlines()
     steps = [line for line in lines if line.startswith("steps: ")]
     assert [line.split(",")[0] for line in steps] == ["steps: 1 of 2 (50 %)", "steps: 2 of 2 (100 %)"]
@@ -96,37 +96,35 @@ def test_a_log_of_a_training_has_lines_and_no_bar(tmp_path, capsys, monkeypatch)
     assert "\r" not in "".join(lines)
 
 
-def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_in_one_line(tmp_path, capsys):
-    write_corpus(tmp_path / "wfdb", 6, 0)
-    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
-
-    def trained(out: str, *given: str) -> int:
+def test_from_takes_recipe_and_model_from_the_weights_and_refuses_another_model_in_one_line(
+    corpus, tmp_path, capsys
+):
+    def trained(out: str, *given: object) -> int:
         few = ("train.max_steps=1", "train.batch_size=2")
         sets = [f"--set={each}" for each in few]
-        return run("train", "--data", str(tmp_path / "corpus"), "--out", str(tmp_path / out), *sets, *given)
+        return run("train", "--data", corpus, "--out", tmp_path / out, *sets, *given)
 
     assert trained("one", "--recipe", "tiny-c1", "--set=model.width=16", "--set=model.eta=0.2") == 0
-    assert trained("two", "--from", str(tmp_path / "one")) == 0
+    assert trained("two", "--from", tmp_path / "one") == 0
     begun, on = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("one", "two"))
     assert begun["config"] == on["config"]
     capsys.readouterr()
-    assert trained("three", "--from", str(tmp_path / "one"), "--set=model.width=32") == 2
+    assert trained("three", "--from", tmp_path / "one", "--set=model.width=32") == 2
     message = capsys.readouterr().err
     assert "model.width is 32, that of the weights 16" in message
     assert message.count("\n") == 1
-    assert trained("three", "--from", str(tmp_path / "nowhere")) == 3
+    assert trained("three", "--from", tmp_path / "nowhere") == 3
     assert "nowhere: is not a folder" in capsys.readouterr().err
     assert trained("three", "--from", "marecg-small-of-nobody") == 3
     assert not (tmp_path / "three").exists()
 
 
-def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(tmp_path, capsys, monkeypatch):
+def test_the_command_of_the_docs_goes_on_from_the_shipped_weights(corpus, tmp_path, capsys, monkeypatch):
     pytest.importorskip("marecg_small")
     page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^marecg (train --from .*)$", page, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
-    write_corpus(tmp_path / "wfdb", 6, 0)
-    prepare([tmp_path / "wfdb"], tmp_path / "corpus", jobs=1)
+    shutil.copytree(corpus, "corpus")
     few = [f"--set={each}" for each in ("train.max_steps=1", "train.batch_size=2")]
     assert run(*command.split(), *few) == 0
     assert "does not list all records" not in capsys.readouterr().err
