@@ -4,6 +4,8 @@ import json
 import multiprocessing
 from pathlib import Path
 
+import pytest
+
 from benchmarks.__main__ import main
 from benchmarks.ratio import Effort, Measured, Reach, Row, alternate
 from benchmarks.rpeaks import FS, annotated, detect, find_raw, score
@@ -13,6 +15,7 @@ from benchmarks.table import ROWS, as_markdown
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 
 
+@pytest.mark.slow
 def test_a_cheap_row_is_measured_printed_and_written(tmp_path, capsys):
     out = tmp_path / "bench.json"
     assert main(["flop-formula", "targets-from-ids", "--quick", "--format", "json", "--out", str(out)]) == 0
@@ -27,6 +30,7 @@ def test_an_unknown_row_is_one_line_and_exit_2(capsys):
     assert "there is no row 'speed'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path):
     out = tmp_path / "gpu.json"
     size = ("--device", "cpu", "--tiny", "--batch-size", "2", "--steps", "1", "--recipe", "c3")
@@ -35,6 +39,7 @@ def test_a_pretraining_step_runs_where_there_is_no_gpu(tmp_path):
     assert (step["recipe"], step["variant"], step["problem"]) == ("tiny-c3", "checkpoint", "")
 
 
+@pytest.mark.slow
 def test_a_start_on_simulated_records_tells_each_stage(tmp_path, monkeypatch):
     fork = multiprocessing.get_context("fork")  # which has its imports
     monkeypatch.setattr("benchmarks.scale.get_context", lambda _: fork)

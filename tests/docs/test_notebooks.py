@@ -8,6 +8,9 @@ from tests.docs.notebooks import FOLDER, NOTEBOOKS
 
 EACH = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 SMALL = 300_000
+QUICK_FIRST = [
+    path if path.stem == "read-a-record" else pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS
+]
 
 
 @EACH
@@ -20,7 +23,7 @@ def test_a_notebook_holds_its_outputs_and_its_page_is_up_to_date(path):
     assert all((FOLDER / name).read_bytes() == picture for name, picture in pictures.items())
 
 
-@EACH
+@pytest.mark.parametrize("path", QUICK_FIRST, ids=lambda path: path.stem)
 def test_a_notebook_shows_again_what_it_holds(path, tmp_path, monkeypatch):
     """In this process, which has torch already; one goes through Jupyter below."""
     monkeypatch.chdir(tmp_path)
@@ -38,6 +41,7 @@ def test_outputs_are_the_same_where_numbers_differ_by_rounding_alone():
     assert not notebooks.same("AUC 0.91, 12 records", "AUC 0.91, 13 records")
 
 
+@pytest.mark.slow
 def test_one_runs_in_jupyter(tmp_path):
     notebook = nbformat.read(FOLDER / "own-graph.ipynb", as_version=4)
     done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()

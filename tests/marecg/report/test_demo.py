@@ -1,8 +1,11 @@
 """The whole path, at the smallest size at which every part of it runs."""
 
+import pytest
+
 from marecg.report.demo import demo
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_a_probe_a_page_and_its_pictures(tmp_path):
     done = demo(tmp_path / "demo", records=160, steps=2)
     assert {"encoder", "random encoder", "hand-crafted"} <= {cell.method for cell in done.probe.cells}

@@ -78,6 +78,7 @@ def same_view_everywhere(monkeypatch):
         monkeypatch.setitem(AUGMENTATIONS, name, lambda x, n_valid, fs, generator: 0.9 * x.roll(25, -1))
 
 
+@pytest.mark.slow
 def test_two_processes_that_torchrun_begins_give_the_losses_of_one_with_the_same_effective_batch(
     corpus_folder, micro, tmp_path
 ):
@@ -128,10 +129,9 @@ def test_what_reads_the_batch_s_statistics_reads_those_of_all_ranks(corpus_folde
 
 
 PATIENCE = 20
-IDLE = pytest.mark.skipif("MARECG_PEERS" not in os.environ, reason="waits idly: set MARECG_PEERS=1")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGSTOP, marks=IDLE)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
 def test_a_process_that_is_stopped_ends_the_other_and_one_that_is_asked_to_stop_takes_it_along(
     corpus_folder, micro, tmp_path, monkeypatch, number
 ):

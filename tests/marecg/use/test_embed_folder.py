@@ -239,6 +239,7 @@ def test_worker_processes_take_the_gpus_in_turn(monkeypatch):
     assert found == [0, 0, 1, 0, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # dask's own
 @pytest.mark.usefixtures("own_environment")
 def test_a_dask_cluster_writes_the_bytes_of_one_process(place, tmp_path):

@@ -114,6 +114,7 @@ def test_minirocket_is_fitted_on_training_records_only_and_gives_ten_thousand_fe
     assert len(train) == 48
 
 
+@pytest.mark.slow
 def test_minirocket_leaves_torchs_threads_alone(ptbxl_root):
     """In a process where numba hasn't worked yet: afterwards it works with threads of its own."""
     code = f"""
