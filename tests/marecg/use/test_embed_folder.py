@@ -127,7 +127,9 @@ def test_nobody_but_owner_and_group_may_read_the_vectors_of_patients(place):
     assert {path.stat().st_mode & 0o007 for path in (place / "quiet").glob("part-*")} == {0}
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_bytes_of_one(place, tmp_path):
+    """That begin as a user's do; in `test_embed_files` they are copies of this one."""
     told = Told()
     run(place, tmp_path / "out", jobs=2, progress=told)
     assert told.counts == [(3, 10), (6, 10), (9, 10), (10, 10)]
