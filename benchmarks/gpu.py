@@ -31,8 +31,8 @@ from marecg.ecg.batch import Batch
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
+from marecg.train.lightning_module import parameter_groups
 from marecg.train.network import Network
-from marecg.train.schedule import parameter_groups
 
 WARM_UP = 3
 TERA = 1e12

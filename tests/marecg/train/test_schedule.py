@@ -9,10 +9,9 @@ from marecg.base.config import TrainConfig
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config, by_name
 from marecg.recipes.overrides import override
-from marecg.train.lightning_module import Pretraining
+from marecg.train.lightning_module import Pretraining, lr_factor, parameter_groups
 from marecg.train.network import Network
 from marecg.train.run import _total_steps
-from marecg.train.schedule import lr_factor, parameter_groups
 
 TRAIN = TrainConfig(max_epochs=100, warmup_epochs=10, lr=1e-4, final_lr=1e-6)
 

@@ -11,17 +11,18 @@ from typing import Any
 import lightning
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
+from marecg.base.config import TrainConfig
 from marecg.base.errors import DivergedError
 from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema
+from marecg.nn.schedule import cosine
 from marecg.recipes import Config
 from marecg.train.monitors import monitor
 from marecg.train.network import Network
-from marecg.train.schedule import lr_factor, parameter_groups
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ WARMING_STEPS = 10
 """The average of the weights forgets its beginning over about so many steps."""
 NON_FINITE_IN_A_ROW = 10
 """So many steps without finite gradients, one after the other, end the run."""
+UNDECAYED = ("lead", "position", "query", "embedding")
+"""Embeddings by their parameters' names: like biases and norms, they are not decayed."""
 
 
 class Pretraining(lightning.LightningModule):
@@ -154,3 +157,29 @@ class Pretraining(lightning.LightningModule):
         )
         remedy = "Look at those records, or begin again with a lower train.lr in another folder"
         return DivergedError(f"{problem}{about}", where=f"step {step}", remedy=remedy)
+
+
+def lr_factor(step: int, total_steps: int, train: TrainConfig) -> float:
+    """A step's learning rate as a fraction of the peak: linear warm-up, then a cosine to `final_lr`.
+
+    Warm-up keeps its share of the run, `warmup_epochs / max_epochs`, when `max_steps` cuts the run short.
+    """
+    warmup = total_steps * train.warmup_epochs / train.max_epochs
+    return cosine(step, warmup, total_steps - 1, train.final_lr / train.lr)
+
+
+def parameter_groups(modules: list[nn.Module], weight_decay: float) -> list[dict[str, Any]]:
+    """Two groups per module: its matrices, decayed, and the rest. What takes no gradient is left out."""
+    groups: list[dict[str, Any]] = []
+    for module in modules:
+        decayed: list[nn.Parameter] = []
+        rest: list[nn.Parameter] = []
+        for name, parameter in module.named_parameters():
+            if parameter.requires_grad:
+                embedding = name.rpartition(".")[-1] in UNDECAYED
+                (rest if parameter.ndim < 2 or embedding else decayed).append(parameter)
+        groups += [
+            {"params": decayed, "weight_decay": weight_decay},
+            {"params": rest, "weight_decay": 0.0},
+        ]
+    return [group for group in groups if group["params"]]
