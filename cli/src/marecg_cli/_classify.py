@@ -34,7 +34,7 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE",
         help="How it is trained; may be repeated: steps=1500 at most, patience=300 steps without a gain on "
-        "validation, batch_size=32, lr=3e-4 of the head, balanced=true to weigh positives and negatives "
+        "validation, batch_size=32, lr=1e-3 of the pool, balanced=true to weigh positives and negatives "
         "alike, readout=wide or beats, which the head alone reads, seed=0; of judge, folds=1-5,6,7-8 that "
         "train, validate and test, too.",
     ),

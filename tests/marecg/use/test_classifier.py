@@ -15,11 +15,13 @@ from sklearn.base import clone
 from marecg import EcgClassifier
 from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.ecg import augment
 from marecg.ecg.windows import Window, recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import Config
 from marecg.use import classifier as module
 from marecg.use import tuning
+from marecg.use.logistic import weighted_loss
 from marecg.use.tuning import Classifier, Tuned, Tuning, Vectors, tune
 
 RECORDS = 24
@@ -82,7 +84,7 @@ def test_it_comes_back_from_its_folder(fitted, signals, tmp_path):
 )
 def test_only_the_layers_that_are_asked_for_move(layers, trained, model, signals, monkeypatch):
     losses = itertools.count(9.0, -1.0)
-    monkeypatch.setattr(tuning, "weighted_loss", lambda *_: next(losses))
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     before = {name: value.clone() for name, value in model.state_dict().items()}
     found = classifier(model, layers, lr=1e-2).fit(signals, LABELS)
     moved = {name for name, value in found.encoder.state_dict().items() if not value.equal(before[name])}
@@ -95,7 +97,7 @@ def test_a_block_learns_slower_than_the_one_above_it(model):
     from marecg.use.tuning import _groups
 
     rates = [group["lr"] for group in _groups(Classifier(model, 2), Tuning("all", lr=1.0, decay=0.5))][::2]
-    assert rates == [1.0, 0.5, 0.25, 0.125]
+    assert rates == [0.1, 1.0, 0.5, 0.25, 0.125]
     model.requires_grad_(True)
 
 
@@ -153,11 +155,47 @@ Y_BK = np.eye(2)[(LABELS == "slow").astype(int)]
 def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(model, signals, monkeypatch):
     """Two steps without a gain are waited for after the second, which was the best; the head was worse."""
     losses = iter([3.0, 2.5, 2.0, 4.0, 2.2, 0.1])
-    monkeypatch.setattr(tuning, "weighted_loss", lambda *_: next(losses))
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     monkeypatch.setattr(tuning, "LOOK", 1)
     how = Tuning("all", steps=5, batch_size=8, patience=2)
     found = tune(how, vectors_of(model, signals), Y_BK[[*EVEN, *ODD]], EVEN, ODD)
     assert (found.step, found.loss, next(losses)) == (2, 2.0, 0.1)
+
+
+def test_what_is_judged_and_kept_is_the_average_of_the_weights(model, signals, monkeypatch):
+    """After one step the average stands 1 / 11 of the way back to where the step began."""
+    losses = itertools.count(9.0, -1.0)
+    monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
+    labels_BK = Y_BK[[*EVEN, *ODD]]
+    before = tune(Tuning("head"), vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
+    after = {}
+    for average in (0.0, 0.98):
+        monkeypatch.setattr(tuning, "AVERAGE", average)
+        how = Tuning("all", steps=1, lr=0.1)
+        after[average] = tune(how, vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
+    torch.testing.assert_close(after[0.98] - before, (after[0.0] - before) * 10 / 11)
+
+
+def test_every_window_is_augmented_anew(model, signals, monkeypatch):
+    seen = []
+
+    def noted(x_BCL, *others):
+        seen.append(augment.rhythm_safe(x_BCL, *others))
+        return seen[-1]
+
+    monkeypatch.setattr(tuning, "rhythm_safe", noted)
+    tune(Tuning("all", steps=2), vectors_of(model, signals), Y_BK[[0, 23, 1, 22]], [0, 23], [1, 22])
+    assert len(seen) == 2
+    assert not torch.equal(*seen)
+
+
+def test_overconfidence_that_calibration_mends_costs_nothing():
+    """Logits that are twice too large lose nothing; logits of the wrong sign do."""
+    y_MK, weight_MK = np.array([[1.0], [1.0], [1.0], [0.0]]), np.ones((4, 1))
+    true_MK = np.full((4, 1), np.log(3))
+    best = weighted_loss(true_MK, y_MK, weight_MK)
+    assert tuning.calibrated_loss(2 * true_MK, y_MK, weight_MK) == pytest.approx(best)
+    assert tuning.calibrated_loss(-true_MK, y_MK, weight_MK) > best
 
 
 def test_fine_tuning_that_gains_nothing_leaves_the_head_of_the_frozen_encoder(model, signals, monkeypatch):

@@ -43,7 +43,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leads: the names of their leads, in their order.
         steps: of fine-tuning at most.
         batch_size: records per step.
-        lr: peak learning rate of the head.
+        lr: peak learning rate of the pool; the head's is a tenth of it.
         decay: a block's learning rate over that of the block above it.
         patience: steps without a gain on the records held out, after which training stops.
         balanced: weigh a class's positives and negatives so that both count as much.
@@ -74,7 +74,7 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leads: Sequence[str] = LEADS,
         steps: int = 1500,
         batch_size: int = 32,
-        lr: float = 3e-4,
+        lr: float = 1e-3,
         decay: float = 0.75,
         patience: int = 300,
         balanced: bool = False,

@@ -16,11 +16,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
 
 from marecg.base.errors import CheckpointError, UsageError
+from marecg.ecg.augment import rhythm_safe
 from marecg.ecg.windows import Recording, stacked, tta_windows
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout, part_weights, readout_width
+from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.use.embed import encode
 from marecg.use.fit_best import fit_best
@@ -33,8 +36,18 @@ HEADS: tuple[Readout, ...] = ("wide", "beats")
 """What a head may read."""
 WARM_UP = 0.1
 """Share of the steps over which the learning rate rises; it falls along a cosine afterwards."""
-LOOK = 50
+LOOK = 100
 """Steps between two looks at validation."""
+HEAD = 0.1
+"""The head's learning rate over the pool's: it begins as the best of the frozen encoder."""
+AVERAGE = 0.98
+"""Momentum of the weights' average, which is what validation judges and what is kept."""
+WARMING = 10
+"""The average forgets its beginning over about so many steps."""
+CLIP = 1.0
+"""The largest norm of the gradients."""
+SLOPES = np.linspace(0.4, 1, 7)
+"""What logits may be multiplied by before validation looks: calibration mends overconfidence later."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,8 @@ class Tuning:
         layers: `head` alone, `last:N` for the pool and the last N blocks too, or `all`.
         steps: at most, beyond the head's exact fit; a step reads `batch_size` records whatever there are.
         batch_size: records per step.
-        lr: peak learning rate of head and pool; a block's is `decay` times that of the block above it.
+        lr: peak learning rate of the pool; a block's is `decay` times that of the block above it, the head's
+            a tenth.
         decay: 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
         weight_decay: of AdamW, on matrices.
         patience: steps without a gain on validation, after which it stops.
@@ -60,7 +74,7 @@ class Tuning:
     layers: str = "head"
     steps: int = 1500
     batch_size: int = 32
-    lr: float = 3e-4
+    lr: float = 1e-3
     decay: float = 0.75
     weight_decay: float = 0.05
     patience: int = 300
@@ -148,7 +162,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it: the network as it stood after `step`, whose loss on validation was the least."""
+    """What came of it: the averaged network after `step`, whose calibrated loss was the least."""
 
     net: Classifier
     step: int
@@ -166,7 +180,8 @@ def tune(
 ) -> Tuned:
     """Fit a head, and train a copy of the model below it as far as `how` asks; the best step is kept.
 
-    In each step one window, from any of the phases' beginnings, is drawn from each of its records.
+    In each step one window, from any of the phases' beginnings, is drawn from each of its records and
+    augmented by `rhythm_safe`.
 
     Args:
         how: layers, rates and lengths.
@@ -190,12 +205,15 @@ def tune(
         for mine, fitted in zip((net.mean_W, net.scale_W, net.head.weight, net.head.bias), head, strict=True):
             mine.copy_(torch.from_numpy(fitted))
     frozen = Tuned(net.eval(), 0, math.nan, True)
-    loss = weighted_loss(net.logits(x_val), y_val, weight_val)
+    loss = calibrated_loss(net.logits(x_val), y_val, weight_val)
     if how.layers == "head":
         return replace(frozen, loss=loss)
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
     rise = max(1, round(WARM_UP * how.steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
+    average = Ema(net)
+    averaged = average.module
+    noise = torch.Generator().manual_seed(how.seed)
     target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
     weight_MK = torch.from_numpy(weight_train).float()
 
@@ -206,25 +224,34 @@ def tune(
             draw = np.random.default_rng((how.seed, step))
             drawn = [each[int(draw.integers(len(each)))] for each in windows]
             optimizer.zero_grad()
-            logits_BK = net(*stacked(drawn, model.config, device))
+            x_BCL, n_valid_B, absent_BC = stacked(drawn, model.config, device)
+            x_BCL = rhythm_safe(x_BCL, n_valid_B, model.config.fs, noise)
+            logits_BK = net(x_BCL, n_valid_B, absent_BC)
             target_BK, weight_BK = (each[picked].to(device) for each in (target_MK, weight_MK))
             loss_BK = nn.functional.binary_cross_entropy_with_logits(logits_BK, target_BK, reduction="none")
             (loss_BK * weight_BK).mean().backward()  # type: ignore[no-untyped-call]
+            clip_grad_norm_(net.parameters(), CLIP)
             optimizer.step()
             schedule.step()
+            average.update(net, min(AVERAGE, step / (step + WARMING)))
             if step % LOOK == 0 or step == how.steps:
                 yield step
 
     def score() -> float:
         try:
-            logits_MK = replace(frozen, frozen=False).logits(vectors, val_M)
+            logits_MK = Tuned(averaged, 0, math.nan, False).logits(vectors, val_M)
         except CheckpointError as error:
             problem = f"fine-tuning ({how.layers}) gives values that are not finite"
             raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}") from error
-        return -weighted_loss(logits_MK, y_val, weight_val)
+        return -calibrated_loss(logits_MK, y_val, weight_val)
 
-    step, best = fit_best(net, rounds(), score, -loss, how.patience)
-    return Tuned(net.eval(), step, -best, False)
+    step, best = fit_best(averaged, rounds(), score, -loss, how.patience)
+    return Tuned(averaged.eval(), step, -best, False)
+
+
+def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
+    """`weighted_loss` at the one of `SLOPES` that suits all classes best."""
+    return min(weighted_loss(slope * logits_MK, y_MK, weight_MK) for slope in SLOPES)
 
 
 def _batches(how: Tuning, records: int) -> Iterator[NDArray[np.int64]]:
@@ -242,14 +269,16 @@ def _groups(net: Classifier, how: Tuning) -> list[dict[str, Any]]:
     """Parameter groups from the head down; what is below the asked layers takes no gradient."""
     model, depth = net.model, len(net.model.encoder.blocks)
     net.requires_grad_(False)
-    levels: list[tuple[int, list[nn.Module]]] = [(0, [net.head, model.pool, model.encoder.norm])]
-    levels += [(level, [model.encoder.blocks[depth - level]]) for level in range(1, how.blocks(depth) + 1)]
+    rates: list[tuple[float, list[nn.Module]]] = [(HEAD, [net.head]), (1, [model.pool, model.encoder.norm])]
+    rates += [
+        (how.decay**level, [model.encoder.blocks[depth - level]]) for level in range(1, how.blocks(depth) + 1)
+    ]
     if how.layers == "all":
-        levels.append((depth + 1, [model.tokens]))
+        rates.append((how.decay ** (depth + 1), [model.tokens]))
     groups: list[dict[str, Any]] = []
-    for level, modules in levels:
+    for rate, modules in rates:
         parameters = [one for module in modules for one in module.requires_grad_(True).parameters()]
-        lr = how.lr * how.decay**level
+        lr = how.lr * rate
         for matrices, decay in ((True, how.weight_decay), (False, 0.0)):
             params = [one for one in parameters if (one.ndim > 1) == matrices]
             groups.append({"params": params, "lr": lr, "weight_decay": decay})
