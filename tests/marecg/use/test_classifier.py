@@ -162,18 +162,19 @@ def test_the_step_with_the_least_loss_is_kept_and_patience_ends_the_rest(model, 
     assert (found.step, found.loss, next(losses)) == (2, 2.0, 0.1)
 
 
-def test_what_is_judged_and_kept_is_the_average_of_the_weights(model, signals, monkeypatch):
-    """After one step the average stands 1 / 11 of the way back to where the step began."""
+def test_what_is_judged_and_kept_is_half_way_to_the_average_of_the_weights(model, signals, monkeypatch):
+    """After one step the average stands 1 / 11 of the way back to where the step began; then half of that."""
     losses = itertools.count(9.0, -1.0)
     monkeypatch.setattr(tuning, "calibrated_loss", lambda *_: next(losses))
     labels_BK = Y_BK[[*EVEN, *ODD]]
     before = tune(Tuning("head"), vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
     after = {}
-    for average in (0.0, 0.98):
-        monkeypatch.setattr(tuning, "AVERAGE", average)
+    for values in ((0.0, 1.0), (0.98, 0.5)):
+        for name, value in zip(("AVERAGE", "HALF_WAY"), values, strict=True):
+            monkeypatch.setattr(tuning, name, value)
         how = Tuning("all", steps=1, lr=0.1)
-        after[average] = tune(how, vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
-    torch.testing.assert_close(after[0.98] - before, (after[0.0] - before) * 10 / 11)
+        after[values] = tune(how, vectors_of(model, signals), labels_BK, EVEN, ODD).net.head.bias
+    torch.testing.assert_close(after[0.98, 0.5] - before, (after[0.0, 1.0] - before) * 5 / 11)
 
 
 def test_every_window_is_augmented_anew(model, signals, monkeypatch):

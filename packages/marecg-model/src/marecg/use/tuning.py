@@ -41,7 +41,9 @@ LOOK = 100
 HEAD = 0.1
 """The head's learning rate over the pool's: it begins as the best of the frozen encoder."""
 AVERAGE = 0.98
-"""Momentum of the weights' average, which is what validation judges and what is kept."""
+"""Momentum of the weights' average."""
+HALF_WAY = 0.5
+"""How far from the start towards that average the weights are that are judged (Wortsman et al. 2022)."""
 WARMING = 10
 """The average forgets its beginning over about so many steps."""
 CLIP = 1.0
@@ -162,7 +164,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it: the averaged network after `step`, whose calibrated loss was the least."""
+    """What came of it: the network half-way to what `step` made of it; its calibrated loss was the least."""
 
     net: Classifier
     step: int
@@ -211,8 +213,7 @@ def tune(
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
     rise = max(1, round(WARM_UP * how.steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
-    average = Ema(net)
-    averaged = average.module
+    average, start, between = Ema(net), Ema(net).module, Ema(net).module
     noise = torch.Generator().manual_seed(how.seed)
     target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
     weight_MK = torch.from_numpy(weight_train).float()
@@ -238,15 +239,18 @@ def tune(
                 yield step
 
     def score() -> float:
+        ends = zip(start.parameters(), average.module.parameters(), strict=True)
+        for mine, (begin, end) in zip(between.parameters(), ends, strict=True):
+            mine.copy_(begin.lerp(end, HALF_WAY))
         try:
-            logits_MK = Tuned(averaged, 0, math.nan, False).logits(vectors, val_M)
+            logits_MK = Tuned(between, 0, math.nan, False).logits(vectors, val_M)
         except CheckpointError as error:
             problem = f"fine-tuning ({how.layers}) gives values that are not finite"
             raise UsageError(problem, where="lr", remedy=f"Lower it: it is {how.lr:g}") from error
         return -calibrated_loss(logits_MK, y_val, weight_val)
 
-    step, best = fit_best(averaged, rounds(), score, -loss, how.patience)
-    return Tuned(averaged.eval(), step, -best, False)
+    step, best = fit_best(between, rounds(), score, -loss, how.patience)
+    return Tuned(between.eval(), step, -best, False)
 
 
 def calibrated_loss(logits_MK: Floats, y_MK: NDArray[np.floating], weight_MK: Floats) -> float:
