@@ -213,7 +213,8 @@ def tune(
     optimizer = torch.optim.AdamW(_groups(net, how), lr=how.lr)
     rise = max(1, round(WARM_UP * how.steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: cosine(step, rise, how.steps))
-    average, start, between = Ema(net), Ema(net).module, Ema(net).module
+    average = Ema(net)
+    start, between = (copy.deepcopy(net).requires_grad_(False) for _ in range(2))
     noise = torch.Generator().manual_seed(how.seed)
     target_MK = torch.from_numpy(np.nan_to_num(y_train)).float()
     weight_MK = torch.from_numpy(weight_train).float()
