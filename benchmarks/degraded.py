@@ -20,10 +20,9 @@ from marecg.ecg.signal import resample
 from marecg.evaluate.methods.features import extract
 from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.probe.linear import Part, choose_logistic
-from marecg.evaluate.probe.ridge import choose_ridge
+from marecg.evaluate.probe.linear import Part, choose_logistic, choose_ridge
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg.evaluate.tasks.folds import Folds
+from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
 from marecg.model.mar_ecg import MarEcg
