@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from tests.marecg.made_records import make_ecg, make_record
 
@@ -29,10 +30,12 @@ MICRO = Config(
 
 
 @pytest.fixture
-def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Worker processes are copies of this one, which has torch already; elsewhere real ones begin as ever."""
     fork = multiprocessing.get_context("fork")
     monkeypatch.setattr("joblib.externals.loky.process_executor.get_context", lambda: fork)
+    yield
+    get_reusable_executor(kill_workers=True).shutdown(wait=True)  # they hold what this test has patched
 
 
 @pytest.fixture
