@@ -31,7 +31,7 @@ def test_above_and_below_are_each_other_s_converse(onto):
 
 
 def test_the_tree_shows_a_subtype_under_each_parent_and_every_concept(onto):
-    lines = [(line.depth, line.concept.abbr) for line in branches(onto)]
+    lines = [(line.depth, line.concept.abbr) for line in branches(onto.nodes, onto.relations, onto.roots)]
     under_roots = {name for depth, name in lines if depth == 1}
     assert {name for _, name in lines} == {node.abbr for node in onto.nodes}
     assert lines.count((2, "AntMI")) == 2
@@ -41,7 +41,7 @@ def test_the_tree_shows_a_subtype_under_each_parent_and_every_concept(onto):
 
 
 def test_the_tree_of_one_concept_starts_with_it(onto):
-    assert [(line.depth, line.concept.abbr) for line in branches(onto, 19)] == [
+    assert [(line.depth, line.concept.abbr) for line in branches(onto.nodes, onto.relations, [19])] == [
         (0, "AMI"),
         (1, "AntMI"),
         (1, "InfMI"),

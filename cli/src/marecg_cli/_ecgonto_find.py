@@ -79,7 +79,8 @@ def tree(
 
     onto = ecg_ontology.load(ontology)
     top = None if node is None else ecg_ontology.find_concept(onto, node)
-    lines = list(branches(onto, None if top is None else top.index))
+    tops = onto.roots if top is None else (top.index,)
+    lines = list(branches(onto.nodes, onto.relations, tops))
     over = () if top is None else onto.ancestors(top.index)
     if form == "json":
         rows = [

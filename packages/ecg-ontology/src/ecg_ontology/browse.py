@@ -160,7 +160,7 @@ def _navigation(onto: Ontology, language: str) -> str:
 
 def _tree(onto: Ontology, language: str) -> str:
     lines, depth = ["<ul>"], 0
-    for number, branch in enumerate(branches(onto)):
+    for number, branch in enumerate(branches(onto.nodes, onto.relations, onto.roots)):
         if branch.depth > depth:
             lines.append("<ul>")
         elif number:
@@ -183,7 +183,9 @@ def _title(concept: Concept, name: Name) -> str:
 def _articles(onto: Ontology, language: str, codes: Mapping[int | None, list[str]]) -> Iterator[str]:
     """Every concept, in the order of the tree; one that no root reaches comes last."""
     concerning = _errata_by_concept(onto)
-    listed = {branch.concept.index: branch.concept for branch in branches(onto)}
+    listed = {
+        branch.concept.index: branch.concept for branch in branches(onto.nodes, onto.relations, onto.roots)
+    }
     for node in {**listed, **{node.index: node for node in onto.nodes}}.values():
         yield _article(onto, node, language, codes.get(node.index, ()), concerning.get(node.index, ()))
 

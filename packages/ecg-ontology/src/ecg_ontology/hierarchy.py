@@ -4,13 +4,10 @@
 descendant.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from ecg_ontology.concepts import Concept, Kind, Relation
-
-if TYPE_CHECKING:
-    from ecg_ontology.vocabulary import Vocabulary
 
 NodeT = TypeVar("NodeT", int, str)
 _IS_A = (Kind.family, Kind.subtype_of)
@@ -53,27 +50,30 @@ def reachable(starts: Iterable[NodeT], steps: Mapping[NodeT, Iterable[NodeT]]) -
     return tuple(reached)
 
 
-def branches(onto: "Vocabulary", top: int | None = None) -> Iterator[TreeLine]:
-    """Yield the tree under `top`, or under every root; subtypes stand under their parents only.
+def branches(
+    nodes: Sequence[Concept], relations: Sequence[Relation], tops: Sequence[int]
+) -> Iterator[TreeLine]:
+    """Yield the trees under `tops`; subtypes stand under their parents only.
 
     A concept of several parents stands under each, and what is below it only under the first.
 
     Example:
         >>> import ecg_ontology
-        >>> [(line.depth, line.concept.abbr) for line in branches(ecg_ontology.load(), 0)]
+        >>> onto = ecg_ontology.load()
+        >>> [(line.depth, line.concept.abbr) for line in branches(onto.nodes, onto.relations, [0])]
         [(0, 'Normal'), (1, 'NSR'), (1, 'EarlyR'), (1, 'SinusA')]
     """
-    subtypes = {edge.source for edge in onto.relations if edge.kind is Kind.subtype_of}
+    subtypes = {edge.source for edge in relations if edge.kind is Kind.subtype_of}
     children = _steps(
         (edge.target, edge.source)
-        for edge in onto.relations
+        for edge in relations
         if edge.kind is Kind.subtype_of or (edge.kind is Kind.family and edge.source not in subtypes)
     )
     seen: set[int] = set()
-    stack = [(0, index) for index in reversed(onto.roots if top is None else (top,))]
+    stack = [(0, index) for index in reversed(tops)]
     while stack:
         depth, index = stack.pop()
-        yield TreeLine(depth, onto.nodes[index], index in seen and index in children)
+        yield TreeLine(depth, nodes[index], index in seen and index in children)
         if index not in seen:
             stack += [(depth + 1, child) for child in sorted(children.get(index, ()), reverse=True)]
         seen.add(index)
