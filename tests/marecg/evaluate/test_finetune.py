@@ -7,7 +7,8 @@ import pytest
 from marecg.base.errors import OutputError, UsageError
 from marecg.evaluate import finetune as module
 from marecg.evaluate.finetune import finetune
-from marecg.evaluate.table import measured
+from marecg.evaluate.scores.results import Leak
+from marecg.evaluate.table import lines, measured
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning
@@ -33,6 +34,9 @@ def test_each_of_the_layers_has_a_row_in_report_and_table(before, run_folder, pt
     assert cells[head, 1.0].dimension == readout_width(MarEcg.from_pretrained(run_folder).config)
     rows = measured([run_folder], "finetune")
     assert set(rows["method"]) == {head, whole}
+    leak = Leak(records=3, same_record=("1", "2", "3"), same_patient=(), same_signal=())
+    marked = lines("tiny", report.model_copy(update={"leak": leak}))
+    assert [line["leaked_records"] for line in marked] == [3] * 4
     assert (run_folder / "model" / "model.safetensors").read_bytes() == before
 
 

@@ -104,10 +104,11 @@ def of_reports(reports: Iterable[tuple[Path, Report]]) -> pd.DataFrame:
 
 
 def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
-    """A report's figures as lines of the frame."""
+    """A report's figures as lines of the frame; of one on fine-tuning, every row is the encoder's."""
+    leaks = report.leak.records if report.leak else None
     for cell in report.cells:
         own = cell.method in OWN
-        leaks = report.leak.records if report.leak else None
+        pretrained = own or cell.method == report.reference or report.protocol == "finetune"
         yield {
             "source": MEASURED,
             "group": group,
@@ -120,7 +121,7 @@ def lines(group: str, report: Report) -> Iterable[dict[str, Any]]:
             "high": 100 * cell.interval.high,
             "test_records": report.records.test,
             "task_sha256": report.task_sha256,
-            "leaked_records": leaks if own or cell.method == report.reference else 0,
+            "leaked_records": leaks if pretrained else 0,
             "records": cell.records if cell.fraction else None,
             "seeds": cell.seeds if cell.fraction else None,
             "dimension": cell.dimension,
