@@ -62,14 +62,10 @@ class Calibration(Settings):
 
 
 def calibrate(logit_M: Floats, y_M: NDArray[np.floating], method: Method = "best") -> Calibration:
-    """Fit a class's calibration on records that it wasn't trained on.
+    """Fit a class's calibration on the logits of records that it wasn't trained on, and their labels, 0 or 1.
 
-    Args:
-        logit_M: their logits.
-        y_M: 0 or 1.
-        method: `best` takes the kind with the least log loss, cross-validated in `PARTS` parts of the
-            records; with fewer positives or negatives than parts it is the temperature. Without both kinds
-            of records there is none.
+    `best` takes the kind with the least log loss, cross-validated in `PARTS` parts of the records; with fewer
+    positives or negatives than parts it is the temperature. Without both kinds of records there is none.
     """
     few = int(min(y_M.sum(), (1 - y_M).sum()))
     if few == 0 or method == "none":
@@ -136,12 +132,9 @@ def check_rule(rule: str) -> None:
 def threshold(rule: str, y_M: NDArray[np.floating], p_M: Floats) -> float:
     """The probability from which on a class is called; ½ where the records are all of one kind.
 
-    Args:
-        rule: `youden`, the largest sensitivity + specificity; `f1`, the largest F1; `sensitivity=S`, the
-            highest threshold that finds a share S of the positives; `specificity=S`, the lowest that lets
-            that share of the negatives pass.
-        y_M: 0 or 1.
-        p_M: probabilities.
+    `youden` takes the largest sensitivity + specificity, `f1` the largest F1, `sensitivity=S` the highest
+    threshold that finds a share S of the positives, `specificity=S` the lowest that lets that share of the
+    negatives pass.
     """
     check_rule(rule)
     if y_M.all() or not y_M.any():

@@ -21,20 +21,7 @@ FILES = {MARK, "head.safetensors", "model"}
 
 
 class Description(Settings):
-    """What classifier.json says.
-
-    Attributes:
-        classes: labels, by which probabilities are named.
-        several: whether a record may have several of them.
-        fs: Hz of the arrays that it was fitted on.
-        leads: and the names of their leads.
-        layers: what was trained.
-        readout: what the head reads.
-        step: of fine-tuning that was kept.
-        rule: by which the thresholds were chosen.
-        calibrations: one for each class.
-        thresholds: the probability from which on each class is called.
-    """
+    """What classifier.json says: labels and what was learnt of each, and `EcgClassifier`'s arguments."""
 
     format: Literal[3] = 3
     classes: list[str] | list[int]

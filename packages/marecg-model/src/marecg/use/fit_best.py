@@ -11,12 +11,8 @@ def fit_best(
 ) -> tuple[int, float]:
     """Train, and leave the network as it stood after its best round: (which, 0 for none; its score).
 
-    Args:
-        net: the network.
-        rounds: trains it, and after each round gives how many rounds, or steps, were done.
-        score: how good it is now; more is better.
-        least: what a round must exceed.
-        patience: rounds, or steps, without a gain after which it stops.
+    `rounds` trains it, and after each round gives how many rounds, or steps, were done; the first must have a
+    score above `least`, and after `patience` of them without a gain it ends.
     """
     best, best_score, kept = 0, least, _state(net)
     for number in rounds:

@@ -18,12 +18,9 @@ SMALLEST_SPREAD = 1e-6
 
 
 def class_weights(y_MK: NDArray[np.floating], train_MK: NDArray[np.floating], balanced: bool) -> Floats:
-    """What each label counts, [M, K]: 0 where it is unknown, or where training shows one kind of it alone.
+    """What each label counts, [M, K]: 0 where it is NaN, or where training shows one kind of it alone.
 
-    Args:
-        y_MK: 0, 1 or NaN.
-        train_MK: the labels of the training records.
-        balanced: positives and negatives count n / 2n₊ and n / 2n₋ by the n training records with a label.
+    `balanced` counts positives n / 2n₊ and negatives n / 2n₋, by the n training records with a label.
     """
     positives_K, known_K = np.nansum(train_MK, axis=0), np.isfinite(train_MK).sum(axis=0)
     weight_MK = np.isfinite(y_MK) * ((positives_K > 0) & (positives_K < known_K))
@@ -60,15 +57,8 @@ def fit_logistic(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Standardise on train, fit at ever weaker strengths; each class keeps the best by its validation loss.
 
-    Args:
-        x_MW: the training records' vectors.
-        y_MK: 0, 1 or NaN.
-        weight_MK: as `class_weights` gives.
-        val_x, val_y, val_weight: the same of the records that choose.
-        part_W: what each value is multiplied by once it is standardised, if by anything.
-
-    Returns:
-        Mean [W], scale [W], weights [K, W] and intercepts [K]; a class without both kinds has no weights.
+    Standardised values are multiplied by `part_W`, if it is given. Returns mean [W], scale [W], weights
+    [K, W] and intercepts [K]; a class without both kinds has no weights.
     """
     mean_W, scale_W = x_MW.mean(axis=0), x_MW.std(axis=0)
     scale_W = np.where(scale_W > SMALLEST_SPREAD, scale_W, 1) / (1 if part_W is None else part_W)
@@ -76,14 +66,25 @@ def fit_logistic(
     basis = span(train)
     if basis is not None:
         train, val = train @ basis, val @ basis
-    x, y, weight = (torch.from_numpy(a) for a in (train, np.nan_to_num(y_MK), weight_MK))
+    x, y, weight = (torch.from_numpy(a) for a in (train, np.nan_to_num(y_MK).astype(np.float64), weight_MK))
     positive_K, total_K = (weight * y).sum(0) + 0.5, weight.sum(0) + 1
-    theta_K = torch.logit(positive_K / total_K).double().requires_grad_()
+    theta_K = torch.logit(positive_K / total_K).requires_grad_()
     theta_KW = torch.zeros(y.shape[1], x.shape[1], dtype=torch.float64, requires_grad=True)
     fits: list[tuple[Floats, Floats]] = []
     losses: list[Floats] = []
-    for strength in STRENGTHS:
-        _minimise(theta_KW, theta_K, x, y.double(), weight, strength)
+    for strength in STRENGTHS:  # ‖w‖² / 2C is added to the summed loss, and each fit begins from the last
+        optimizer = torch.optim.LBFGS(
+            [theta_KW, theta_K], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
+        )
+
+        def closure(strength: float = strength, optimizer: torch.optim.Optimizer = optimizer) -> torch.Tensor:
+            optimizer.zero_grad()
+            loss = binary_cross_entropy_with_logits(x @ theta_KW.T + theta_K, y, weight, reduction="sum")
+            loss = (loss + theta_KW.square().sum() / (2 * strength)) / len(x)
+            loss.backward()  # type: ignore[no-untyped-call]
+            return loss
+
+        optimizer.step(closure)  # type: ignore[no-untyped-call]
         fits.append((theta_KW.detach().numpy().copy(), theta_K.detach().numpy().copy()))
         losses.append(class_losses(val @ fits[-1][0].T + fits[-1][1], val_y, val_weight))
     loss_SK = np.stack(losses)
@@ -100,26 +101,3 @@ def span(x_MW: Floats) -> Floats | None:
     The weights of least L2 norm lie there, so a fit on `x_MW @ span` is the same, and cheaper.
     """
     return np.linalg.qr(x_MW.T)[0] if len(x_MW) < x_MW.shape[1] else None
-
-
-def _minimise(
-    theta_KW: torch.Tensor,
-    theta_K: torch.Tensor,
-    x: torch.Tensor,
-    y: torch.Tensor,
-    weight: torch.Tensor,
-    strength: float,
-) -> None:
-    """Minimise the summed loss plus ‖w‖² / 2C from where the weights stand, in place."""
-    optimizer = torch.optim.LBFGS(
-        [theta_KW, theta_K], max_iter=100, history_size=20, line_search_fn="strong_wolfe"
-    )
-
-    def closure() -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = binary_cross_entropy_with_logits(x @ theta_KW.T + theta_K, y, weight, reduction="sum")
-        loss = (loss + theta_KW.square().sum() / (2 * strength)) / len(x)
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]

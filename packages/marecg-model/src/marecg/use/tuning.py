@@ -30,8 +30,6 @@ from marecg.use.fit_best import fit_best
 from marecg.use.logistic import class_weights, fit_logistic, weighted_loss
 
 Floats = NDArray[np.float64]
-Fetch = Callable[[int], Recording]
-"""A record by its number."""
 HEADS: tuple[Readout, ...] = ("wide", "beats")
 """What a head may read."""
 WARM_UP = 0.1
@@ -54,23 +52,9 @@ SLOPES = np.linspace(0.4, 1, 7)
 
 @dataclass(frozen=True)
 class Tuning:
-    """How an encoder is fine-tuned; it is checked when it is made.
+    """How an encoder is fine-tuned, as `EcgClassifier` says it; raises `UsageError` for what can't be.
 
-    Attributes:
-        layers: `head` alone, `last:N` for the pool and the last N blocks too, or `all`.
-        steps: at most, beyond the head's exact fit; a step reads `batch_size` records whatever there are.
-        batch_size: records per step.
-        lr: peak learning rate of the pool; a block's is `decay` times that of the block above it, the head's
-            a tenth.
-        decay: 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022).
-        weight_decay: of AdamW, on matrices.
-        patience: steps without a gain on validation, after which it stops.
-        balanced: weigh a class's positives and negatives so that both count as much.
-        readout: what the head reads: `wide`, or `beats` of a frozen encoder (`marecg.model.readout`).
-        seed: of the order of records and the windows that are read.
-
-    Raises:
-        UsageError: a value is impossible.
+    `decay` is 0.75 as BEiT and MAE fine-tune with (Bao et al. 2022), `weight_decay` AdamW's, on matrices.
     """
 
     layers: str = "head"
@@ -140,18 +124,10 @@ class Classifier(nn.Module):
 
 
 class Vectors:
-    """Readouts of records by a frozen encoder, each computed once.
+    """Readouts of records, which `fetch` reads, by a frozen encoder, each computed once."""
 
-    Args:
-        model: the encoder.
-        fetch: reads a record.
-        readout: `wide` or `beats`.
-    """
-
-    def __init__(self, model: MarEcg, fetch: Fetch, readout: Readout = "wide") -> None:
-        self.model = model
-        self.fetch = fetch
-        self.readout = readout
+    def __init__(self, model: MarEcg, fetch: Callable[[int], Recording], readout: Readout = "wide") -> None:
+        self.model, self.fetch, self.readout = model, fetch, readout
         self._read: dict[int, NDArray[np.float32]] = {}
 
     def __call__(self, rows_M: Sequence[int]) -> Floats:
@@ -183,17 +159,9 @@ def tune(
     """Fit a head, and train a copy of the model below it as far as `how` asks; the best step is kept.
 
     In each step one window, from any of the phases' beginnings, is drawn from each of its records and
-    augmented by `rhythm_safe`.
-
-    Args:
-        how: layers, rates and lengths.
-        vectors: of the frozen encoder, which is left as it is.
-        y_MK: 0, 1, or NaN where nobody knows, of the training records and then of the validation's.
-        train_M: the numbers of the training records.
-        val_M: of those that decide how strongly the head is held back, and when to stop.
-
-    Raises:
-        UsageError: the learning rate is so high that values don't stay finite.
+    augmented by `rhythm_safe`. `y_MK`, NaN where nobody knows, is of the training records and then of the
+    validation's, which decide how strongly the head is held back, and when to stop. Raises `UsageError` where
+    the learning rate is so high that values don't stay finite.
     """
     model, classes = vectors.model, y_MK.shape[1]
     y_train, y_val = y_MK[: len(train_M)], y_MK[len(train_M) :]
