@@ -119,10 +119,15 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         several: bool = True,
     ) -> Self:
-        """Return the classifier, trained on the records `train`, which `vectors` fetch as they are needed.
+        """Return the classifier, trained on records that are fetched as they are needed.
 
-        `y_BK`, NaN where nobody knows, is of every record; those of `val` stop, calibrate and choose
-        thresholds; with `several`, a record may have several of the K `classes`. Raises `UsageError`.
+        Args:
+            vectors: of the frozen encoder; they fetch the records too.
+            y_BK: 0, 1, or NaN where nobody knows, of every record.
+            train: the numbers of those that it is trained on.
+            val: of those that stop, calibrate and choose thresholds.
+            classes: the K labels.
+            several: whether a record may have several of them.
         """
         self.tuned_ = tune(self.tuning(), vectors, y_BK[[*train, *val]], train, val)
         self.step_, self.classes_, self.several_ = self.tuned_.step, classes, several
@@ -145,12 +150,20 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.thresholds_ = np.array(cuts)
 
     def probabilities(self, logits_BK: Floats) -> Floats:
-        """Return calibrated probabilities [B, K] of what `tuned_.logits` gives."""
+        """Return calibrated probabilities [B, K].
+
+        Args:
+            logits_BK: as `tuned_.logits` gives them.
+        """
         p_BK = np.stack([curve(z_B) for curve, z_B in zip(self.calibrations_, logits_BK.T, strict=True)], 1)
         return p_BK if self.several_ else p_BK / p_BK.sum(1, keepdims=True).clip(1e-12)
 
     def predict_recordings(self, recordings: Sequence[Recording]) -> Floats:
-        """Return probabilities [B, K] of B recordings of any leads (`ecg.windows.recording`)."""
+        """Return probabilities [B, K].
+
+        Args:
+            recordings: B of any leads (`ecg.windows.recording`).
+        """
         check_is_fitted(self, "classes_")
         vectors = Vectors(self.encoder, recordings.__getitem__, self.readout)
         return self.probabilities(self.tuned_.net.logits(vectors(range(len(recordings)))))
@@ -196,7 +209,11 @@ class EcgClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.write(temporary)
 
     def write(self, folder: Path) -> None:
-        """Write the files of `save` into a folder that is being made."""
+        """Write the files of `save`.
+
+        Args:
+            folder: a temporary one, that is being made.
+        """
         check_is_fitted(self, "classes_")
         labels = self.classes_.tolist()
         if not (all(type(one) is int for one in labels) or all(type(one) is str for one in labels)):
