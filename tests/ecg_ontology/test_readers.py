@@ -1,10 +1,8 @@
 """What is exported is read by the programs that it is written for."""
 
 import csv
-import json
 import logging
 import warnings
-from pathlib import Path
 
 import owlready2
 import pyhornedowl
@@ -12,8 +10,7 @@ import pytest
 import rdflib
 import skosify
 from pyhornedowl.model import DeclareAnnotationProperty, DeclareNamedIndividual
-from rdflib.compare import isomorphic
-from rdflib.namespace import DCTERMS, OWL, RDF, SKOS
+from rdflib.namespace import DCTERMS, RDF, SKOS
 
 import ecg_ontology
 from ecg_ontology import Ontology, export
@@ -29,13 +26,6 @@ def changed(draft: Draft, text: str) -> Ontology:
         for c in draft.concepts
     ]
     return Ontology(draft.model_copy(update={"concepts": tuple(concepts)}))
-
-
-def parsed(path: Path) -> rdflib.Graph:
-    with warnings.catch_warnings(
-        action="ignore"
-    ):  # rdflib's own reader of JSON-LD uses what rdflib deprecates
-        return rdflib.Graph().parse(path, format={".jsonld": "json-ld"}.get(path.suffix))
 
 
 def test_horned_owl_reads_the_owl_file_as_owl_2_dl(onto, tmp_path):
@@ -83,25 +73,14 @@ def test_no_label_of_a_concept_is_of_two_kinds(onto):
     assert len(labels) == len(set(labels))
 
 
-@pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt", ".jsonld"])
+@pytest.mark.parametrize("ending", [".ttl", ".owl", ".nt"])
 @pytest.mark.parametrize("strange", ["\u2028", "\u2029", "\x85"], ids=["U+2028", "U+2029", "NEL"])
 def test_rdflib_reads_what_was_written_whatever_ends_a_line_elsewhere(onto, tmp_path, ending, strange):
     text = f"fibrillatory{strange}waves"
     path = export(changed(onto.draft, text), tmp_path / f"o{ending}")
-    read = parsed(path)
+    read = rdflib.Graph().parse(path)
     af = rdflib.URIRef(f"{CARDIAC}#AF")
     assert rdflib.Literal(text, lang="en") in set(read.objects(af))
-
-
-def test_the_json_ld_brings_its_context_and_states_what_the_other_forms_state(onto, tmp_path):
-    path = export(onto, tmp_path / "o.jsonld")
-    stated = json.loads(path.read_text(encoding="utf-8"))
-    assert isinstance(stated["@context"], dict)  # an address would have to be fetched
-    triples = parsed(path)
-    assert isomorphic(triples, parsed(export(onto, tmp_path / "o.nt")))
-    assert (rdflib.URIRef(CARDIAC), RDF.type, OWL.Ontology) in triples
-    first = path.read_bytes()
-    assert export(onto, path).read_bytes() == first
 
 
 @pytest.mark.parametrize("profile", ["paper", "curated"])

@@ -33,7 +33,7 @@ def export(
 ) -> None:
     """Write the ontology for other programs.
 
-    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .jsonld .obo .skos.ttl .sssom.tsv .dot fhir (folder)
+    .npz .safetensors .json .csv (a folder) .ttl .owl .nt .obo .skos.ttl .sssom.tsv .dot fhir (folder)
 
     Example: ecgonto export --out ccg.npz
     """

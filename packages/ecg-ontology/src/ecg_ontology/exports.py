@@ -2,17 +2,32 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from ecg_ontology.errors import UsageError, optional
-from ecg_ontology.fhir import write_fhir
-from ecg_ontology.files import refuse_unmarked, replacing, write_text
+from ecg_ontology.fhir import FILE, write_fhir
+from ecg_ontology.files import read_text, refuse_others, refuse_unmarked, replacing, write_text
 from ecg_ontology.ontology import Ontology
-from ecg_ontology.overwriting import NODES_HEADER, TABLES, refuse_foreign
-from ecg_ontology.vocabulary_exports import routing_text, skos_mark, skos_text, sssom_mark
+from ecg_ontology.vocabulary_exports import routing_text, skos_text
+
+TABLES = ("nodes.csv", "edges.csv", "routing.csv", "distances.csv", "a_hat.csv")
+_FOLDERS: dict[str, tuple[Callable[[str], object], str]] = {
+    ".csv": (TABLES.__contains__, "nodes.csv"),
+    ".fhir": (FILE.fullmatch, "CodeSystem-*.json"),
+}
+"""Which names the files of an export have, and which of them say whose it is."""
+_TURTLE_TOKEN = re.compile(
+    r'"{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^\'\\]|\\.|\'(?!\'\'))*\'{3}'  # long literals
+    r'|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
+    r"|<[^>]*>|\\#"
+    r"|(?P<comment>#[^\n]*)",
+    re.DOTALL,
+)
 
 
 def export(onto: Ontology, out: str | Path) -> Path:
@@ -24,14 +39,14 @@ def export(onto: Ontology, out: str | Path) -> Path:
     ``.json``                 the bundle, which `ecg_ontology.load` reads
     ``.csv``                  a folder of that name: nodes, edges, routing, distances, a_hat
     ``.ttl`` ``.owl`` ``.nt``  the graph as canonical Turtle, RDF/XML, N-Triples
-    ``.jsonld`` ``.obo``      the graph as JSON-LD with its context, as OBO 1.4
+    ``.obo``                  the graph as OBO 1.4
     ``.skos.ttl``             the concepts as a SKOS scheme, codes as mappings
     ``.sssom.tsv``            the rows that hold in the profile as one SSSOM table
     ``.fhir``, ``fhir``       a folder of that name or ending: FHIR R4 CodeSystem, ValueSets, ConceptMaps
     ``.dot``                  the graph for Graphviz
     ========================  =============================================================================
 
-    What an earlier export wrote is replaced; nothing else is.
+    A file or folder that names the ontology as an export does is replaced; nothing else is.
 
     Args:
         onto: the ontology, in the profile to be written.
@@ -59,14 +74,54 @@ def export(onto: Ontology, out: str | Path) -> Path:
         problem = f"no form has the ending {out.suffix!r}"
         raise UsageError(problem, where=out, remedy=f"Choose one of {endings}")
     if two in _VIEWS:
-        text, mark = _VIEWS[two]
-        refuse_unmarked(out, mark(onto).encode())
-        write_text(out, text(onto))
+        text = _VIEWS[two](onto)
+        refuse_unmarked(out, text.partition("\n")[0].encode())
+        write_text(out, text)
         return out
-    refuse_foreign(onto, out)
+    _refuse_foreign(onto, out, suffix)
     with replacing(out) as temporary:
         _WRITERS[suffix](onto, temporary)
     return out
+
+
+def _refuse_foreign(onto: Ontology, out: Path, ending: str) -> None:
+    """See that nothing stands at `out`, or what names this ontology and holds no comments to be lost."""
+    if not out.exists():
+        return
+    names, remedy = {onto.header.iri}, "Name a new file, or remove that one first"
+    witnesses = [out]
+    if ending in _FOLDERS:
+        is_ours, pattern = _FOLDERS[ending]
+        refuse_others(out, is_ours)
+        names |= {node.iri for node in onto.nodes}
+        witnesses = list(out.glob(pattern))
+    elif not out.is_file():
+        raise UsageError("isn't a file", where=out, remedy=remedy)
+    if not any(names & _named_in(witness) for witness in witnesses):
+        problem = f"isn't an export of {onto.header.iri}, and would be lost"
+        raise UsageError(problem, where=out, remedy=remedy)
+    if ending == ".ttl" and (comments := turtle_comments(read_text(out))):
+        line, text = comments[0]
+        problem = f"has {len(comments)} comments, which would be lost; the first, in line {line}: {text[:60]}"
+        remedy = "State them as rdfs:comment, which is kept, or name a new file"
+        raise UsageError(problem, where=out, remedy=remedy)
+
+
+def _named_in(path: Path) -> set[str]:
+    """Whatever stands in a file between blanks, quotes, commas or angle brackets; of arrays, their `iri`."""
+    if path.suffix != ".npz":
+        return {token.decode(errors="replace") for token in re.findall(rb'[^\s"<>,]+', path.read_bytes())}
+    try:
+        with np.load(path) as arrays:
+            return {str(arrays["iri"])}
+    except (OSError, ValueError, LookupError, EOFError, BadZipFile, AttributeError):  # arrays of others
+        return set()
+
+
+def turtle_comments(text: str) -> list[tuple[int, str]]:
+    """Return the comments of a Turtle text, each with its line."""
+    matches = (match for match in _TURTLE_TOKEN.finditer(text) if match["comment"])
+    return [(text.count("\n", 0, match.start()) + 1, match["comment"].rstrip()) for match in matches]
 
 
 def _npz(onto: Ontology, path: Path) -> None:
@@ -103,7 +158,7 @@ def _csv(onto: Ontology, path: Path) -> None:
         (r.code, r.label, r.status, " ".join(abbr[i] for i in r.nodes)) for r in onto.routes(onto.codes)
     )
     tables: tuple[tuple[Iterable[str], Iterable[Iterable[object]]], ...] = (
-        (NODES_HEADER, nodes),
+        (("index", "abbr", "label", "tier", "iri"), nodes),
         (("kind", "source", "target"), edges),
         (("code", "label", "status", "nodes"), routes),
         (abbr, onto.distances.tolist()),
@@ -143,13 +198,10 @@ _WRITERS: dict[str, Callable[[Ontology, Path], None]] = {
     ".safetensors": _safetensors,
     ".json": Ontology.save,
     ".csv": _csv,
-    **dict.fromkeys((".ttl", ".owl", ".nt", ".jsonld", ".obo"), _graph),
+    **dict.fromkeys((".ttl", ".owl", ".nt", ".obo"), _graph),
     ".dot": _dot,
     ".fhir": write_fhir,
 }
 
-_VIEWS: dict[str, tuple[Callable[[Ontology], str], Callable[[Ontology], str]]] = {
-    ".skos.ttl": (skos_text, skos_mark),
-    ".sssom.tsv": (routing_text, sssom_mark),
-}
-"""Texts for other programs, each with the line by which an export knows its own."""
+_VIEWS: dict[str, Callable[[Ontology], str]] = {".skos.ttl": skos_text, ".sssom.tsv": routing_text}
+"""Texts for other programs, whose first line is one that no other file begins with."""

@@ -1,6 +1,5 @@
 """From a draft to RDF text in any form. `turtle` writes the canonical one; the others are made from it."""
 
-import json
 from functools import cache
 
 import rdflib
@@ -10,7 +9,6 @@ from ecg_ontology.concepts import Kind, Tier
 from ecg_ontology.drafts import Draft
 from ecg_ontology.errors import SourceError
 from ecg_ontology.turtle import (
-    concept_namespace,
     iri_text,
     literal_text,
     schema_text,
@@ -29,7 +27,6 @@ _VOCABULARY = {
     OWL.ObjectProperty: (SKOS.inScheme, SKOS.topConceptOf, SKOS.hasTopConcept, SKOS.broader),
 }
 """What OWL 2 DL wants declared of the words of others that every graph uses."""
-_PREFIXED = ("ccg", "dcterms", "owl", "rdfs", "skos", "xsd")
 Triple = tuple[rdflib.term.Node, rdflib.term.Node, rdflib.term.Node]
 
 
@@ -37,11 +34,7 @@ def rdf_text(draft: Draft, suffix: str) -> str:
     """Return the graph of `draft` (no routing) as text, by file ending.
 
     ``.ttl`` is canonical, the form that a curator edits. ``.owl`` and ``.rdf`` are XML, ``.nt`` has its lines
-    sorted, ``.jsonld`` brings its context; these also state what follows from it and what other browsers look
-    for: names as ``rdfs:label``, ``owl:NamedIndividual``, and the concept scheme with its hierarchy.
-
-    Raises:
-        SourceError: a text can't be written in XML.
+    sorted; these also state what `derived` adds. Raises `SourceError` where XML can't hold a text.
     """
     text = turtle_text(draft)
     if suffix == ".ttl":
@@ -50,36 +43,17 @@ def rdf_text(draft: Draft, suffix: str) -> str:
     graph.parse(data=text, format="turtle")
     for triple in derived(draft):
         graph.add(triple)
-    if RDF_FORMATS.get(suffix) == "xml" and (char := XML_FORBIDS.search(text)):
+    if RDF_FORMATS[suffix] == "xml" and (char := XML_FORBIDS.search(text)):
         line = text[: char.start()].rpartition("\n")[2] + char[0] + text[char.end() :].partition("\n")[0]
         problem = f"XML can't hold the character U+{ord(char[0]):04X} of {line.strip()[:80]!r}"
         raise SourceError(problem, where=draft.header.iri, remedy="Remove it, or export .ttl or .nt")
-    if suffix == ".jsonld":
-        return _json_ld(graph, concept_namespace(draft.header))
     done = graph.serialize(format=RDF_FORMATS[suffix])
     # Not `splitlines`: a literal may hold U+2028, which ends a line of Python's and none of N-Triples.
     return "".join(sorted(f"{line}\n" for line in done.split("\n") if line)) if suffix == ".nt" else done
 
 
-def _json_ld(graph: rdflib.Graph, base: str) -> str:
-    """JSON-LD by a context of its own, in an order that does not depend on the graph's."""
-    context = {"@vocab": base} | {
-        prefix: str(namespace) for prefix, namespace in graph.namespaces() if prefix in _PREFIXED
-    }
-    stated = json.loads(graph.serialize(format="json-ld", context=context))
-    stated["@graph"] = sorted(map(_in_order, stated["@graph"]), key=lambda node: str(node["@id"]))
-    return json.dumps(stated, ensure_ascii=False, indent=1) + "\n"
-
-
-def _in_order(node: dict[str, object]) -> dict[str, object]:
-    return {
-        key: sorted(value, key=json.dumps) if isinstance(value, list) else value
-        for key, value in sorted(node.items())
-    }
-
-
 def derived(draft: Draft) -> set[Triple]:
-    """The triples that follow from a draft, in the words that other programs look for."""
+    """What follows from a draft in the words that other programs look for: labels, individuals, a scheme."""
     scheme = rdflib.URIRef(scheme_iri(draft.header))
     triples: set[Triple] = {(word, RDF.type, kind) for kind, words in _VOCABULARY.items() for word in words}
     triples.add((scheme, RDF.type, SKOS.ConceptScheme))

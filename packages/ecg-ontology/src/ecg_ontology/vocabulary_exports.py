@@ -17,11 +17,6 @@ _PREFIXES = {
 }
 
 
-def skos_mark(onto: Ontology) -> str:
-    """The first line of what `skos_text` returns: by it an export knows its own."""
-    return f"# SKOS view of {onto.header.iri}\n"
-
-
 def skos_text(onto: Ontology) -> str:
     """Return the concepts as a SKOS concept scheme in Turtle.
 
@@ -44,7 +39,7 @@ def skos_text(onto: Ontology) -> str:
     blocks = (
         _block(iri_text(node.iri), [*_concept(onto, node), *mapped.get(node.iri, ())]) for node in onto.nodes
     )
-    return "".join((skos_mark(onto), *prefixes, _block(scheme, head), *blocks))
+    return "".join((f"# SKOS view of {onto.header.iri}\n", *prefixes, _block(scheme, head), *blocks))
 
 
 def _concept(onto: Ontology, node: Concept) -> Iterator[str]:
@@ -123,11 +118,6 @@ def ecl(onto: Ontology, concept: Concept) -> str:
 
 def _block(subject: str, statements: list[str]) -> str:
     return f"\n{subject}\n    " + " ;\n    ".join(dict.fromkeys(statements)) + " .\n"
-
-
-def sssom_mark(onto: Ontology) -> str:
-    """The first line of what `routing_text` returns: by it an export knows its own."""
-    return f"#mapping_set_id: {onto.header.iri}/routing/{onto.profile}\n"
 
 
 def routing_text(onto: Ontology) -> str:
