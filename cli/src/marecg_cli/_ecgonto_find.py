@@ -119,7 +119,6 @@ def browse(
 def draw(
     out: Annotated[Path, typer.Option(help="A .svg, .png or .pdf file.")],
     distances: Annotated[bool, typer.Option("--distances", help="Draw D_tree instead of the graph.")] = False,
-    profile: Profile = "paper",
     ontology: Source = None,
 ) -> None:
     """Draw the graph, or its distance matrix; `ecgonto explain --picture` draws a soft target.
@@ -129,4 +128,4 @@ def draw(
     from ecg_ontology.draw import draw_distances, draw_graph
 
     draw_it = draw_distances if distances else draw_graph
-    result(str(draw_it(ecg_ontology.load(ontology, profile), out)))
+    result(str(draw_it(ecg_ontology.load(ontology), out)))
