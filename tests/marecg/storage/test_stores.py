@@ -31,7 +31,6 @@ pytest.importorskip("pydicom")
 ROWS = 2
 KEPT = len(files.FILES) + 2 + ROWS
 """Files of clinics, records of WFDB that are whole, and rows of an array."""
-SIGNALS = {".dcm", ".edf", ".mat", ".scp", ".xml"}
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +99,6 @@ def test_a_store_gives_the_corpus_and_embeddings_of_its_files(bucket, archive, t
     root = fsspec.url_to_fs(bucket)[1]
     for path in (each for each in (tmp_path / "corpus").rglob("*.*") if each.name != "corpus.json"):
         assert store.cat_file(f"{root}/corpus/{path.relative_to(tmp_path / 'corpus')}") == path.read_bytes()
-    links = [path for path in cache().rglob("archive/**/*.*") if path.is_symlink()]
-    assert {path.suffix for path in links} == SIGNALS
-    assert all(path.stat().st_size for path in cache().rglob("archive/**/*.*") if path.is_file())
 
     shutil.rmtree(cache())  # as on another machine
     assert prepare([f"{bucket}/archive"], f"{bucket}/corpus", jobs=1, layout=layout()) == local
@@ -208,8 +204,7 @@ def test_a_store_that_refuses_stops_the_command_and_quarantines_nothing(
     memory, archive, tmp_path, monkeypatch, error, words
 ):
     put(archive, f"{memory}/archive")
-    here_already = len(list(archive.rglob("*.hea"))) + 1  # the array; signals come when they are read
-    refusing(monkeypatch, "get_file", error, after=here_already)
+    refusing(monkeypatch, "get_file", error, after=3)
     with pytest.raises(InputError, match=words):
         prepare([f"{memory}/archive"], tmp_path / "out", jobs=1)
     assert not (tmp_path / "out" / "corpus.json").exists()

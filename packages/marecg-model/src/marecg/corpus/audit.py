@@ -25,7 +25,7 @@ from marecg.read.datasets import cpsc2018, ptbxl
 from marecg.read.datasets.cinc2021 import COLLECTIONS
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
-from marecg.read.remote_records import ahead, on_disk
+from marecg.storage.copies import ensure_local
 
 ALIKE = 0.98
 """Correlation of two fingerprints from which on two windows are taken for one recording."""
@@ -91,7 +91,7 @@ def audit(folder: str | Path, against: Sequence[str | Path], progress: Progress 
     """
     corpus = Corpus.open(folder)
     rows = index.read(corpus.folder / "index.parquet", _ROWS).to_pylist()
-    sources = [on_disk(source) for source in against]
+    sources = [ensure_local(source) for source in against]
     evaluated = _evaluated(passing(find(sources), "evaluation records", progress), corpus.config)
     patients = ptbxl_patients(sources)
     names = [f"{row['root']}/{row['path']}" for row in rows]
@@ -175,9 +175,9 @@ def _evaluated(candidates: Iterable[Candidate], config: CorpusConfig) -> Evaluat
     """Read the evaluation records; those that can't be read can't be in the corpus either."""
     names, identities, patients, hashes, prints = [], [], [], [], []
     codes = set[str]()
-    for candidate, at_hand in ahead((each, each) for each in candidates):
+    for candidate in candidates:
         try:
-            record = at_hand.read(seconds=config.seconds_read)
+            record = candidate.read(seconds=config.seconds_read)
         except RecordError:
             continue
         if not np.isfinite(record.x_CL[:, : judged_samples(record.fs, config)]).all():

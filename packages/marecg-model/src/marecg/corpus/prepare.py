@@ -38,8 +38,7 @@ from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
 from marecg.read.record import Candidate, StatementCodes
-from marecg.read.remote_records import on_disk
-from marecg.storage.copies import upload
+from marecg.storage.copies import ensure_local, upload
 from marecg.storage.places import is_remote
 
 logger = logging.getLogger(__name__)
@@ -67,7 +66,7 @@ def prepare(
 
     Args:
         sources: folders of WFDB records in CinC style, PTB-XL releases, folders that hold either,
-            or array files; or addresses of such, as fsspec takes them (`read.remote_records`).
+            or array files; or addresses of such, as fsspec takes them.
         out: the corpus folder, new or begun by the same call; or an address, to which it is sent when it is
             complete (`copies.upload`).
         config: how records are prepared.
@@ -95,7 +94,7 @@ def prepare(
     if not graph.codes:
         logger.warning("%s routes no codes: no record will have a concept", ontology)
     layout = layout and layout.twelve()
-    roots = [on_disk(source).resolve() for source in sources]
+    roots = [ensure_local(source).resolve() for source in sources]
     candidates = find(roots, only, config.ptbxl_folds, layout, config.ptbxl_rate)
     account = None
     if isinstance(codes, CodeMapping):

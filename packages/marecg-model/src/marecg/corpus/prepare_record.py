@@ -18,7 +18,6 @@ from marecg.ecg.rpeaks import detect_best_each, detect_each
 from marecg.ecg.signal import resample, to_microvolts, window
 from marecg.read.machine import MEASURED
 from marecg.read.record import Candidate, Record
-from marecg.read.remote_records import ahead
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,11 @@ def prepare_block(
     rows: list[dict[str, Any]] = []
     signals = np.empty((len(candidates), len(LEADS), config.window), np.int16)
     quarantined = []
-    for candidate, at_hand in ahead(zip(candidates, candidates, strict=True)):
+    for candidate in candidates:
         if note is not None:
             note(candidate.place)
         try:
-            record = at_hand.read(seconds=config.seconds_read)
+            record = candidate.read(seconds=config.seconds_read)
             row, signals[len(rows)] = prepare_record(record, config)
         except RecordError as error:
             quarantined.append(_place(candidate) | {"reason": str(error.reason), "message": error.problem})

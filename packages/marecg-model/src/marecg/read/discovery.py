@@ -19,9 +19,8 @@ from marecg.read.datasets.cinc2021 import collection, is_header
 from marecg.read.datasets.ptbxl import FS as PTBXL_FS
 from marecg.read.record import Candidate, Reader, as_text, is_regular
 from marecg.read.registry import HEADERS, format_of, readers
-from marecg.read.remote_records import fetched_when_read
 from marecg.read.wfdb_header import MOST_BYTES
-from marecg.storage.copies import address, is_linked
+from marecg.storage.copies import address
 
 logger = logging.getLogger(__name__)
 CORPUS = ("corpus.json", "building/plan.json")
@@ -59,11 +58,11 @@ def find(
     place = _places()
     passed_over: list[Path] = []
     for root in roots:
-        if root.is_file() or is_linked(root):
+        if root.is_file():
             inside = _in_file(root, layout)
         else:
             inside = _in_folder(root, layout, readers(ptbxl_rate), passed_over)
-        for each in inside if address(root) is None else fetched_when_read(inside):
+        for each in inside:
             in_fold = each.fold is None or not folds or each.fold in folds
             if in_fold and (not only or each.source in only):
                 candidates.setdefault((place(each.file), each.row), each)
@@ -145,8 +144,6 @@ def _content_sha256(file: Path) -> str:
         if is_header(file.name) and is_regular(file):
             with file.open("rb") as header:
                 return hashlib.sha256(header.read(MOST_BYTES)).hexdigest()
-        if is_linked(file):
-            return str(file.readlink())
         if address(file) is not None:  # the times of a copy say nothing
             with file.open("rb") as copy:
                 return hashlib.file_digest(copy, "sha256").hexdigest()

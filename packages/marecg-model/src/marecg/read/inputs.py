@@ -15,8 +15,7 @@ from marecg.read.datasets.cinc2021 import is_header
 from marecg.read.discovery import find, names_apart, with_root_names
 from marecg.read.record import Candidate, Record, as_text, is_regular, without_ending
 from marecg.read.registry import HEADERS, format_of
-from marecg.read.remote_records import fetched_when_read, on_disk
-from marecg.storage.copies import address, is_linked
+from marecg.storage.copies import ensure_local
 
 
 def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> dict[str, Candidate]:
@@ -34,7 +33,7 @@ def find_inputs(inputs: Sequence[str | Path], layout: Layout | None = None) -> d
         lead_places(layout.leads)
     candidates: dict[tuple[str, int], Candidate] = {}
     files: set[Path] = set()
-    for given in (on_disk(each).absolute() for each in inputs):
+    for given in (ensure_local(each).absolute() for each in inputs):
         for candidate in _find(given, layout):
             candidates.setdefault((os.path.realpath(candidate.file), candidate.row), candidate)
             if not given.is_dir():
@@ -62,14 +61,13 @@ def read_one(path: str | Path, layout: Layout | None = None, seconds: float | No
 
 
 def _find(given: Path, layout: Layout | None) -> Iterable[Candidate]:
-    if given.is_dir() or is_array(given) or ((is_regular(given) or is_linked(given)) and format_of(given)):
+    if given.is_dir() or is_array(given) or (is_regular(given) and format_of(given)):
         return find([given], layout=layout)
     header = given
     if not is_header(given.name):  # the header of the record, or of the signal file, of that name
         header, beside = given.with_name(f"{given.name}.hea"), given.with_suffix(".hea")
         header = beside if is_regular(beside) and not is_regular(header) else header
-    candidates = HEADERS.records(given.parent, [header])
-    return candidates if address(given) is None else fetched_when_read(candidates)
+    return HEADERS.records(given.parent, [header])
 
 
 def _name(candidate: Candidate, apart: Mapping[Path, str]) -> str:

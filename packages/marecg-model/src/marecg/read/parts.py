@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from marecg.base.errors import RecordError
 from marecg.read.record import Candidate, without_ending
-from marecg.read.remote_records import ahead
 from marecg.read.stretch import Stretch
 
 LOOK = 1
@@ -19,17 +18,14 @@ def in_parts(
     starts: Callable[[float], Sequence[float]],
     seconds: float | None = None,
 ) -> Iterator[tuple[Key, Candidate]]:
-    """Each record as its parts; one that has a single part, or can't be read, as it is.
+    """Each record, beside a key, as its parts; one that has a single part, or can't be read, as it is.
 
-    Args:
-        candidates: records, each beside a key.
-        starts: of a recording of so many seconds, where its parts begin.
-        seconds: how long a part is; what is read of it may be longer where that isn't said.
+    `starts` says where the parts of a recording of so many seconds begin, and `seconds` how long each is;
+    what is read of one may be longer where that isn't said.
     """
-    pairs = (((key, candidate), candidate) for key, candidate in candidates)
-    for (key, candidate), at_hand in ahead(pairs):
+    for key, candidate in candidates:
         try:
-            record = at_hand.read(seconds=LOOK)
+            record = candidate.read(seconds=LOOK)
         except RecordError:  # whoever reads it says why
             yield key, candidate
             continue

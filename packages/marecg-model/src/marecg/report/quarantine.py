@@ -17,7 +17,6 @@ from marecg.corpus.prepared import read_about
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.record import Candidate
-from marecg.read.remote_records import on_disk
 from marecg.report.page import Figure, Section, page
 from marecg.report.tracing import rows
 from marecg.storage.copies import ensure_local
@@ -39,7 +38,7 @@ def gallery(folder: str | Path, sources: Sequence[str | Path], out: str | Path) 
     about, report = read_about(corpus), read_report(corpus)
     window = about["config"]["window"] / about["config"]["fs"]
     layout = Layout.from_dict(about["arrays"]) if about.get("arrays") else None
-    roots = [on_disk(each).resolve() for each in sources]
+    roots = [ensure_local(each).resolve() for each in sources]
     candidates = {(each.root_name, each.path): each for each in find(roots, layout=layout)}
     examples: dict[str, list[Figure]] = defaultdict(list)
     for entry in report.records:

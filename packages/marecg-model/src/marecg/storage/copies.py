@@ -1,8 +1,7 @@
 """What lies at an address, as files of this machine: copied by fsspec into `cache()`, by the same names.
 
 A copy is fresh while neither side has changed since they were equal: `.copied.json` holds what the store
-stated of its file then, and size and time of change of the file here. Of files that are read one by one, and
-once, there is a link to their address, which leads nowhere on this machine: whoever reads one fetches it.
+stated of its file then, and size and time of change of the file here.
 """
 
 import glob
@@ -10,8 +9,7 @@ import hashlib
 import json
 import logging
 import os
-import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +31,6 @@ _STATED = ("ETag", "etag", "md5Hash", "LastModified", "last_modified", "mtime", 
 """What the kinds of store say of a file's content."""
 Copied = dict[str, Any]
 """By the path below `_Mirror.base`: what `_stamp` and `_state` said of both sides when they were equal."""
-Later = Callable[[str, Collection[str]], bool]
-"""Whether a file of a listing is fetched only when it is read."""
 
 
 def cache() -> Path:
@@ -46,12 +42,8 @@ def cache() -> Path:
         return Path(gettempdir(), f"marecg-{os.getuid()}").resolve()
 
 
-def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -> Path:
+def ensure_local(where: str | Path) -> Path:
     """A path as it is; of an address what lies there, copied now as far as it is new or has changed.
-
-    Args:
-        where: a file or a folder, or the address of one.
-        later: which files are fetched only when they are read, by `fetch`.
 
     Raises:
         UsageError: fsspec knows no such protocol, or lacks the library for it.
@@ -64,13 +56,8 @@ def ensure_local(where: str | Path, later: Later = lambda path, listed: False) -
     if isinstance(mirror, Path):
         return mirror
     with mirror.locked() as copied, reading(where):
-        mirror.take(copied, later)
+        mirror.take(copied)
     return mirror.copy
-
-
-def is_linked(path: Path) -> bool:
-    """Whether a path is a link to the address of a file that is fetched when it is read."""
-    return path.is_symlink() and is_remote(os.readlink(path))  # noqa: PTH115 — pathlib takes a slash away
 
 
 def address(path: Path) -> str | None:
@@ -82,26 +69,12 @@ def address(path: Path) -> str | None:
     return f"{unquote(home.partition('-')[2])}://{'/'.join(parts)}"
 
 
-def fetch(path: Path, to: Path) -> None:
-    """Put the content of a file, or of what is only a link so far, at another path. Raises `InputError`."""
-    if not is_linked(path):
-        shutil.copyfile(path, to)
-        return
-    where = os.readlink(path).rpartition("#")[0]  # noqa: PTH115 — as above
-    with reading(where):
-        fs, name = filesystem(where)
-        fs.get_file(name, str(to))
-
-
 @contextmanager
 def upload(where: str, last: str) -> Iterator[Path]:
     """A folder of this machine whose files lie at an address too when the block succeeds.
 
-    Begun again after an interruption it is as it was; what is there already is copied first.
-
-    Args:
-        where: the address.
-        last: the file that says that all is there; it is sent when the others have arrived.
+    Begun again after an interruption it is as it was; what is there already is copied first. The file `last`
+    says that all is there: it is sent when the others have arrived.
 
     Raises:
         UsageError: the address holds other things.
@@ -200,8 +173,8 @@ class _Mirror:
             if about.get("type", "file") == "file" and not path.endswith("/")
         }
 
-    def take(self, copied: Copied, later: Later) -> None:
-        """Copy what is new or has changed, link what is fetched later, remove what is no longer there."""
+    def take(self, copied: Copied) -> None:
+        """Copy what is new or has changed, and remove what is no longer there."""
         listed, due = self.listed(), []
         if not listed:
             raise FileNotFoundError("nothing is there")
@@ -211,15 +184,7 @@ class _Mirror:
         for path, about in sorted(listed.items()):
             if not _is_plain(path):
                 logger.warning("%s%r is passed over: no file can be called so here", self.prefix, path)
-            elif copied.get(path) == [_stamp(about), _state(self._local(path))]:
-                continue
-            elif later(path, listed):  # nobody takes a link that leads nowhere for a file without content
-                link = self._local(path)
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.unlink(missing_ok=True)
-                link.symlink_to(f"{self.prefix}{path}#{_stamp(about)}")
-                copied[path] = [_stamp(about), _state(link)]
-            else:
+            elif copied.get(path) != [_stamp(about), _state(self._local(path))]:
                 due.append(path)
         if (size := sum(listed[path].get("size") or 0 for path in due)) > WORTH_TELLING:
             logger.warning("%s: copying %s files, %.1f GB", self.home, f"{len(due):,}", size / 1e9)
@@ -272,9 +237,7 @@ def _stamp(about: Mapping[str, Any]) -> str:
 
 
 def _state(local: Path) -> Any:
-    """The same of a file of this machine, or where a link leads; None of what is not there."""
-    if local.is_symlink():
-        return os.readlink(local)  # noqa: PTH115 — as above
+    """The same of a file of this machine; None of what is not there."""
     return [local.stat().st_size, local.stat().st_mtime_ns] if local.is_file() else None
 
 

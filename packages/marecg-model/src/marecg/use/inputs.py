@@ -20,7 +20,7 @@ from marecg.read.discovery import CORPUS, sources_sha256
 from marecg.read.inputs import find_inputs
 from marecg.read.parts import every, in_parts, name_of
 from marecg.read.record import Candidate, Record
-from marecg.read.remote_records import ahead, on_disk
+from marecg.storage.copies import ensure_local
 
 COLUMNS = ["id", "source", "root", "path", "n_valid", "codes", "age", "sex", "patient"]
 Named = tuple[str, str, Callable[..., Record]]
@@ -54,7 +54,7 @@ class Files:
         return Files(self.candidates[first:last])
 
     def __iter__(self) -> Iterator[Named]:
-        return ((name, candidate.place, candidate.read) for name, candidate in ahead(self.candidates))
+        return ((name, candidate.place, candidate.read) for name, candidate in self.candidates)
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Inputs:
     def __init__(
         self, inputs: Sequence[str | Path], layout: Layout | None = None, step: float | None = None
     ) -> None:
-        paths = [on_disk(each) for each in inputs]
+        paths = [ensure_local(each) for each in inputs]
         folders = [path for path in paths if (path / CORPUS[0]).exists()]
         others = [path for path in paths if path not in folders]
         if step is not None and folders:
