@@ -84,11 +84,6 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         {"given": "w", "recipe": "tiny", "assignments": ["train.lr=0.5"]},
     ),
     (
-        "recipes tiny --cost 5000 --speed 20",
-        "marecg_cli._recipes.print_costs",
-        {"recipes": {"tiny": by_name("tiny")}, "records": 5000, "tflops": 20.0},
-    ),
-    (
         "demo --out x --records 300 --steps 7 --seed 5",
         "marecg.report.demo.demo",
         {"out": Path("x"), "records": 300, "steps": 7, "seed": 5},
@@ -183,11 +178,6 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "--jobs 2 --log wandb --set train.lr=0.5",
         "marecg.evaluate.ablate.ablate",
         {"tasks": {"cpsc2018": Path("r")}, "seeds": 3, "jobs": 2, "loggers": ["wandb"]},
-    ),
-    (
-        "ablate --vary gscl.sigma=1..2 --search 4 --data c --out x --root r --set train.lr=0.5",
-        "marecg.evaluate.sweep.search",
-        {"trials": 4, "out": Path("x")},
     ),
 ]
 

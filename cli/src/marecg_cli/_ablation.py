@@ -1,6 +1,5 @@
 """The commands that compare recipes, and arms of the graph."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -38,15 +37,7 @@ def ablate(
         typer.Option(
             metavar="KEY=VALUES",
             help="A value of the one recipe and what it is set to, in place of several recipes: "
-            "gscl.sigma=0.5,1,2; may be repeated. With --search a range, too: train.lr=1e-4..1e-2:log.",
-        ),
-    ] = None,
-    search: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Let Optuna choose N combinations by val, instead of all; needs the extra search.",
-            min=1,
+            "gscl.sigma=0.5,1,2; may be repeated.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="Runs per recipe or combination.", min=1)] = 1,
@@ -86,51 +77,39 @@ def ablate(
     on the same records with their codes read by another graph, such as ecgonto perturb writes. What each
     recipe took, and where it differs from the first, stands in a second table.
 
-    With --vary the recipes are one recipe with every combination of some values, or a search among them.
+    With --vary the recipes are one recipe with every combination of some values.
 
     Example: marecg ablate c1 c2p c2 c3 --data corpus --out runs/ablation --root ptb-xl --seeds 3
     """
-    from marecg.evaluate.ablate import ProbedRun, ablate
+    from marecg.evaluate.ablate import ablate, varied
     from marecg.evaluate.request import READERS, Request
     from marecg.evaluate.scores.summary import WIDE
-    from marecg.evaluate.sweep import axis, grid
-    from marecg.evaluate.sweep import search as search_by_val
     from marecg.evaluate.tasks.registry import roots
-    from marecg.recipes import Config, by_name
+    from marecg.recipes import by_name
     from marecg_cli._scores_text import print_ablation
 
     of_probe, changes = by_group("probe.", set_)
     request = Request(**{"fractions": (1.0,), **settings(of_probe, READERS, "probe.")})
     wide = request.readout != "rhythm"
     request = request if wide else replace(request, without=(WIDE,))
-    probe_roots = roots(task or ["ptbxl-super"], root)
-
-    def trained(configs: Sequence[str | Config], changes: Sequence[str] = ()) -> list[ProbedRun]:
-        return ablate(
-            configs,
-            data,
-            out,
-            tasks=probe_roots,
-            request=request,
-            seeds=seeds,
-            equal=[each.value for each in equal or [Equal.records]],
-            records=records,
-            settings=changes,
-            jobs=jobs,
-            loggers=log or (),
-        )
-
-    if vary:
-        if recipes and len(recipes) > 1:
-            raise UsageError("--vary takes one recipe", remedy="Leave the others out")
-        config, axes = by_name((recipes or ["tiny"])[0], changes), [axis(each) for each in vary]
-        if search is None:
-            probed = trained(grid(config, axes))
-        else:
-            probed = search_by_val(config, axes, search, out, lambda one: trained([one]))
-            message(f"best on val: {probed[0].arm}")
-    else:
-        probed = trained(recipes or ["c1", "c2p", "c2", "c3"], changes)
+    recipes = recipes or (["tiny"] if vary else ["c1", "c2p", "c2", "c3"])
+    if vary and len(recipes) > 1:
+        raise UsageError("--vary takes one recipe", remedy="Leave the others out")
+    probed = ablate(
+        varied(by_name((recipes or ["tiny"])[0], changes), vary)
+        if vary
+        else recipes or ["c1", "c2p", "c2", "c3"],
+        data,
+        out,
+        tasks=roots(task or ["ptbxl-super"], root),
+        request=request,
+        seeds=seeds,
+        equal=[each.value for each in equal or [Equal.records]],
+        records=records,
+        settings=() if vary else changes,
+        jobs=jobs,
+        loggers=log or (),
+    )
     print_ablation(probed, seeds, form, wide, request.resamples)
 
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ecg_ontology import UsageError
-from marecg_cli._corpus_text import print_table
 from marecg_cli._options import one_of, recipe_names
 from marecg_cli._output import console, message, result, result_json
-
-if TYPE_CHECKING:
-    from marecg.recipes import Config
 
 Values = Mapping[str, Any]
 ABSENT = "not part of it"
@@ -31,19 +27,12 @@ def recipes(
         Literal["text", "json", "toml"],
         typer.Option("--format", help="toml prints one, as train reads it."),
     ] = "text",
-    cost: Annotated[
-        int | None,
-        typer.Option(metavar="RECORDS", help="Show what training each on so many records takes.", min=1),
-    ] = None,
-    speed: Annotated[float, typer.Option(help="TFLOP/s that are reached, for --cost.", min=0.001)] = 300.0,
 ) -> None:
     """Show what makes each recipe its own, or one of them as a whole, each value with its source.
 
     Example: marecg recipes c3
 
     Example: marecg recipes c3 --format toml
-
-    Example: marecg recipes --cost 40721 --speed 300
     """
     from marecg.base.config import Settings, source_of, sources
     from marecg.objectives.registry import installed
@@ -51,9 +40,6 @@ def recipes(
     from marecg.recipes.overrides import as_toml
 
     chosen = {recipe: by_name(recipe)} if recipe else {name: make() for name, make in RECIPES.items()}
-    if cost is not None:
-        print_costs(chosen, cost, speed)
-        return
     if form == "toml":
         if recipe is None:
             raise UsageError("TOML is of one recipe", remedy="Name it: marecg recipes c3 --format toml")
@@ -150,20 +136,6 @@ def print_recipe(values: Values, base_name: str, base: Values, sources: Mapping[
             absent = OPEN if "." in key else ABSENT
             table.add_row(key, absent if own[key] is None else str(own[key]), sources.get(key, ""))
         console().print(table)
-
-
-def print_costs(recipes: "Mapping[str, Config]", records: int, tflops: float) -> None:
-    """The arithmetic of each recipe's whole run on so many records, and how long it takes at that speed."""
-    from marecg.evaluate.cost import expected
-
-    heads = ("recipe", "records per step", "GFLOP per record", "PFLOP in all", f"hours at {tflops:g} TFLOP/s")
-    rows = {}
-    for name, config in recipes.items():
-        cost = expected(config, records, tflops * 1e12)
-        figures = (config.step_flops() / 1e9, cost.flops / 1e15)
-        step, hours = config.train.batch_size * config.train.accumulate, (cost.seconds or 0.0) / 3600
-        rows[name] = (step, *(f"{each:,.1f}" for each in figures), f"{hours:,.2f}")
-    print_table("Whole runs", heads, rows)
 
 
 def _about(make: Callable[..., object]) -> str:

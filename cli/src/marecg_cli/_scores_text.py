@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from marecg_cli._output import message, result, result_json
 
 if TYPE_CHECKING:
     from marecg.evaluate.ablate import ProbedRun
-    from marecg.evaluate.leaderboard import Standing
     from marecg.report.demo import Demo
 
 WIDTH = 100
@@ -106,43 +104,15 @@ def print_ablation(probed: "Sequence[ProbedRun]", seeds: int, form: str, wide: b
             message(line)
     scores, standing = averaged(probed), standings(probed, wide, resamples)
     if form == "json":
-        result_json(ablation_json(records(scores), standing))
+        result_json({"cells": records(scores), "recipes": standing})
     elif form == "text":
         over = f", mean ± standard deviation of {seeds} runs" if seeds > 1 else " [95 % interval]"
         result(scores_text(f"Macro AUC on test{over}, protocol {probed[0].report.protocol}", scores))
-        result(standings_text(standing))
+        result(plain_text([rich_table(*heads_and_lines(standing)), NOTE]))
     else:
         result(FORMATS[form](scores, False).rstrip())
         if form == "markdown":
             result(f"{markdown_table(*heads_and_lines(standing))}\n{NOTE}")
-
-
-def standings_text(standing: "Sequence[Standing]") -> str:
-    """What each recipe took, and where it differs from the first."""
-    from marecg.evaluate.leaderboard import NOTE, heads_and_lines
-
-    return plain_text([rich_table(*heads_and_lines(standing)), NOTE])
-
-
-def ablation_json(cells: Sequence[dict[str, Any]], standing: "Sequence[Standing]") -> dict[str, Any]:
-    """Every figure, and per recipe its cost and its differences to the first."""
-    return {
-        "cells": cells,
-        "recipes": [
-            {
-                "recipe": one.name,
-                "equal": "flops" if one.flops else "records",
-                "runs": one.runs,
-                "rank": one.rank,
-                **(asdict(one.cost) if one.cost else dict.fromkeys(("records", "flops", "seconds"))),
-                "versus_first": [
-                    {"task": task, "fraction": fraction, **difference.model_dump()}
-                    for (task, fraction), difference in one.differences.items()
-                ],
-            }
-            for one in standing
-        ],
-    }
 
 
 def demo_text(done: "Demo") -> str:

@@ -11,22 +11,30 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import perturb
-from marecg.base.errors import UsageError
+from marecg.base.errors import ConfigError, UsageError
 from marecg.base.progress import Tell
 from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
 from marecg.evaluate import table_print
-from marecg.evaluate.ablate import ProbedRun, ablate, earlier_report
-from marecg.evaluate.cost import Cost, cost_of, equalled, records_of
-from marecg.evaluate.leaderboard import Standing, averaged, heads_and_lines, standings
+from marecg.evaluate.ablate import (
+    ProbedRun,
+    ablate,
+    cost_of,
+    earlier_report,
+    equalled,
+    records_of,
+    varied,
+)
+from marecg.evaluate.leaderboard import averaged, heads_and_lines, standings
 from marecg.evaluate.request import Request
-from marecg.evaluate.scores.results import AucDifference, Leak, Report
+from marecg.evaluate.scores.results import Leak, Report
 from marecg.evaluate.scores.summary import ENCODER
 from marecg.model.card import Provenance
 from marecg.nn.collapse import COLLAPSED
-from marecg.recipes import by_name
+from marecg.recipes import by_name, tiny
 from marecg.recipes.overrides import override
 from marecg.synth import write_corpus
+from marecg_cli.marecg import main
 
 SMALL = ["model.width=16", "model.depth=1", "model.heads=2", "train.batch_size=3", "train.max_steps=2"]
 
@@ -150,16 +158,16 @@ def test_another_graph_reads_the_same_codes_and_a_dearer_recipe_sees_less_for_eq
     assert sha256[1] == other.ontology_sha256 != corpus.ontology_sha256
 
     standing = standings(found, resamples=50)
-    assert [(one.name, one.flops) for one in standing] == [
+    assert [(one["recipe"], one["equal"] == "flops") for one in standing] == [
         (name.split(",")[0], "FLOPs" in name) for name in names
     ]
-    costs = [one.cost for one in standing if one.cost]
-    assert [cost.records for cost in costs] == [12, 12, 12, 6]
-    assert costs[2].flops == pytest.approx(2 * costs[3].flops)
-    assert costs[3].flops <= costs[0].flops * 1.2
-    assert not standing[0].differences
-    mean = standing[2].means[1.0] - standing[0].means[1.0]
-    assert 100 * standing[2].differences["corpus", 1.0].mean == pytest.approx(mean)
+    assert [one["records"] for one in standing] == [12, 12, 12, 6]
+    assert standing[2]["flops"] == pytest.approx(2 * standing[3]["flops"])
+    assert standing[3]["flops"] <= standing[0]["flops"] * 1.2
+    assert not standing[0]["versus_first"]
+    (difference,) = standing[2]["versus_first"]
+    assert (difference["task"], difference["fraction"]) == ("corpus", 1.0)
+    assert 100 * difference["mean"] == pytest.approx(standing[2]["means"][1.0] - standing[0]["means"][1.0])
     heads, lines = heads_and_lines(standing)
     shares = ["100%, equal records", "100%, equal FLOPs"]
     assert heads[:5] == ["recipe", "runs", *shares, "above / below the first"]
@@ -205,16 +213,55 @@ def test_a_cost_counts_the_records_of_all_devices_and_micro_batches(tmp_path):
         (tmp_path / "model" / "config.json", {"provenance": told.model_dump(mode="json")}),
     ):
         path.write_text(json.dumps(said))
-    assert cost_of(tmp_path) == Cost(10 * 16 * 2 * 4, 1280 * config.step_flops(), 3.0)
+    cost = {"records": 10 * 16 * 2 * 4, "flops": 1280 * config.step_flops(), "seconds": 3.0}
+    assert cost_of(tmp_path) == cost
 
 
-def test_a_cell_is_told_apart_where_its_whole_interval_is_above_or_below_the_first_recipe():
-    intervals = [(0.01, 0.05), (0.02, 0.03), (-0.05, -0.01), (-0.01, 0.01), (0.0, 0.02)]
-    differences = {
-        ("task", float(place)): AucDifference(mean=(low + high) / 2, low=low, high=high, p=0.1)
-        for place, (low, high) in enumerate(intervals)
-    }
-    assert Standing("c2", False, 1, {}, differences, None, None, False).apart == (2, 1)
+def test_every_combination_is_a_recipe_called_after_its_values():
+    settings = ["gscl.sigma=0.5,1", "gscl.rule=max-index,most-specific", "train.betas=[0.9,0.95]"]
+    made = varied(tiny(), settings)
+    assert [config.name for config in made] == [
+        f"tiny gscl.sigma={sigma} gscl.rule={rule} train.betas=[0.9, 0.95]"
+        for sigma in ("0.5", "1")
+        for rule in ("max-index", "most-specific")
+    ]
+    assert [config.gscl and config.gscl.sigma for config in made] == [0.5, 0.5, 1, 1]
+    assert made[0].train.betas == (0.9, 0.95)
+
+
+def test_an_objective_can_be_varied_away():
+    without, with_it = varied(tiny(), ["jepa=null,{}"])
+    assert (without.jepa, with_it.jepa is not None) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("gscl.sigma", "has no values"),
+        ("gscl.sigma=", "has no values"),
+        ("gscl.sigma=0.1..2", "valid number"),
+        ("gscl.sigma=no,1", "valid number"),
+        ("gscl.sigam=1,2", "Did you mean gscl.sigma"),
+    ],
+)
+def test_a_value_that_cannot_be_varied_so_is_one_error(text, problem):
+    with pytest.raises(ConfigError, match=problem) as refused:
+        varied(tiny(), [text])
+    assert f"--vary {text}" in str(refused.value)
+
+
+def test_the_command_prints_a_row_per_combination(probed, tmp_path, capsys):
+    sizes = [word for each in SMALL for word in ("--set", each)]
+    given = ["--data", str(probed), "--root", str(probed), "--task", "corpus", "--format", "json", "-q"]
+    with pytest.raises(SystemExit) as ended:
+        main(["ablate", *given, *sizes, "--vary", "gscl.sigma=0.5,2", "--out", str(tmp_path / "grid")])
+    assert not ended.value.code
+    rows = json.loads(capsys.readouterr().out)["cells"]
+    assert {row["group"] for row in rows} >= {"tiny gscl.sigma=0.5", "tiny gscl.sigma=2"}
+    assert (tmp_path / "grid" / "tiny_gscl.sigma=2-seed0" / "probe" / "corpus-strict.json").exists()
+    with pytest.raises(SystemExit):
+        main(["table", *map(str, (tmp_path / "grid").glob("*-seed0")), "--no-published", "--format", "csv"])
+    assert "tiny_gscl.sigma=2-seed0,encoder,corpus" in capsys.readouterr().out
 
 
 def _mean_of(report: Report) -> float:

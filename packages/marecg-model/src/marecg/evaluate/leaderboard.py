@@ -4,16 +4,14 @@ Shapes: S draws of a share, over all runs; M test records, K classes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from marecg.evaluate.ablate import FLOPS, ProbedRun
-from marecg.evaluate.cost import Cost, cost_of
+from marecg.evaluate.ablate import FLOPS, ProbedRun, cost_of
 from marecg.evaluate.scores.metrics import RESAMPLES, Floats
 from marecg.evaluate.scores.predictions import Predictions, bootstrap, load
-from marecg.evaluate.scores.results import AucDifference
 from marecg.evaluate.scores.summary import OWN, judged_by
 from marecg.evaluate.table import FIGURES, ROW, VERSUS, lines, merged, share, tidy
 from marecg.nn.collapse import COLLAPSED
@@ -49,104 +47,96 @@ def averaged(probed: Sequence[ProbedRun]) -> pd.DataFrame:
     return merged(pd.concat([*figures, scores.iloc[:0]]).astype(scores.dtypes))
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How a recipe stands: one row, by the vector that it has of a record.
-
-    Attributes:
-        name: the recipe, as it was asked for.
-        flops: whether the arithmetic was made equal, and not the records.
-        means: by share, the macro AUC in percent averaged over tasks and runs.
-        differences: by task and share, its macro AUC minus that of the first recipe, with the interval of
-            paired resamples of the test records; of the first itself none.
-        cost: of all its runs together; None where a folder doesn't tell.
-        leaked: whether it was pretrained on records that judge it.
-    """
-
-    name: str
-    flops: bool
-    runs: int
-    means: dict[float, float]
-    differences: dict[Column, AucDifference]
-    cost: Cost | None
-    rank: float | None
-    leaked: bool
-
-    @property
-    def apart(self) -> tuple[int, int]:
-        """In how many cells the whole interval lies above the first recipe, and in how many below."""
-        intervals = self.differences.values()
-        return sum(one.low > 0 for one in intervals), sum(one.high < 0 for one in intervals)
-
-
-def standings(probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES) -> list[Standing]:
-    """Every recipe against the first, in their order.
+def standings(
+    probed: Sequence[ProbedRun], wide: bool = False, resamples: int = RESAMPLES
+) -> list[dict[str, Any]]:
+    """How every recipe stands against the first, in their order, by the vector that it has of a record.
 
     Args:
         wide: whether the wide readout is compared, and not h_rhythm (or the mean of H where no loss reaches
             h_rhythm's pool).
+
+    Returns:
+        Of each its name (`recipe`), what was made `equal`, `runs`, the least effective `rank` of h_rhythm,
+        whether records that judge it were among its training's (`leaked`), what all `runs` took together
+        (see `ablate.cost_of`); `means` by share, the macro AUC in percent averaged over tasks and runs; and
+        `versus_first`: by task and share its macro AUC minus the first recipe's, with the interval of paired
+        resamples of the test records.
     """
     scores = averaged(probed)
     first: dict[Column, tuple[Predictions, Floats]] = {}
-    standing: list[Standing] = []
+    standing: list[dict[str, Any]] = []
     for name in dict.fromkeys(each.arm for each in probed):
         runs = [each for each in probed if each.arm == name]
-        folders = list(dict.fromkeys(each.folder for each in runs))
+        costs = [cost_of(folder) for folder in dict.fromkeys(each.folder for each in runs)]
         cells = _cells(runs, wide)
-        first = first or cells
         own = scores[scores["group"] == name]
         row = own[own["method"] == judged_by(set(own["method"]), wide)]
-        ranks = row["h_rank"].dropna()
+        versus = [
+            {
+                "task": task,
+                "fraction": at,
+                **bootstrap(one.y_MK, logits_SMK, first[task, at][1], one.rotation_M, resamples).model_dump(),
+            }
+            for (task, at), (one, logits_SMK) in cells.items()
+            if (task, at) in first and one.ids == first[task, at][0].ids
+        ]
+        first = first or cells
         standing.append(
-            Standing(
-                name=name.removesuffix(FLOPS),
-                flops=name.endswith(FLOPS),
-                runs=len(folders),
-                means=row.groupby("fraction")["macro_auc"].mean().to_dict(),
-                differences={
-                    column: bootstrap(one.y_MK, logits_SMK, first[column][1], one.rotation_M, resamples)
-                    for column, (one, logits_SMK) in cells.items()
-                    if standing and column in first and one.ids == first[column][0].ids
-                },
-                cost=_total([cost_of(folder) for folder in folders]),
-                rank=None if ranks.empty else float(ranks.min()),
-                leaked=bool((row["leaked_records"].fillna(0) > 0).any()),
-            )
+            {
+                "recipe": name.removesuffix(FLOPS),
+                "equal": "flops" if name.endswith(FLOPS) else "records",
+                "runs": len(costs),
+                "rank": min(row["h_rank"].dropna().tolist(), default=None),
+                "leaked": bool((row["leaked_records"].fillna(0) > 0).any()),
+                **{each: _total([cost[each] for cost in costs]) for each in costs[0]},
+                "means": row.groupby("fraction")["macro_auc"].mean().to_dict(),
+                "versus_first": versus,
+            }
         )
     return standing
 
 
-def heads_and_lines(standings: Sequence[Standing]) -> tuple[list[str], list[list[str]]]:
+def heads_and_lines(standing: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """One line per recipe; without runs of equal FLOPs those columns are left out."""
-    shares = sorted({at for one in standings for at in one.means})
+    shares = sorted({at for one in standing for at in one["means"]})
     by_kind = {
-        kind: {one.name: one for one in standings if one.flops == flops}
-        for kind, flops in (("equal records", False), ("equal FLOPs", True))
+        f"equal {title}": {one["recipe"]: one for one in standing if one["equal"] == kind}
+        for kind, title in (("records", "records"), ("flops", "FLOPs"))
     }
-    kinds = [(kind, of_kind) for kind, of_kind in by_kind.items() if of_kind]
-    heads = ["recipe", "runs", *(f"{share(at)}, {kind}" for at in shares for kind, _ in kinds)]
+    kinds = {kind: of_kind for kind, of_kind in by_kind.items() if of_kind}
+    heads = ["recipe", "runs", *(f"{share(at)}, {kind}" for at in shares for kind in kinds)]
     heads += ["above / below the first", "records", "TFLOPs", "seconds", "rank of h_rhythm"]
     lines = []
-    for name in dict.fromkeys(one.name for one in standings):
-        one = next(of_kind[name] for _, of_kind in kinds if name in of_kind)
-        means = [_mean(of_kind.get(name), at) for at in shares for _, of_kind in kinds]
-        fallen = one.rank is not None and one.rank < COLLAPSED
-        shown = name + ("†" if one.leaked else "") + (" (collapsed)" if fallen else "")
-        apart = "{} / {} of {}".format(*one.apart, len(one.differences)) if one.differences else ABSENT
-        rank = ABSENT if one.rank is None else f"{one.rank:.1f}"
-        lines.append([shown, str(one.runs), *means, apart, *_cost(one.cost, one.runs), rank])
+    for name in dict.fromkeys(one["recipe"] for one in standing):
+        one = next(of_kind[name] for of_kind in kinds.values() if name in of_kind)
+        of_name = [of_kind.get(name, {"means": {}}) for of_kind in kinds.values()]
+        means = [_text(each["means"].get(at), "{:.1f}") for at in shares for each in of_name]
+        versus, runs, rank = one["versus_first"], one["runs"], one["rank"]
+        above, below = sum(each["low"] > 0 for each in versus), sum(each["high"] < 0 for each in versus)
+        costs = (("records", "{:,.0f}", 1), ("flops", "{:,.2f}", 1e12), ("seconds", "{:,.0f}", 1))
+        fallen = " (collapsed)" * (rank is not None and rank < COLLAPSED)
+        lines.append(
+            [
+                f"{name}{'†' * one['leaked']}{fallen}",
+                str(runs),
+                *means,
+                f"{above} / {below} of {len(versus)}" if versus else ABSENT,
+                *(_text(one[each] and one[each] / runs / unit, how) for each, how, unit in costs),
+                _text(rank, "{:.1f}"),
+            ]
+        )
     return heads, lines
 
 
-def _mean(one: Standing | None, at: float) -> str:
-    return f"{one.means[at]:.1f}" if one and at in one.means else ABSENT
+def _text(value: float | None, how: str) -> str:
+    return ABSENT if value is None else how.format(value)
 
 
-def _cost(cost: Cost | None, runs: int) -> list[str]:
-    if cost is None:
-        return [ABSENT] * 3
-    seconds = ABSENT if cost.seconds is None else f"{cost.seconds / runs:,.0f}"
-    return [f"{cost.records / runs:,.0f}", f"{cost.flops / runs / 1e12:,.2f}", seconds]
+def _total(costs: Sequence[float | None]) -> float | None:
+    """What all runs took together; None where one doesn't tell."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predictions, Floats]]:
@@ -160,16 +150,3 @@ def _cells(probed: Sequence[ProbedRun], wide: bool) -> dict[Column, tuple[Predic
                 _, before_SMK = cells.get((each.report.task, at), (loaded, logits_SMK[:0]))
                 cells[each.report.task, at] = loaded, np.concatenate([before_SMK, logits_SMK])
     return cells
-
-
-def _total(costs: Sequence[Cost | None]) -> Cost | None:
-    """What all runs took together; None where one doesn't tell."""
-    complete = [cost for cost in costs if cost is not None]
-    seconds = [cost.seconds for cost in complete if cost.seconds is not None]
-    if len(complete) < len(costs):
-        return None
-    return Cost(
-        sum(cost.records for cost in complete),
-        sum(cost.flops for cost in complete),
-        sum(seconds) if len(seconds) == len(costs) else None,
-    )
