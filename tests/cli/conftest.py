@@ -1,4 +1,4 @@
-"""How tests call `ecgonto` in this process, and what models are asked about."""
+"""How tests call `ecgonto` in this process, and what `marecg` is asked about."""
 
 from pathlib import Path
 
@@ -22,10 +22,13 @@ def call_ecgonto(capsys):
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that knows concepts, one that knows none, and five records, one of them without its signal."""
+    """Two runs, one that knows concepts and one that knows none, twelve records (`records`) and their corpus,
+    and five records (`wfdb`), the last without its signal.
+    """
     import torch
 
     from marecg.base.config import ModelConfig
+    from marecg.corpus.prepare import prepare
     from marecg.model.mar_ecg import MarEcg
     from marecg.synth import write_corpus
 
@@ -37,6 +40,44 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.save_pretrained(folder / "mute" / "model")
     model.prototypes.copy_(torch.nn.functional.normalize(torch.randn(40, 8), dim=-1))
     model.save_pretrained(folder / "run" / "model")
+    write_corpus(folder / "records", 12, 0, diagnoses=("AF", "NSR", "PVC"))
+    prepare([folder / "records"], folder / "corpus", jobs=1)
     write_corpus(folder / "wfdb", 5, 0)
     sorted((folder / "wfdb").rglob("*.mat"))[-1].unlink()
     return folder
+
+
+@pytest.fixture(scope="session")
+def corpus(place: Path) -> Path:
+    """The corpus of twelve records."""
+    return place / "corpus"
+
+
+@pytest.fixture(scope="session")
+def header(place: Path) -> Path:
+    """One record on disk."""
+    return min((place / "wfdb").rglob("*.hea"))
+
+
+@pytest.fixture(scope="session")
+def kinds(place: Path) -> Path:
+    """The same place with a classifier, labels, arrays and every kind of embeddings of its twelve records."""
+    import numpy as np
+    import pandas as pd
+    from tests.cli.calls import invoke
+
+    from marecg import EcgClassifier
+    from marecg.corpus.prepared import Corpus
+
+    corpus = Corpus.open(place / "corpus")
+    signals = corpus.signals(range(12))[:, :, :4000]
+    np.save(place / "array.npy", signals)
+    np.save(place / "one.npy", signals[0])
+    EcgClassifier(str(place / "run")).fit(signals, np.arange(12) % 2).save(place / "clf")
+    for name in ("embedded.npz", "embedded.parquet", "parts/"):
+        embed = ("embed", place / "run", corpus.folder, "--readout", "wide", "--out", f"{place}/{name}")
+        assert invoke(*embed)[0] == 0
+    splits = [("train", "train", "val", "test")[number // 2 % 4] for number in range(12)]
+    labels = pd.DataFrame({"record": corpus.ids, "odd": np.arange(12) % 2, "split": splits})
+    labels.to_csv(place / "labels.csv", index=False)
+    return place

@@ -74,21 +74,6 @@ def test_a_damaged_record_is_named_and_ends_with_1(corpus):
     assert (code, len(json.loads(out)["damaged"])) == (1, 1)
 
 
-def test_bad_input_is_one_line_on_stderr_and_exit_code_3(source, tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    for argv in (
-        ("prepare", tmp_path / "empty", "--out", tmp_path / "corpus"),
-        ("prepare", tmp_path / "missing", "--out", tmp_path / "corpus"),
-        ("prepare", source, "--out", tmp_path / "file" / "corpus"),
-        ("stats", tmp_path / "empty"),
-    ):
-        code, out, err = run(*argv)
-        assert (code, out) == (3, "")
-        assert err.startswith("error: ")
-        assert err.count("\n") == 1
-
-
 def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, corpus):
     code, out, err = run("audit", corpus, "--against", source)
     assert code == 1
@@ -99,11 +84,9 @@ def test_audit_ends_with_1_when_evaluation_records_are_in_the_corpus(source, cor
     assert (code, json.loads(out)["leaking"]) == (1, ["georgia/E00001.hea"])
 
 
-def test_a_setting_is_changed_by_its_name_and_a_wrong_one_is_wrong_usage(source, tmp_path):
+def test_a_setting_is_changed_by_its_name(source, tmp_path):
     given = ("prepare", source, "--out", tmp_path / "a", "--format", "json", "--set")
     assert json.loads(run(*given, "amplitude_limit=1")[1])["quarantined"]["extreme-amplitude"] == 1
-    code, _, err = run(*given, "amplitude=1")
-    assert (code, "no value named 'amplitude'" in err) == (2, True)
 
 
 def test_the_papers_corpus_is_set_beside_its_tables(source, tmp_path):
@@ -123,10 +106,6 @@ def test_arrays_are_prepared_with_what_the_options_say_of_them(tmp_path):
     assert json.loads(out)["sources"] == {"clinic": {"found": 3, "kept": 3, "quarantined": {}}}
     _, out, _ = run("stats", tmp_path / "corpus", "--format", "json")
     assert json.loads(out)["sources"]["clinic"]["fs"] == ["250"]
-    for wrong in (["--set", "array.leads=I,II"], ["--fs", "0"], ["--fs", "250"], []):
-        code, _, err = run("prepare", array, "--out", tmp_path / "other", *wrong)
-        assert (code, err.count("\n")) == (2, 1), wrong
-        assert not (tmp_path / "other").exists()
 
 
 def test_a_file_name_gives_the_terminal_no_orders(tmp_path):
@@ -154,8 +133,3 @@ def test_a_table_of_codes_labels_records_and_coverage_counts_it(source, tmp_path
     assert "reaches nothing: icd10:Z99 (unknown), 1 records" in err
     found = CliRunner().invoke(ecgonto(), ["coverage", str(table), *options, "--format", "json"])
     assert json.loads(found.stdout)["leaves"]["AF"] == 2
-
-
-def test_options_of_a_table_without_one_are_a_slip(source, tmp_path):
-    code, _, err = run("prepare", source, "--out", tmp_path / "c", "--set", "codes.vocabulary=scp")
-    assert (code, "of a table of codes" in err) == (2, True)

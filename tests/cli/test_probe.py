@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import wfdb
-from tests.cli.calls import invoke
-from tests.cli.calls import run as end_of
+from tests.cli.calls import end, invoke
 
 from marecg.base.config import LEADS, ModelConfig
 from marecg.evaluate.methods.frozen_encoder import random_encoder
@@ -44,10 +43,6 @@ def _record(folder: Path, ecg_id: int, height: float) -> None:
     wfdb.wrsamp(str(ecg_id), 500, ["mV"] * 12, list(LEADS), signal_LC, fmt=["16"] * 12, write_dir=str(folder))
 
 
-def probe(*arguments: object) -> int:
-    return end_of("probe", *arguments)
-
-
 @pytest.fixture(scope="module")
 def probed(folders: tuple[str, str]) -> tuple[str, str]:
     """The run after a probe with all labels, and what the probe printed."""
@@ -57,10 +52,9 @@ def probed(folders: tuple[str, str]) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("fractions", [("--fraction", 0.5, 1), ("--fraction", 0.5, "--fraction", 1)])
-def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, capsys, fractions):
+def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders, fractions):
     run, root = folders
-    assert probe(run, "--root", root, *fractions, "--seeds", 2, "--format", "json") == 0
-    out, err = capsys.readouterr()
+    _, out, err = invoke("probe", run, "--root", root, *fractions, "--seeds", 2, "--format", "json")
     report = json.loads(out)
     cells = [(cell["method"], cell["fraction"]) for cell in report["cells"]]
     assert cells[:2] == [("encoder", 0.5), ("encoder", 1)]
@@ -68,12 +62,12 @@ def test_several_fractions_may_follow_one_option_and_json_goes_to_stdout(folders
     assert "listed but not on disk (1): 30" in err
 
 
-def test_what_was_probed_goes_into_the_card(folders, capsys, tmp_path):
+def test_what_was_probed_goes_into_the_card(folders, tmp_path):
     run, root = folders
     shutil.copytree(run, tmp_path / "run")
     card = tmp_path / "run" / "model" / "README.md"
-    assert probe(str(tmp_path / "run"), "--root", root, "--fraction", "1", "--card") == 0
-    assert f"card: {card}" in capsys.readouterr().err
+    code, _, err = invoke("probe", tmp_path / "run", "--root", root, "--fraction", 1, "--card")
+    assert (code, f"card: {card}" in err) == (0, True)
     assert "## What it reaches" in card.read_text(encoding="utf-8")
 
 
@@ -85,97 +79,66 @@ def test_the_table_shows_every_method_and_what_the_numbers_rest_on(probed):
     assert max(map(len, probed[1].splitlines())) <= 100
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--task", "ptbxl-everything"], 2, "ptbxl-super"),
-        (["--fraction", "2"], 2, "fraction"),
-        (["--seeds", "0"], 2, "seeds"),
-        (["--root", "no-such-folder"], 3, "no-such-folder"),
-    ],
-)
-def test_a_wrong_request_ends_in_one_line_and_its_exit_code(arguments, code, words, folders, capsys):
-    run, root = folders
-    place = () if "--root" in arguments else ("--root", root)
-    assert probe(run, *place, *arguments) == code
-    err = capsys.readouterr().err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert words in err
-
-
-def test_a_run_without_a_model_exits_with_3(folders, tmp_path, capsys):
-    assert probe(str(tmp_path), "--root", folders[1]) == 3
-    assert "model" in capsys.readouterr().err
-
-
-def test_the_table_prints_published_and_measured_rows(probed, capsys):
+def test_the_table_prints_published_and_measured_rows(probed):
     run, _ = probed
-    assert end_of("table", run) == 0
-    out = capsys.readouterr().out
+    code, out, _ = invoke("table", run)
+    assert code == 0
     assert "| published | MERL " in out
     assert f"| measured  | {Path(run).name}: encoder " in out
-    assert end_of("table", run, "--no-published", "--format", "csv") == 0
-    assert "published" not in capsys.readouterr().out
-    assert end_of("table", run, "--task", "ptbxl-super") == 0
-    assert "CPSC2018" not in capsys.readouterr().out
-    assert end_of("table", run, "--task", "ptbxl") == 2
-    assert "no row has the task ptbxl" in capsys.readouterr().err
+    code, out, _ = invoke("table", run, "--no-published", "--format", "csv")
+    assert (code, "published" in out) == (0, False)
+    code, out, _ = invoke("table", run, "--task", "ptbxl-super")
+    assert (code, "CPSC2018" in out) == (0, False)
+    assert end("table", run, "--task", "ptbxl")[1].startswith("error: no row has the task ptbxl")
 
 
-def test_a_run_that_was_not_probed_has_no_row(tmp_path, capsys):
-    assert end_of("table", str(tmp_path)) == 2
-    assert "marecg probe" in capsys.readouterr().err
-
-
-def test_two_runs_are_compared_on_the_same_records(probed, capsys):
+def test_two_runs_are_compared_on_the_same_records(probed):
     run, _ = probed
-    assert end_of("table", run, run, "--compare", "bootstrap") == 0
-    out, err = capsys.readouterr()
-    assert out == f"ptbxl-super, minus {run}, 100 % of train: +0.00 [+0.00, +0.00], p = 1\n"
+    compare = ("table", run, run, "--compare")
+    code, out, err = invoke(*compare, "bootstrap")
+    assert (code, out) == (0, f"ptbxl-super, minus {run}, 100 % of train: +0.00 [+0.00, +0.00], p = 1\n")
     assert err == "few test records to tell a class by, so take interval and p as rough: MI 1, NORM 1\n"
-    assert end_of("table", run, run, "--compare", "bootstrap", "--format", "json") == 0
-    one = json.loads(capsys.readouterr().out)
-    assert end_of("table", run, run, "--compare", "delong", "--format", "json") == 0
-    out, err = capsys.readouterr()
+    _, one, _ = invoke(*compare, "bootstrap", "--format", "json")
+    _, other, err = invoke(*compare, "delong", "--format", "json")
     same = {"low": 0.0, "high": 0.0, "mean": 0.0, "p": 1.0}
-    assert (
-        json.loads(out) == one == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
-    )
+    assert json.loads(one) == [{"task": "ptbxl-super", "run": run, "other": run, "fraction": 1.0, **same}]
+    assert json.loads(other) == json.loads(one)
     assert "trust the bootstrap here" in err
-    assert end_of("table", run, "--compare", "delong") == 2
-    assert "takes two runs or more" in capsys.readouterr().err
+    assert "takes two runs or more" in end("table", run, "--compare", "delong")[1]
 
 
-def test_features_from_a_file_stand_beside_the_encoder(folders, tmp_path, capsys):
+@pytest.fixture
+def features(tmp_path: Path) -> tuple[str, str]:
+    """Somebody else's features of all records, as an option."""
+    np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
+    return "--features", f"ECG-FM={tmp_path / 'other.npz'}"
+
+
+def test_features_from_a_file_stand_beside_the_encoder(folders, features):
     run, root = folders
-    np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
-    options = ("--fraction", "1", "--features", f"ECG-FM={tmp_path / 'other.npz'}")
-    assert probe(run, "--root", root, *options) == 0
-    assert re.search(r"ECG-FM .*\n│ \(30\) ", capsys.readouterr().out)
+    _, out, _ = invoke("probe", run, "--root", root, "--fraction", 1, *features)
+    assert re.search(r"ECG-FM .*\n│ \(30\) ", out)
 
 
-def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, tmp_path, capsys):
-    np.savez(tmp_path / "other.npz", ids=[str(i) for i in range(30)], features=np.eye(30))
-    features = ("--features", f"ECG-FM={tmp_path / 'other.npz'}")
+def test_features_are_judged_without_a_run_and_stand_in_the_table(folders, features, tmp_path):
     options = ("--root", folders[1], "--fraction", "0.5", "1", "--seeds", "2", *features)
-    assert probe(*options) == 2
-    assert "--out" in capsys.readouterr().err
-    assert probe(*options, "--out", str(tmp_path / "ecg-fm")) == 0
-    out = capsys.readouterr().out
+    code, line = end("probe", *options)
+    assert (code, "--out" in line) == (2, True)
+    code, out, _ = invoke("probe", *options, "--out", tmp_path / "ecg-fm")
+    assert code == 0
     assert "minus ECG-FM" in out
     assert "It is not known which records the encoder was pretrained on" in out
-    assert end_of("table", str(tmp_path / "ecg-fm"), "--no-published", "--intervals") == 0
-    assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in " ".join(capsys.readouterr().out.split())
+    _, out, _ = invoke("table", tmp_path / "ecg-fm", "--no-published", "--intervals")
+    assert "| PTB-XL super | measured | ecg-fm: ECG-FM |" in " ".join(out.split())
 
 
-def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys):
+def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path):
     run, root = folders
     other = tmp_path / "other"
     shutil.copytree(Path(run) / "model", other / "model")
     options = ("--task", "ptbxl-super", "--task", "ptbxl-sub", "--root", root, "--fraction", "1")
-    assert probe(run, str(other), *options) == 0
-    out = capsys.readouterr().out
+    code, out, _ = invoke("probe", run, other, *options)
+    assert code == 0
     read = ("encoder", "encoder, wide", "encoder, mean H")
     own = [f"{name}: {row}" for name in (Path(run).name, "other") for row in read]
     rows = (*own, "random encoder", "hand-crafted")
@@ -187,10 +150,10 @@ def test_several_runs_on_several_tasks_make_one_table(folders, tmp_path, capsys)
     assert (other / "probe/ptbxl-sub-strict.json").exists()
 
 
-def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_others_go_on(folders, capsys):
+def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_others_go_on(folders):
     run, root = folders
-    code = probe(run, "--task", "ptbxl-form", "--task", "ptbxl-super", "--root", root, "--fraction", "1")
-    out, err = capsys.readouterr()
+    tasks = ("--task", "ptbxl-form", "--task", "ptbxl-super")
+    code, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
     assert code == 0
     assert "ptbxl-super: macro AUC" in out
     assert [line for line in err.splitlines() if "ptbxl-form" in line] == [
@@ -198,44 +161,37 @@ def test_a_task_that_the_records_cannot_support_is_said_in_one_line_and_the_othe
     ]
 
 
-def test_where_the_records_support_none_of_several_tasks_each_is_a_line_and_the_exit_code_3(folders, capsys):
+def test_where_the_records_support_none_of_several_tasks_each_is_a_line_and_the_exit_code_3(folders):
     run, root = folders
     tasks = ("--task", "ptbxl-form", "--task", "ptbxl-rhythm")
-    assert probe(run, *tasks, "--root", root, "--fraction", "1") == 3
-    out, err = capsys.readouterr()
-    assert not out
+    code, out, err = invoke("probe", run, *tasks, "--root", root, "--fraction", 1)
+    assert (code, out) == (3, "")
     assert len([line for line in err.splitlines() if line.startswith("not measured: ")]) == 2
 
 
-def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch, capsys):
+def test_a_run_folder_named_like_a_share_is_a_run(folders, tmp_path, monkeypatch):
     shutil.copytree(Path(folders[0]) / "model", tmp_path / "0.1" / "model")
     monkeypatch.chdir(tmp_path)
     options = ("--task", "ptbxl-super", "--root", folders[1], "--fraction", "1", "0.1")
-    assert probe(*options) == 0
-    out, err = capsys.readouterr()
+    code, out, err = invoke("probe", *options)
+    assert code == 0
     assert "measured: 0.1, ptbxl-super" in err
     assert "10%" not in out
 
 
-def test_a_task_without_data_is_refused_before_anything_is_measured(folders, capsys):
-    assert probe(folders[0], "--task", "all", "--root", folders[1]) == 2
-    assert "--root cpsc2018=PATH" in capsys.readouterr().err
-
-
-def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folders, tmp_path, capsys):
+def test_an_encoder_that_saw_the_records_is_marked_in_text_json_and_table(folders, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(Path(folders[0]) / "model", run / "model")
     columns = {"identity": ["ptbxl/00028"], "patient": [None], "signal_hash": ["-"]}
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
     pq.write_table(table.replace_schema_metadata({"window": "4700", "fs": "500"}), run / "trained_on.parquet")
-    assert probe(str(run), "--root", folders[1], "--fraction", "1") == 0
-    out, err = capsys.readouterr()
+    code, out, err = invoke("probe", run, "--root", folders[1], "--fraction", 1)
+    assert code == 0
     assert "pretrained on 1 of the 3 val and 3 test records or on their patients: 28" in err
     assert "† Leak: the encoder was pretrained on 1 of" in out
     assert out.count("]†") == 3  # however it is read
     kept = json.loads((run / "probe/ptbxl-super-strict.json").read_text())
     assert (kept["leak"]["records"], kept["leak"]["same_record"]) == (1, ["28"])
-    assert end_of("table", str(run), "--no-published") == 0
-    out = capsys.readouterr().out
+    _, out, _ = invoke("table", run, "--no-published")
     assert out.count("†") == 4
     assert "† pretrained on val or test records" in out

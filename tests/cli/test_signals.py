@@ -13,30 +13,20 @@ from tests.cli.calls import end, run
 
 from ecg_ontology import EcgError
 from marecg.corpus.export import WRITERS
-from marecg.corpus.prepare import prepare
-from marecg.synth import write_corpus
 
 Writer = Callable[[Any, Path], None]
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("signals")
-    write_corpus(folder / "records", 2, 0)
-    prepare([folder / "records"], folder / "corpus", jobs=1)
-    return folder / "corpus"
-
-
 @pytest.fixture
 def ended(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Writer], tuple[int, str]]:
     """Exit code and line of an export that is written so."""
 
     def export(write: Writer) -> tuple[int, str]:
         monkeypatch.setitem(WRITERS, ".h5", write)
-        return end(capsys, "export", corpus, "--out", tmp_path / "out.h5")
+        return end("export", corpus, "--out", tmp_path / "out.h5")
 
     return export
 

@@ -10,19 +10,8 @@ import pytest
 from tests.cli.calls import run
 from tests.cli.reached import reached
 
-from marecg.corpus.prepare import prepare
 from marecg.corpus.prepared import Corpus
-from marecg.synth import write_corpus
 from marecg_cli.marecg import app as marecg
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six records, prepared."""
-    folder = tmp_path_factory.mktemp("training")
-    write_corpus(folder / "wfdb", 6, 0)
-    prepare([folder / "wfdb"], folder / "corpus", jobs=1)
-    return folder / "corpus"
 
 
 def test_recipes_show_every_value_with_its_source(capsys):
@@ -56,33 +45,6 @@ def test_a_recipe_is_printed_as_the_file_that_train_reads(tmp_path, capsys):
     (tmp_path / "mine.toml").write_text(said, encoding="utf-8")
     assert run("recipes", tmp_path / "mine.toml", "--format", "toml") == 0
     assert capsys.readouterr().out == said
-    assert run("recipes", "--format", "toml") == 2
-    assert "Name it" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["--recipe", "c9"], "there is no recipe 'c9'"),
-        (["--set", "train.max_step=2"], "Did you mean train.max_steps"),
-        (["--set", "train.lr"], "has no '='"),
-    ],
-)
-def test_an_unknown_recipe_or_key_is_one_line_and_exit_2(tmp_path, capsys, arguments, problem):
-    assert run("train", "--data", tmp_path, "--out", tmp_path / "run", *arguments) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("error: ")
-    assert problem in message
-    assert message.count("\n") == 1
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_folder_that_is_no_corpus_is_one_line_and_exit_3(tmp_path, capsys):
-    assert run("train", "--data", tmp_path, "--out", tmp_path / "run") == 3
-    message = capsys.readouterr().err
-    assert str(tmp_path) in message
-    assert message.count("\n") == 1
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_log_of_a_training_has_lines_and_no_bar(corpus, tmp_path, capsys, monkeypatch):

@@ -1,0 +1,145 @@
+"""What can't be done ends in one line that names it, with its exit code, and nothing is written or lost."""
+
+import shlex
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.calls import end
+
+LEADS = "--set array.leads=I,II,III,aVR,aVL,aVF,V1,V2,V3,V4,V5,V6"
+TASK = "--task labels.csv --root P/corpus --fraction 1 --out x"
+NO_MODEL = {
+    "embed P/{} P/corpus --out x.npz": ("nowhere",),  # anything else in front of others is an input
+    "predict P/{} P/wfdb": ("corpus", "records", "parts", "nowhere"),
+    f"probe P/{{}} {TASK}": ("corpus", "records", "parts", "nowhere"),
+    "classify fit P/{} --data P/corpus --out x": ("corpus", "records", "parts", "nowhere"),
+    "export P/{} --out x.onnx": ("records", "parts", "nowhere"),  # a corpus is exported, too
+}
+
+EMBEDDINGS = {"embedded.npz": 2, "embedded.parquet": 2, "parts": 3}
+
+REFUSED = [
+    *[(line.format(place), 3, f"/{place}") for line, places in NO_MODEL.items() for place in places],
+    *[
+        (f"predict P/{model} P/{kind}", code, kind)
+        for model, (kind, code) in product(("run", "clf"), EMBEDDINGS.items())
+    ],
+    ("neighbours P/records S00001", 3, "P/records"),
+    ("neighbours P/corpus S00001", 3, "P/corpus"),
+    ("neighbours some.npy S00001", 3, "some.npy"),
+    ("embed P/run some.npy --out x.npz", 2, "--fs"),
+    ("embed P/run some.npy --fs 0 --out x.npz", 2, "isn't a sampling rate"),
+    ("embed P/run some.npy --fs -500 --out x.npz", 2, "isn't a sampling rate"),
+    ("embed P/run some.npy --fs 500 --set array.leads=I,X --out x.npz", 2, "unknown ['X']"),
+    ("embed P/run some.npy --fs 500 --set array.leads=I,II --out x.npz", 2, "2 leads"),
+    ("embed P/run text.npy --fs 500 --out x.npz", 3, "can't be read as .npy"),
+    ("embed P/run none.npy --fs 500 --out x.npz", 3, "no record in it"),
+    ("embed P/run some.npy --fs 49 --out x.npz", 3, "isn't a sampling rate of an ECG"),
+    ("embed P/run brief.npy --fs 500 --out x.npz", 3, "less than one patch"),
+    ("embed P/run pickled.npy --fs 500 --out x.npz", 3, "can't be read as .npy"),
+    ("embed P/run imaginary.npy --fs 500 --out x.npz", 2, "no numbers"),
+    ("embed P/run absent.npy --fs 500 --out x.npz", 3, "is not there"),
+    (
+        "embed P/run P/wfdb --out x.csv",
+        2,
+        "Use .npz or .parquet, or end a folder's name in /",
+    ),
+    ("embed P/run nowhere --out x.npz", 3, "not one record"),
+    ("embed P/run empty --out x.npz", 3, "no WFDB header"),
+    (f"embed {'a' * 300} b --out x.npz", 3, f"error: {'a' * 300}: File name too long"),
+    (
+        "embed P/run P/wfdb --out x.npz --shard 1/2",
+        2,
+        "for a folder of parts. End --out in / to write one",
+    ),
+    ("embed P/run P/wfdb --out x/ --shard 3/2", 2, "3/2 isn't a shard"),
+    ("embed P/run P/wfdb --out s4://bucket/parts", 2, "isn't an address"),
+    ("predict empty P/wfdb", 3, "empty"),
+    ("predict P/mute P/wfdb", 2, "without GSCL"),
+    ("predict P/run hole.npy --fs 500", 3, "hole.npy: signals hold NaN"),
+    (f"predict P/run one.csv --fs 250 {LEADS} --out q.xlsx", 2, "can't tell a format from"),
+    (f"predict P/run one.csv --fs 250 {LEADS} --out file/q.csv", 3, "cannot be written"),
+    (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),
+    (f"predict P/run one.csv --fs 250 {LEADS} --out s3://bucket/q.csv", 2, "s3:"),
+    ("export P/run --to torch --out x.onnx", 2, "Change the file's ending"),
+    ("export P/corpus --out P/corpus", 2, "holds corpus.json, which would be lost. Name a new folder."),
+    ("export P/corpus --out P/corpus/index.parquet", 2, "is a file of the corpus, and would be lost"),
+    ("export P/corpus --out file", 2, "file"),
+    ("export P/corpus --out folder.h5", 3, "folder.h5"),
+    (
+        "cohort P/corpus --where AF --out P/corpus/report.json",
+        2,
+        "is a file of the corpus, and would be lost",
+    ),
+    ("cohort P/corpus --where AF --out P/corpus/shards/../index.parquet", 2, "and would be lost"),
+    ("cohort P/corpus --where 'AF and'", 2, "position 7: a concept or a field is missing"),
+    ("cohort P/corpus --where AF --format parquet", 2, "Parquet isn't text for a terminal"),
+    ("cohort P/corpus --where AF --out af.xlsx", 2, "can't tell a format from af.xlsx"),
+    ("probe P/run --root empty --task ptbxl-everything", 2, "ptbxl-super"),
+    ("probe P/run --root empty --fraction 2", 2, "fraction"),
+    ("probe P/run --root empty --seeds 0", 2, "seeds"),
+    ("probe P/run --root no-such-folder", 3, "no-such-folder"),
+    ("probe empty --root empty", 3, "model"),
+    ("probe P/run --root empty --task all", 2, "--root cpsc2018=PATH"),
+    ("table empty", 2, "marecg probe"),
+    ("data get georgia --out x --mirror http://127.0.0.1:9", 3, "can't be reached"),
+    ("data get cpsc2018 --out x", 3, "by hand"),
+    ("data get georgie --out x", 2, "no dataset is called 'georgie'"),
+    ("data list --root nowhere", 3, "is not there"),
+    ("train --data empty --out x", 3, "empty"),
+    ("train --data empty --out x --recipe c9", 2, "there is no recipe 'c9'"),
+    ("train --data empty --out x --set train.max_step=2", 2, "Did you mean train.max_steps"),
+    ("train --data empty --out x --set train.lr", 2, "has no '='"),
+    ("recipes --format toml", 2, "Name it"),
+    ("prepare empty --out x", 3, "empty"),
+    ("prepare missing --out x", 3, "missing"),
+    ("prepare P/records --out file/x", 3, "file"),
+    ("prepare P/records --out x --set amplitude=1", 2, "no value named 'amplitude'"),
+    ("prepare P/records --out x --set codes.vocabulary=scp", 2, "of a table of codes"),
+    ("prepare some.npy --out x --fs 500 --set array.leads=I,II", 2, "lacks the leads III"),
+    ("prepare some.npy --out x --fs 0", 2, "sampling rate"),
+    ("prepare some.npy --out x", 2, "--fs"),
+    ("prepare two.npz --out x --fs 500", 2, "array.key"),
+    ("stats empty", 3, "empty"),
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """The folder in which a command runs, with what it is asked about."""
+    monkeypatch.chdir(tmp_path)
+    signals = np.zeros((1, 12, 2500), np.float32)
+    np.save("some.npy", signals)
+    np.save("none.npy", signals[:0])
+    np.save("brief.npy", signals[:, :, :49])
+    np.save("hole.npy", signals[0] + np.where(np.arange(2500) == 7, np.nan, 0))
+    np.save("pickled.npy", np.array([{}], object), allow_pickle=True)
+    np.save("imaginary.npy", signals.astype(complex))
+    np.savez("two.npz", ecg=signals, filtered=signals)
+    np.savetxt("one.csv", np.random.default_rng(0).normal(size=(2500, 12)), delimiter=",")
+    Path("text.npy").write_text("no array")
+    Path("file").touch()
+    for folder in ("empty", "folder.h5"):
+        Path(folder).mkdir()
+    return tmp_path
+
+
+def contents(*folders: Path) -> dict[Path, tuple[int, int]]:
+    return {
+        path: (path.stat().st_size, path.stat().st_mtime_ns)
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file() or not any(path.iterdir())
+    }
+
+
+@pytest.mark.parametrize(("line", "code", "problem"), REFUSED, ids=[line[:60] for line, *_ in REFUSED])
+def test_what_is_refused_is_one_line_and_leaves_everything_as_it_was(kinds, here, line, code, problem):
+    (here / "labels.csv").write_bytes((kinds / "labels.csv").read_bytes())
+    before = contents(kinds, here)
+    ended, message = end(*(word.replace("P/", f"{kinds}/") for word in shlex.split(line)))
+    assert (ended, message.partition(":")[0]) == (code, "error")
+    assert problem.replace("P/", f"{kinds}/") in message
+    assert contents(kinds, here) == before
