@@ -87,7 +87,6 @@ def test_a_row_that_cannot_be_read_is_never_answered_with_another(tmp_path, monk
     monkeypatch.setattr(arrays, "SLAB", 8 * X_BCL[0].size * 8)
     compressed(tmp_path / "a.npz", X_BCL)
     file = ArrayFile(tmp_path / "a.npz", Layout(500))
-    file.signal(0)
     with (tmp_path / "a.npz").open("r+b") as raw:
         raw.seek((tmp_path / "a.npz").stat().st_size // 2)
         raw.write(bytes(1000))

@@ -6,9 +6,9 @@ NumPy, HDF5, Parquet and MATLAB files look alike from here: names, shapes, and s
 import math
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
-from weakref import finalize
 
 import h5py
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.io.matlab import matfile_version
 
 from marecg.base.errors import InputError
 from marecg.read import delimited, mat5
-from marecg.read.lazy_array import Packed, Slices
+from marecg.read.lazy_array import Slices, Unpacked
 from marecg.read.parquet import columns_in
 
 _numpy: Any = np.lib.format  # it has no types
@@ -30,6 +30,8 @@ MOST_MEMBERS = 1000
 """Of an `.npz` file."""
 LARGEST_CHUNK = 1 << 27
 """Bytes of a piece of an HDF5 array, which is always read whole."""
+PIECE = 1 << 20
+"""Bytes that are unpacked at once."""
 
 
 class Lazy(Protocol):
@@ -62,33 +64,24 @@ def _npy(path: Path) -> dict[str, Lazy]:
 
 
 def _npz(path: Path) -> dict[str, Lazy]:
-    with zipfile.ZipFile(path) as archive:  # its file stays open until the last member is closed
+    with zipfile.ZipFile(path) as archive:
         if len(archive.namelist()) > MOST_MEMBERS:
             raise ValueError(f"holds {len(archive.namelist()):,} arrays, more than {MOST_MEMBERS:,}")
-        members = {name.removesuffix(".npy"): _Zipped(archive, name) for name in archive.namelist()}
+        members = {name.removesuffix(".npy"): _zipped(archive, path, name) for name in archive.namelist()}
     return {name: member for name, member in members.items() if _real(member.dtype)}
 
 
-class _Zipped(Packed):
-    """An array of an `.npz` file, read through one forward cursor: compressed data can't be jumped into."""
-
-    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        self._stream = archive.open(name)
-        finalize(self, self._stream.close)
-        first = _numpy.read_magic(self._stream) == (1, 0)
+def _zipped(archive: zipfile.ZipFile, path: Path, name: str) -> Unpacked:
+    with archive.open(name) as stream:
+        first = _numpy.read_magic(stream) == (1, 0)
         header = _numpy.read_array_header_1_0 if first else _numpy.read_array_header_2_0
-        shape, by_column, dtype = header(self._stream)
-        super().__init__(shape, dtype, by_column)
-        self._begin = self._stream.tell()
+        shape, by_column, dtype = header(stream)
+        return Unpacked(shape, dtype, partial(_inflated, path, name), skip=stream.tell(), by_column=by_column)
 
-    def unpack(self, first: int, count: int) -> NDArray[Any]:
-        """So many elements from one on."""
-        size = self.dtype.itemsize
-        self._stream.seek(self._begin + first * size)
-        content = self._stream.read(count * size)
-        if len(content) < count * size:
-            raise ValueError("the file ends before its array does")
-        return np.frombuffer(content, self.dtype)
+
+def _inflated(path: Path, name: str) -> Iterator[bytes]:
+    with zipfile.ZipFile(path) as archive, archive.open(name) as stream:
+        yield from iter(partial(stream.read, PIECE), b"")
 
 
 def _hdf5(path: Path) -> dict[str, Lazy]:

@@ -6,16 +6,17 @@ A column `record` says whose a row is; then a row may also hold one `value` of o
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg.read.lazy_array import ForwardRows
+from marecg.read.lazy_array import Unpacked
 from marecg.read.machine import number
 from marecg.read.stretch import MOST_BYTES
 
@@ -82,32 +83,31 @@ def _is_number(cell: str, decimal: str) -> bool:
     return text in ("", "nan") or not isnan(number(text))
 
 
-class Delimited(ForwardRows):
+def _one(path: Path, form: Form) -> Unpacked:
     """The samples of a file, [samples, leads]."""
+    columns = list(form.leads) or list(range(form.columns))
+    with path.open("rb") as file:
+        lines = sum(bool(line.strip()) for line in iter(lambda: file.readline(LONGEST_LINE), b""))
+    shape = (lines - (form.names is not None), len(columns))
+    rows = partial(_rows, path, form, columns)
+    return Unpacked(shape, np.dtype(np.float64), rows, leads=tuple(form.leads.values()))
 
-    def __init__(self, path: Path, form: Form) -> None:
-        self._path, self._form = path, form
-        self._columns = list(form.leads) or list(range(form.columns))
-        self.leads = tuple(form.leads.values())
-        with path.open("rb") as file:
-            lines = sum(bool(line.strip()) for line in iter(lambda: file.readline(LONGEST_LINE), b""))
-        super().__init__(lines - (form.names is not None), len(self._columns))
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """All rows, some at a time. Raises `ValueError` where a cell isn't a number."""
-        reader = pd.read_csv(
-            self._path,
-            sep=self._form.separator,
-            decimal=self._form.decimal,
-            header=None,
-            skiprows=int(self._form.names is not None),
-            usecols=self._columns,
-            dtype=np.float64,
-            chunksize=BLOCK,
-        )
-        with reader:
-            for block in reader:
-                yield block[self._columns].to_numpy()
+def _rows(path: Path, form: Form, columns: list[int]) -> Iterator[bytes]:
+    """The rows, some at a time. Raises `ValueError` where a cell isn't a number."""
+    reader = pd.read_csv(
+        path,
+        sep=form.separator,
+        decimal=form.decimal,
+        header=None,
+        skiprows=int(form.names is not None),
+        usecols=columns,
+        dtype=np.float64,
+        chunksize=BLOCK,
+    )
+    with reader:
+        for block in reader:
+            yield block[columns].to_numpy().tobytes()
 
 
 class Several:
@@ -167,10 +167,10 @@ def _leads_of(rows: pd.DataFrame, lead: int, value: int, record: str) -> dict[st
     return leads
 
 
-def columns_in(path: Path) -> dict[str, "Delimited | Several"]:
+def columns_in(path: Path) -> dict[str, "Unpacked | Several"]:
     """The one array of a file. Raises `ValueError` where it holds no signals."""
     form = form_of(path)
     if form is None:
         raise ValueError("has no columns of numbers, named by lead or without names")
     record = form.column(*RECORD)
-    return {"columns": Delimited(path, form) if record is None else Several(path, form, record)}
+    return {"columns": _one(path, form) if record is None else Several(path, form, record)}

@@ -10,7 +10,7 @@ Source: MAT-File Format (The MathWorks), level 5.
 import math
 import zlib
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marecg.read.lazy_array import Packed, Slices
+from marecg.read.lazy_array import Slices, Unpacked
 
 HEADER = 128
 TAG = 8
 """Bytes that hold the type and the size of an element."""
 MOST_BYTES = 1 << 28
 """Bytes of a struct or a text, which are read whole. A compressed one could hold far more."""
-PIECE = 1 << 16
-"""Bytes that are inflated at once."""
+PIECE = 1 << 12
+"""Bytes that are inflated at once; at most a thousand times as many come of them."""
 BEGINNING = 1 << 10
 """Bytes that hold the flags, the dimensions and the name of a variable."""
 STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -71,81 +71,31 @@ class Variable:
         return self._numbers[key]
 
     @cached_property
-    def _numbers(self) -> "NDArray[Any] | _Inflated":
+    def _numbers(self) -> NDArray[Any] | Unpacked:
         """Its numbers, still on the disk. Raises `ValueError`."""
-        kind, start, size = self._place()
-        dtype, count = np.dtype(self._order + STORED[kind]), math.prod(self.shape)
-        if size != count * dtype.itemsize:
-            raise ValueError(f"{size / dtype.itemsize:g} numbers stand where {count} should be")
-        if self._element[0] == COMPRESSED:
-            return _Inflated(_Stream(self._element[1]), TAG + start, self.shape, dtype)
-        numbers = np.frombuffer(self._element[1][start : start + size], dtype)
-        return numbers.reshape(self.shape, order="F")
-
-    def _place(self) -> tuple[int, int, int]:
-        """The type of its numbers, where they begin among its parts, and how many bytes they take."""
         matrix, length = _matrix(self._element, self._order, BEGINNING)
         places = list(islice(_places(matrix, self._order), 4))
         if len(places) < 4 or places[3][0] not in STORED or places[3][1] + places[3][2] > length:
             raise ValueError("a variable is not whole")
-        return places[3]
+        kind, start, size = places[3]
+        dtype, count = np.dtype(self._order + STORED[kind]), math.prod(self.shape)
+        if size != count * dtype.itemsize:
+            raise ValueError(f"{size / dtype.itemsize:g} numbers stand where {count} should be")
+        if self._element[0] == COMPRESSED:
+            pieces = partial(_inflated, self._element[1])
+            return Unpacked(self.shape, dtype, pieces, skip=TAG + start, by_column=True)
+        numbers = np.frombuffer(self._element[1][start : start + size], dtype)
+        return numbers.reshape(self.shape, order="F")
 
 
-class _Stream:
-    """What a compressed element holds, inflated from its beginning on; going back is beginning again."""
-
-    def __init__(self, packed: memoryview) -> None:
-        self._packed = packed
-        self._rewind()
-
-    def _rewind(self) -> None:
-        self._inflating, self._fed, self._at = zlib.decompressobj(), 0, 0
-
-    def read(self, start: int, size: int) -> bytearray:
-        """So many bytes from a place on, or those that there are. Raises `ValueError`."""
-        if start < self._at:
-            self._rewind()
-        while self._at < start:
-            if not self._next(min(PIECE, start - self._at)):
-                return bytearray()
-        content = bytearray()
-        while len(content) < size and (piece := self._next(min(PIECE, size - len(content)))):
-            content += piece
-        return content
-
-    def _next(self, most: int) -> bytes:
-        """The next bytes, at most so many; none at the end."""
-        content = b""
-        while not content and not self._inflating.eof:
-            piece: bytes | memoryview = self._inflating.unconsumed_tail
-            if not piece:
-                piece = self._packed[self._fed : self._fed + PIECE]
-                self._fed += len(piece)
-            ended = not piece
-            try:
-                content = self._inflating.decompress(piece, most)
-            except zlib.error as error:
-                raise ValueError(f"its compression is damaged ({error})") from error
-            if ended:
-                break
-        self._at += len(content)
-        return content
-
-
-class _Inflated(Packed):
-    """Numbers inside a compressed element, with the first axis fastest."""
-
-    def __init__(self, stream: _Stream, begin: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        super().__init__(shape, dtype, by_column=True)
-        self._stream, self._begin = stream, begin
-
-    def unpack(self, first: int, count: int) -> NDArray[Any]:
-        """So many numbers from one on."""
-        size = self.dtype.itemsize
-        content = self._stream.read(self._begin + first * size, count * size)
-        if len(content) < count * size:
-            raise ValueError("what is compressed isn't a whole variable")
-        return np.frombuffer(content, self.dtype)
+def _inflated(packed: memoryview, most: int = 0) -> Iterator[bytes]:
+    """What a compressed element holds; no more than `most` bytes of each piece. Raises `ValueError`."""
+    inflating = zlib.decompressobj()
+    for first in range(0, len(packed), PIECE):
+        try:
+            yield inflating.decompress(packed[first : first + PIECE], most)
+        except zlib.error as error:
+            raise ValueError(f"its compression is damaged ({error})") from error
 
 
 def variables(path: Path) -> list[Variable]:
@@ -188,11 +138,21 @@ def _matrix(element: Element, order: str, most: int) -> tuple[memoryview, int]:
         return content, len(content)
     if kind != COMPRESSED:
         raise ValueError("something else stands where a variable should be")
-    inflated = memoryview(_Stream(content).read(0, most + TAG))
+    inflated = memoryview(_beginning(content, most + TAG))
     kind, size = (int(each) for each in _numbers((UINT32, inflated[:TAG]), order, 2))
     if kind != MATRIX or len(inflated) < min(size, most) + TAG:
         raise ValueError("what is compressed isn't a whole variable")
     return inflated[TAG : size + TAG], size
+
+
+def _beginning(packed: memoryview, size: int) -> bytearray:
+    """The first bytes of what a compressed element holds, or those that there are. Raises `ValueError`."""
+    content = bytearray()
+    for piece in _inflated(packed, size):
+        content += piece
+        if len(content) >= size:
+            break
+    return content[:size]
 
 
 def _announced(matrix: memoryview, order: str) -> tuple[int, int, tuple[int, ...], str]:

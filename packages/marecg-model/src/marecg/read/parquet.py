@@ -6,6 +6,7 @@ row per sample. Records may differ in length. In memory are one row group, still
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from marecg.base.config import LEADS
-from marecg.read.lazy_array import ForwardRows
+from marecg.read.lazy_array import Unpacked
 
 BATCH = 16
 """Rows decoded at a time."""
@@ -30,7 +31,7 @@ LEAD_COLUMNS = "the lead columns"
 """The name of the array that columns named by lead make up."""
 
 
-def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Table"]]:
+def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Unpacked"]]:
     """The arrays of a file, by column."""
     file = pq.ParquetFile(path, buffer_size=BUFFER)
     names = {lead.lower(): lead for lead in LEADS}
@@ -38,7 +39,7 @@ def columns_in(path: Path) -> Iterator[tuple[str, "Nested | Table"]]:
     leads = {names[name]: field for name, field in columns.items() if name in names}
     kinds = {_depth(field.type) for field in leads.values()}
     if kinds in ({0}, {1}):
-        kind = Table if kinds == {0} else Nested
+        kind = _one if kinds == {0} else Nested
         yield LEAD_COLUMNS, kind(file, [field.name for field in leads.values()], tuple(leads))
     for field in file.schema_arrow:
         if _depth(field.type) == 2:
@@ -109,17 +110,16 @@ class Nested:
         return max(1, min(BATCH, MOST_NUMBERS * rows // max(numbers, 1)))
 
 
-class Table(ForwardRows):
+def _one(file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> Unpacked:
     """One record of as many samples as the file has rows, [samples, leads]."""
+    shape = (file.metadata.num_rows, len(columns))
+    return Unpacked(shape, np.dtype(np.float64), partial(_samples, file, columns), leads=leads)
 
-    def __init__(self, file: pq.ParquetFile, columns: list[str], leads: tuple[str, ...]) -> None:
-        self._file, self._columns, self.leads = file, columns, leads
-        super().__init__(file.metadata.num_rows, len(columns))
 
-    def blocks(self) -> Iterator[NDArray[Any]]:
-        """All rows, some at a time."""
-        for batch in self._file.iter_batches(TABLE_BATCH, columns=self._columns):
-            yield np.stack([batch[name].to_numpy(zero_copy_only=False) for name in self._columns], axis=1)
+def _samples(file: pq.ParquetFile, columns: list[str]) -> Iterator[bytes]:
+    for batch in file.iter_batches(TABLE_BATCH, columns=columns):
+        rows = np.stack([batch[name].to_numpy(zero_copy_only=False) for name in columns], axis=1)
+        yield rows.astype(np.float64).tobytes()
 
 
 def _unpacked(values: pa.Array) -> NDArray[Any]:
