@@ -3,9 +3,6 @@
 Shapes: B batch, S patches (T of the context, then the trailing ones), C leads, P samples per patch, D width.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from marecg.base.config import LEADS, ModelConfig
@@ -18,25 +15,21 @@ from marecg.objectives.views import Views
 class ArConfig(NarrowConfig):
     """Masked autoregressive reconstruction (§Backbone): L_AR = L_recon + L_mask."""
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "recon": "error in the prediction window",
         "mask": "error at masked patches",
     }
-
-    def build(self, parts: Parts) -> "Ar":
-        """The decoder and its two errors."""
-        return Ar(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The decoder's."""
         return Flops(decoder_flops(self.width, self.depth, shape.mlp_ratio, window_patches), 0)
 
 
-class Ar(Objective):
+class Ar(Objective, of=ArConfig):
     """The causal decoder, asked for the patches that trail the context and for those of M."""
 
     def __init__(self, settings: ArConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         shape = parts.shape
         self.decoder = Decoder(
             len(LEADS),

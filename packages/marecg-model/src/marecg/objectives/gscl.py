@@ -3,8 +3,7 @@
 Shapes: B batch, N concepts, K concept width (d_c), R families (roots).
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -14,14 +13,14 @@ from marecg.base.config import chosen
 from marecg.ecg.batch import SoftTargets
 from marecg.model.mar_ecg import MarEcg
 from marecg.nn.concepts import concept_logits
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 
 
 class GsclConfig(SoftTargets, ObjectiveConfig):
     """Graph-smoothed contrastive learning (§subsec:gscl)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"gscl": "graph-smoothed contrast with the concepts"}
+    captions = {"gscl": "graph-smoothed contrast with the concepts"}
 
     weight: float = chosen(0.5, "λ_GSCL", ge=0)
     node_width: int = chosen(128, "d_e: the paper counts ~55 k parameters on the concept side", gt=0)
@@ -34,22 +33,18 @@ class GsclConfig(SoftTargets, ObjectiveConfig):
         0.0, "ours: what the mass of a family counts beside its leaves (Bertinetto et al. 2020)", ge=0
     )
 
-    def build(self, parts: Parts) -> "Gscl":
-        """The prototypes' graph convolution."""
-        return Gscl(self, parts)
 
-
-class Gscl(Objective):
+class Gscl(Objective, of=GsclConfig):
     """Records beside the prototypes that a graph convolution makes; the exported model keeps those."""
 
     family_N: Tensor
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool", "to_concepts"})
+    reaches = frozenset({"pool", "to_concepts"})
 
     def __init__(self, settings: GsclConfig, parts: Parts) -> None:
         from marecg.nn.prototypes import PrototypeHead  # noqa: PLC0415 (PyG, which only training loads)
 
-        super().__init__(settings)
+        super().__init__(settings, parts)
         shape = parts.shape
         a_hat_NN = torch.tensor(parts.ontology.a_hat)
         if settings.a_hat == "identity":

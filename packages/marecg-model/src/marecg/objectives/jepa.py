@@ -3,8 +3,7 @@
 Shapes: B batch, T patches, C leads, D width.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable
 
 from torch import Tensor, nn
 from torch.nn.functional import layer_norm, smooth_l1_loss
@@ -21,7 +20,7 @@ from marecg.objectives.views import Views
 class JepaConfig(NarrowConfig):
     """Latent prediction (§subsec:auxiliary)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"jepa": "latent prediction"}
+    captions = {"jepa": "latent prediction"}
 
     weight: float = paper(0.15, "§sec:values: λ_JEPA", ge=0)
     momentum: float = paper(0.996, "§sec:values; it rises to 1 by the end of the run", ge=0, le=1)
@@ -29,22 +28,18 @@ class JepaConfig(NarrowConfig):
         None, "share of the run that the slow encoder averages over, in place of a fixed momentum", gt=0, le=1
     )
 
-    def build(self, parts: Parts) -> "Jepa":
-        """The predictor and the encoder that follows the model's."""
-        return Jepa(self, parts)
-
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The predictor's, which learns, and the slow encoder's, which only follows."""
         return Flops(super().flops(shape, window_patches).learning, encoder_flops(shape))
 
 
-class Jepa(Objective):
+class Jepa(Objective, of=JepaConfig):
     """A predictor from the masked H to what an EMA of tokens and encoder makes of the unmasked record."""
 
     settings: JepaConfig
 
     def __init__(self, settings: JepaConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         self.ema = Ema(_followed(parts.model))
         self.predictor = settings.predictor(parts.shape, len(LEADS))
 

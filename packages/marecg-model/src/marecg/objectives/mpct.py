@@ -8,7 +8,6 @@ concept), N concepts, D width, in the losses that of the common space, which is 
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -18,14 +17,14 @@ from marecg.base.config import chosen, paper
 from marecg.nn.precision import in_float32
 from marecg.nn.text import TextAlignment, pool_beats
 from marecg.objectives.concept_text import embedded
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 
 
 class MpctConfig(ObjectiveConfig):
     """Multi-prototype concept-text alignment (§subsec:auxiliary)."""
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "ica": "a record against its concepts' texts",
         "bca": "beats against those texts",
         "opa": "assignment to the concepts' texts",
@@ -38,19 +37,15 @@ class MpctConfig(ObjectiveConfig):
     tau: float = chosen(0.07, "as GSCL and the view contrast", gt=0)
     beat_reach: int = chosen(100, "samples on either side of an R-peak that make a beat: 0.4 s in all", gt=0)
 
-    def build(self, parts: Parts) -> "Mpct":
-        """The maps between records, beats and the text embeddings."""
-        return Mpct(self, parts)
 
-
-class Mpct(Objective):
+class Mpct(Objective, of=MpctConfig):
     """Records and beats beside the frozen text of the concepts that they show."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool", "to_concepts"})
+    reaches = frozenset({"pool", "to_concepts"})
     settings: MpctConfig
 
     def __init__(self, settings: MpctConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         shape = parts.shape
         self.patch, self.stride = shape.patch, shape.stride
         self.text = TextAlignment(embedded(parts.ontology, parts.texts), shape.width, shape.concept_width)

@@ -4,7 +4,7 @@ Shapes: B batch, T patches, D width, R = K_r rhythm outputs, K = K_p position an
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,7 +26,7 @@ PHASES = 4
 class MspsConfig(RhythmThresholds, ObjectiveConfig):
     """Multi-scale physiological supervision (§subsec:multiscale-sca)."""
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "alt": "alternation of RR intervals",
         "rate": "heart rate bucket",
         "mrr": "mean RR",
@@ -48,18 +48,14 @@ class MspsConfig(RhythmThresholds, ObjectiveConfig):
     )
     buckets: int = paper(8, "§sec:values: K_p", gt=0)
 
-    def build(self, parts: Parts) -> "Msps":
-        """The two MLPs."""
-        return Msps(self, parts)
 
-
-class Msps(Objective):
+class Msps(Objective, of=MspsConfig):
     """Two MLPs over H̄: what the R-peaks say of the record, asked of every patch, and where a patch stands."""
 
     settings: MspsConfig
 
     def __init__(self, settings: MspsConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         width = parts.shape.width
         self.rhythm_head = MLP(width, settings.hidden, RHYTHM_OUTPUTS)
         self.position_head = MLP(width, settings.hidden, settings.buckets + PHASES)

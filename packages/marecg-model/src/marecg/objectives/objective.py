@@ -44,16 +44,18 @@ class ObjectiveConfig(Settings):
 
     Attributes:
         captions: each loss that it names, with what that measures; the columns of metrics.csv.
+        objective: the class that is made with these values: `class Mine(Objective, of=MineConfig)`.
     """
 
     captions: ClassVar[Mapping[str, str]] = {}
+    objective: ClassVar[type["Objective"]]
 
     weight: float = paper(1.0, "eq. total-loss: no coefficient", ge=0)
     ramp_epochs: float = chosen(0.0, "full weight from the first step", ge=0)
 
     def build(self, parts: Parts) -> "Objective":
         """The objective with these values."""
-        raise NotImplementedError(f"{type(self).__name__} has no build()")
+        return self.objective(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """One record's arithmetic in a step beyond the masked pass, heads left out."""
@@ -74,7 +76,11 @@ class Objective(nn.Module, ABC):
     reaches: ClassVar[frozenset[Part]] = frozenset()
     settings: ObjectiveConfig
 
-    def __init__(self, settings: ObjectiveConfig) -> None:
+    def __init_subclass__(cls, of: type[ObjectiveConfig] | None = None) -> None:
+        if of is not None:
+            of.objective = cls
+
+    def __init__(self, settings: ObjectiveConfig, parts: Parts) -> None:
         super().__init__()
         self.settings = settings
 

@@ -3,23 +3,20 @@
 Shapes: B batch, D width, K projection width (d_view).
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from marecg.base.config import Augmentation, ModelConfig, paper
 from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP
 from marecg.objectives.contrast import nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 
 
 class ViewConfig(ObjectiveConfig):
     """View contrast (§subsec:auxiliary)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"view": "contrast of two views"}
+    captions = {"view": "contrast of two views"}
 
     weight: float = paper(0.1, "§sec:values: λ_view", ge=0)
     tau: float = paper(0.07, "§sec:values: τ_view", gt=0)
@@ -28,23 +25,19 @@ class ViewConfig(ObjectiveConfig):
         "unconstrained", "Table component-ablation: rhythm-safe where MSPS is on"
     )
 
-    def build(self, parts: Parts) -> "View":
-        """The projector."""
-        return View(self, parts)
-
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The second view's pass."""
         return Flops(encoder_flops(shape), 0)
 
 
-class View(Objective):
+class View(Objective, of=ViewConfig):
     """The masked record and an augmented, unmasked one, projected and contrasted over all ranks."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: ViewConfig
 
     def __init__(self, settings: ViewConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         width = parts.shape.width
         self.head = MLP(width, width, settings.width)
 

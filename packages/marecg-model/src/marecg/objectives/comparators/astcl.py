@@ -7,7 +7,7 @@ Shapes: B batch, T patches, C leads, D width, K projection width.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +19,7 @@ from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.pooling import real_or_all
 from marecg.objectives.comparators.two_views import over_batch
 from marecg.objectives.contrast import minus_cosine
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Pass, Views
 
 
@@ -30,7 +30,7 @@ class AstclConfig(ObjectiveConfig):
     alone: our encoder sees both ways, and would tell what it is asked for.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "adversarial": "a discriminator's error at which view it sees, which the encoder raises",
         "spatiotemporal": "each lead's future in the other view from its past",
         "patient": "prediction of the other view's projection",
@@ -43,24 +43,20 @@ class AstclConfig(ObjectiveConfig):
     outputs: int = chosen(2048, "the projection, as in SimSiam, whose stop-gradient it shares", gt=0)
     hidden: int = chosen(512, "discriminator and predictors, as SimSiam's predictor", gt=0)
 
-    def build(self, parts: Parts) -> "Astcl":
-        """Discriminator, projector and the two predictors."""
-        return Astcl(self, parts)
-
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The second view, and the first half of both again."""
         half = shape.context_patches // 2
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, max(1, half)), 0)
 
 
-class Astcl(Objective):
+class Astcl(Objective, of=AstclConfig):
     """A noisy and a denoised view that no discriminator can tell apart and that predict each other."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: AstclConfig
 
     def __init__(self, settings: AstclConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         width, hidden, outputs = parts.shape.width, settings.hidden, settings.outputs
         self.discriminator = MLP(width, hidden, 1)
         self.projector = BatchNormMLP(width, outputs, outputs, outputs, closing=True)

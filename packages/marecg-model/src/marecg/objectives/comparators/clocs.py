@@ -3,15 +3,12 @@
 Shapes: B batch, T patches, C leads, D width.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from marecg.base.config import ModelConfig, chosen
 from marecg.model.flops import Flops, encoder_flops
 from marecg.objectives.contrast import info_nce
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig
 from marecg.objectives.views import Views
 
 
@@ -22,23 +19,19 @@ class ClocsConfig(ObjectiveConfig):
     contrast leads, which an encoder that attends across them does not keep apart.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {"clocs": "contrast of a record's two halves with other records"}
+    captions = {"clocs": "contrast of a record's two halves with other records"}
 
     tau: float = chosen(0.1, "CLOCS's temperature", gt=0)
-
-    def build(self, parts: Parts) -> "Clocs":
-        """Nothing but the loss: CLOCS contrasts what it keeps, without a projector."""
-        return Clocs(self)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The halves stand in for the masked pass; the whole is looked at and not learnt from."""
         return Flops(0, encoder_flops(shape))
 
 
-class Clocs(Objective):
+class Clocs(Objective, of=ClocsConfig):
     """h_rhythm of the first half finds that of the second among all records, and the other way round."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: ClocsConfig
 
     def losses(self, views: Views) -> dict[str, Tensor]:

@@ -7,7 +7,6 @@ T + 2F, K kept ones, C leads, P samples or bins per patch, L samples, D width, W
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +17,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.attention import init_linear
 from marecg.nn.heads import MLP, Predictor
 from marecg.nn.precision import in_float32
-from marecg.objectives.objective import NarrowConfig, Objective, Part, Parts
+from marecg.objectives.objective import NarrowConfig, Objective, Parts
 from marecg.objectives.views import Views
 
 DOMAINS = 3
@@ -32,7 +31,7 @@ class CrtConfig(NarrowConfig):
     beside those of time while it learns; who uses the encoder gives it time alone, where CRT gives it both.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "time": "error at the patches of time",
         "spectrum": "error at those of magnitude and phase",
         "discrimination": "how alike different records' h_rhythm are",
@@ -44,10 +43,6 @@ class CrtConfig(NarrowConfig):
     )
     beta: float = chosen(1e-4, "CRT's code: weight of the instance discrimination", ge=0)
     outputs: int = chosen(128, "CRT's code: the projection that is discriminated", gt=0)
-
-    def build(self, parts: Parts) -> "Crt":
-        """The spectrum's tokens, the decoder, and the projector."""
-        return Crt(self, parts)
 
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The kept patches of all domains in place of the masked pass, on average, and the decoder's."""
@@ -67,15 +62,15 @@ class CrtConfig(NarrowConfig):
         return least**2 + (most**2 - least**2) / 2 + most * (1 - most)
 
 
-class Crt(Objective):
+class Crt(Objective, of=CrtConfig):
     """The encoder reads the kept patches of three domains, a decoder says all of them."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: CrtConfig
     progress: Tensor
 
     def __init__(self, settings: CrtConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         shape, width = parts.shape, parts.shape.width
         self.shape = shape
         self.patches = spectral_patches(shape)

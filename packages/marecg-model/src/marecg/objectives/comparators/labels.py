@@ -3,37 +3,30 @@
 Shapes: B batch, N concepts, D width.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from marecg.base.config import chosen
 from marecg.nn.attention import init_linear
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 
 
 class LabelsConfig(ObjectiveConfig):
     """Active leaves as independent binary labels: what GSCL is without graph, prototypes and soft targets."""
 
-    captions: ClassVar[Mapping[str, str]] = {"labels": "cross-entropy of the leaves as independent labels"}
+    captions = {"labels": "cross-entropy of the leaves as independent labels"}
 
     weight: float = chosen(0.5, "that of GSCL, in whose place it stands", ge=0)
 
-    def build(self, parts: Parts) -> "Labels":
-        """A linear map from h_rhythm to the leaves."""
-        return Labels(self, parts)
 
-
-class Labels(Objective):
+class Labels(Objective, of=LabelsConfig):
     """A linear map from h_rhythm; the pass is the one that codes supervise."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
 
     def __init__(self, settings: LabelsConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         self.leaves = [node.index for node in parts.ontology.nodes if not node.root]
         self.to_leaves = nn.Linear(parts.shape.width, len(self.leaves))
         init_linear(self.to_leaves)

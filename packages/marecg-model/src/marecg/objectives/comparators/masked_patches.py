@@ -6,9 +6,6 @@ Learning to Capture Spatio-Temporal Relationship of Electrocardiogram, made from
 Shapes: B batch, S patches of the window, T of the context, C leads, P samples per patch, D width.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor
 
 from marecg.base.config import LEADS
@@ -33,11 +30,13 @@ def masked_patch_loss(predicted_BTCP: Tensor, x_BTCP: Tensor, masked_BTC: Tensor
 
 
 class MaskedPatches(Objective):
-    """A decoder over the context, asked for the patches of M."""
+    """A decoder over the context, asked for the patches of M; over so many `leads` at a time."""
 
-    def __init__(self, settings: NarrowConfig, parts: Parts, leads: int = len(LEADS)) -> None:
-        super().__init__(settings)
-        self.decoder = settings.predictor(parts.shape, leads, outputs=parts.shape.patch)
+    leads = len(LEADS)
+
+    def __init__(self, settings: NarrowConfig, parts: Parts) -> None:
+        super().__init__(settings, parts)
+        self.decoder = settings.predictor(parts.shape, self.leads, outputs=parts.shape.patch)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """The one loss."""
@@ -58,11 +57,11 @@ class MaeConfig(NarrowConfig):
     can't leave pairs out one by one, as MAE does to save time.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {"mae": "error at masked patches"}
+    captions = {"mae": "error at masked patches"}
 
-    def build(self, parts: Parts) -> MaskedPatches:
-        """The decoder, factorised and bidirectional."""
-        return MaskedPatches(self, parts)
+
+class Mae(MaskedPatches, of=MaeConfig):
+    """A decoder that is factorised and bidirectional."""
 
 
 class StmemConfig(NarrowConfig):
@@ -72,15 +71,13 @@ class StmemConfig(NarrowConfig):
     on a grid, so leads have no ends to be marked.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {"stmem": "error at masked patches, lead by lead"}
-
-    def build(self, parts: Parts) -> "Stmem":
-        """The decoder that all leads share."""
-        return Stmem(self, parts, leads=1)
+    captions = {"stmem": "error at masked patches, lead by lead"}
 
 
-class Stmem(MaskedPatches):
+class Stmem(MaskedPatches, of=StmemConfig):
     """One decoder, given each lead's H as a record of its own."""
+
+    leads = 1
 
     def decoded(self, h_BTCD: Tensor) -> Tensor:
         """x̂ [B, T, C, P]; what it says of a lead depends on that lead's H alone."""

@@ -7,8 +7,7 @@ Transformers, ICCV 2021.
 Shapes: B batch, T patches, D width, K projection width, in DINO the prototypes.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +47,7 @@ class Momentum(TwoViews):
     settings: MomentumConfig
 
     def __init__(self, settings: MomentumConfig, parts: Parts, projector: nn.Module) -> None:
-        super().__init__(settings, projector)
+        super().__init__(settings, parts, projector)
         self.slow = Ema(self._followed(parts.model))
 
     def pairs(self, views: Views) -> list[tuple[Tensor, Tensor]]:
@@ -88,17 +87,13 @@ class Momentum(TwoViews):
 class ByolConfig(MomentumConfig):
     """Prediction of a slow network's projection of the other view (arXiv:2006.07733)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"byol": "prediction of the other view's slow projection"}
+    captions = {"byol": "prediction of the other view's slow projection"}
 
     hidden: int = chosen(4096, "BYOL: projector and predictor", gt=0)
     outputs: int = chosen(256, "BYOL: the projection", gt=0)
 
-    def build(self, parts: Parts) -> "Byol":
-        """Projector, predictor and the slow network."""
-        return Byol(self, parts)
 
-
-class Byol(Momentum):
+class Byol(Momentum, of=ByolConfig):
     """A predictor from one view's projection to the slow network's of the other, both ways."""
 
     def __init__(self, settings: ByolConfig, parts: Parts) -> None:
@@ -123,19 +118,15 @@ class MocoConfig(MomentumConfig):
     The patch projection is trained; MoCo v3 freezes it against the instability of batches of thousands.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {"moco": "contrast of a view with the other's slow keys"}
+    captions = {"moco": "contrast of a view with the other's slow keys"}
 
     momentum: float = chosen(0.99, "MoCo v3; it rises to 1 by the end of the run", ge=0, le=1)
     tau: float = chosen(0.2, "MoCo v3 with ViT", gt=0)
     hidden: int = chosen(4096, "MoCo v3: projector and predictor", gt=0)
     outputs: int = chosen(256, "MoCo v3: queries and keys", gt=0)
 
-    def build(self, parts: Parts) -> "Moco":
-        """Projector, predictor and the slow network."""
-        return Moco(self, parts)
 
-
-class Moco(Momentum):
+class Moco(Momentum, of=MocoConfig):
     """Queries of one view find their record's key of the other among the batch's, both ways."""
 
     settings: MocoConfig
@@ -165,7 +156,7 @@ class DinoConfig(MomentumConfig):
     Plain: two global views without small crops, one teacher temperature, prototypes trained from the start.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {"dino": "the slow network's assignment of the other view"}
+    captions = {"dino": "the slow network's assignment of the other view"}
 
     tau: float = chosen(0.1, "DINO: the student's temperature", gt=0)
     tau_slow: float = chosen(0.04, "DINO: the teacher's, where its warm-up begins", gt=0)
@@ -174,12 +165,8 @@ class DinoConfig(MomentumConfig):
     outputs: int = chosen(256, "DINO: the bottleneck before the prototypes", gt=0)
     prototypes: int = chosen(4096, "DINO has 65536 for a thousand classes and 1.3 M images", gt=0)
 
-    def build(self, parts: Parts) -> "Dino":
-        """The head, the slow network and the centre of its answers."""
-        return Dino(self, parts)
 
-
-class Dino(Momentum):
+class Dino(Momentum, of=DinoConfig):
     """The student's distribution of one view over prototypes follows the teacher's of the other."""
 
     settings: DinoConfig

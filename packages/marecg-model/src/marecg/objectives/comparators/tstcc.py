@@ -7,7 +7,6 @@ from.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,7 @@ from marecg.nn.heads import MLP
 from marecg.nn.pooling import lead_mean
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Views
 
 
@@ -32,7 +31,7 @@ class TstccConfig(ObjectiveConfig):
     tell what it is asked for. The context is what the pool reads in the past, not a network of its own.
     """
 
-    captions: ClassVar[Mapping[str, str]] = {
+    captions = {
         "temporal": "the other view's future from this one's past",
         "contextual": "contrast of the two views' contexts",
     }
@@ -43,24 +42,20 @@ class TstccConfig(ObjectiveConfig):
     reach: float = chosen(0.4, "share of the context that is predicted, as TS-TCC finds best", gt=0, lt=1)
     outputs: int = chosen(128, "the projection of the contextual contrast", gt=0)
 
-    def build(self, parts: Parts) -> "Tstcc":
-        """A bilinear map for each horizon, and the projector."""
-        return Tstcc(self, parts)
-
     def flops(self, shape: ModelConfig, window_patches: int) -> Flops:
         """The second view, and both again for their pasts: on average half of what is not predicted."""
         past = max(1, round((1 - self.reach) * shape.context_patches / 2))
         return Flops(encoder_flops(shape) + 2 * encoder_flops(shape, past), 0)
 
 
-class Tstcc(Objective):
+class Tstcc(Objective, of=TstccConfig):
     """Each view's past finds its record's future in the other view; the pasts' contexts find each other."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: TstccConfig
 
     def __init__(self, settings: TstccConfig, parts: Parts) -> None:
-        super().__init__(settings)
+        super().__init__(settings, parts)
         width, patches = parts.shape.width, parts.shape.context_patches
         self.horizons = max(1, int(settings.reach * patches))
         self.predictors = nn.ModuleList(nn.Linear(width, width) for _ in range(self.horizons))

@@ -7,9 +7,6 @@ Redundancy Reduction, ICML 2021.
 Shapes: B batch, D width, K projection width.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
@@ -19,7 +16,7 @@ from marecg.model.flops import Flops, encoder_flops
 from marecg.nn.heads import MLP, BatchNormMLP
 from marecg.nn.precision import in_float32
 from marecg.objectives.contrast import minus_cosine, nt_xent
-from marecg.objectives.objective import Objective, ObjectiveConfig, Part, Parts
+from marecg.objectives.objective import Objective, ObjectiveConfig, Parts
 from marecg.objectives.views import Pass, Views
 
 
@@ -55,11 +52,11 @@ def over_batch(views: Views, h_BD: Tensor) -> Tensor:
 class TwoViews(Objective):
     """An objective that projects h_rhythm of both looks."""
 
-    reaches: ClassVar[frozenset[Part]] = frozenset({"pool"})
+    reaches = frozenset({"pool"})
     settings: TwoViewsConfig
 
-    def __init__(self, settings: TwoViewsConfig, projector: nn.Module) -> None:
-        super().__init__(settings)
+    def __init__(self, settings: TwoViewsConfig, parts: Parts, projector: nn.Module) -> None:
+        super().__init__(settings, parts)
         self.projector = projector
 
     def projected(self, views: Views, seen: Pass) -> Tensor:
@@ -75,24 +72,20 @@ class TwoViews(Objective):
 class SimclrConfig(TwoViewsConfig):
     """Contrast of two augmented, unmasked views (arXiv:2002.05709)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"simclr": "contrast of two augmented views"}
+    captions = {"simclr": "contrast of two augmented views"}
 
     tau: float = chosen(0.1, "SimCLR Table 5: best with normalised projections", gt=0)
     outputs: int = chosen(128, "SimCLR's default: the projection", gt=0)
 
-    def build(self, parts: Parts) -> "Simclr":
-        """The projector."""
-        return Simclr(self, parts)
 
-
-class Simclr(TwoViews):
+class Simclr(TwoViews, of=SimclrConfig):
     """Each view finds its record's other view among those of the whole batch."""
 
     settings: SimclrConfig
 
     def __init__(self, settings: SimclrConfig, parts: Parts) -> None:
         width = parts.shape.width
-        super().__init__(settings, MLP(width, width, settings.outputs))
+        super().__init__(settings, parts, MLP(width, width, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`simclr`."""
@@ -105,24 +98,22 @@ class Simclr(TwoViews):
 class SimsiamConfig(TwoViewsConfig):
     """Prediction of the other view's projection, which takes no gradient (arXiv:2011.10566)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"simsiam": "prediction of the other view's projection"}
+    captions = {"simsiam": "prediction of the other view's projection"}
 
     outputs: int = chosen(2048, "SimSiam: the projection, as wide as its encoder", gt=0)
     hidden: int = chosen(512, "SimSiam: the predictor's bottleneck, a quarter of the projection", gt=0)
 
-    def build(self, parts: Parts) -> "Simsiam":
-        """Projector and predictor."""
-        return Simsiam(self, parts)
 
-
-class Simsiam(TwoViews):
+class Simsiam(TwoViews, of=SimsiamConfig):
     """A predictor from one view's projection to the other's, both ways; the target stands still."""
 
     settings: SimsiamConfig
 
     def __init__(self, settings: SimsiamConfig, parts: Parts) -> None:
         outputs = settings.outputs
-        super().__init__(settings, BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True))
+        super().__init__(
+            settings, parts, BatchNormMLP(parts.shape.width, outputs, outputs, outputs, closing=True)
+        )
         self.predictor = BatchNormMLP(outputs, settings.hidden, outputs)
 
     def losses(self, views: Views) -> dict[str, Tensor]:
@@ -135,25 +126,21 @@ class Simsiam(TwoViews):
 class BarlowConfig(TwoViewsConfig):
     """Cross-correlation of two views towards the identity (arXiv:2103.03230)."""
 
-    captions: ClassVar[Mapping[str, str]] = {"barlow": "cross-correlation of two views against the identity"}
+    captions = {"barlow": "cross-correlation of two views against the identity"}
 
     redundancy: float = chosen(5e-3, "Barlow Twins: λ, the weight of what is off the diagonal", ge=0)
     hidden: int = chosen(8192, "Barlow Twins: three layers alike", gt=0)
     outputs: int = chosen(8192, "Barlow Twins: more is better, up to 16384", gt=0)
 
-    def build(self, parts: Parts) -> "Barlow":
-        """The projector."""
-        return Barlow(self, parts)
 
-
-class Barlow(TwoViews):
+class Barlow(TwoViews, of=BarlowConfig):
     """A wide projector; each of its outputs agrees between views and tells what no other tells."""
 
     settings: BarlowConfig
 
     def __init__(self, settings: BarlowConfig, parts: Parts) -> None:
         hidden = settings.hidden
-        super().__init__(settings, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
+        super().__init__(settings, parts, BatchNormMLP(parts.shape.width, hidden, hidden, settings.outputs))
 
     def losses(self, views: Views) -> dict[str, Tensor]:
         """`barlow`."""
