@@ -44,8 +44,8 @@ def killed(config: Config, corpus: Path, run: Path, step: int, start: Path | Non
     return forked.run(work)
 
 
-def rows(run: Path) -> list[dict[str, str]]:
-    with (run / "metrics.csv").open(newline="") as file:
+def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
+    with (run / table).open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -59,4 +59,5 @@ def relabelled(corpus_folder: Path, data: Path, **change: Any) -> Path:
 
 def files(run: Path) -> dict[str, bytes]:
     """What must not depend on how often a run was stopped."""
-    return {name: (run / name).read_bytes() for name in ("metrics.csv", "model/model.safetensors")}
+    names = ("metrics.csv", "monitors.csv", "model/model.safetensors")
+    return {name: (run / name).read_bytes() for name in names}

@@ -39,15 +39,11 @@ def test_the_run_says_what_it_began_from_without_the_path_to_it(unbroken, given)
 
 def test_model_and_card_count_the_records_of_both(unbroken, given):
     its, before = (MarEcg.from_pretrained(folder).provenance for folder in (unbroken, given))
-    assert its is not None
-    assert before is not None
     assert its.began_from == BeganFrom(
         name="earlier", sha256=weights_sha256(MarEcg.from_pretrained(given)), provenance=before
     )
     assert (its.steps, its.records, its.others) == (6, before.records + 3, before.others + 2)
     assert its.sources == {**before.sources, "georgia": 1}
-    assert its.support is not None
-    assert before.support is not None
     assert its.support == {**before.support, "AF": before.support["AF"] + 2}
     card = (unbroken / "model" / "README.md").read_text(encoding="utf-8")
     assert (
@@ -79,8 +75,6 @@ def test_a_collection_is_without_codes_only_where_neither_read_them():
 
 def test_what_it_was_trained_on_is_what_both_were(unbroken, given, archive):
     both, before = trained_on.read(unbroken), trained_on.read(given)
-    assert both is not None
-    assert before is not None
     assert before.hashes < both.hashes
     assert len(both.hashes - before.hashes) == 3
     assert both.identities == before.identities | {"georgia/E00007"}
@@ -110,7 +104,6 @@ def test_weights_without_a_list_of_their_records_leave_the_run_without_a_whole_o
     train(override(micro, ["train.max_steps=1"]), archive, tmp_path / "again", start=tmp_path / "run")
     for run in ("run", "again"):
         kept = trained_on.read(tmp_path / run)
-        assert kept is not None
         assert not kept.complete
         assert len(kept.hashes) == 3
 
@@ -127,8 +120,6 @@ def test_killed_and_resumed_without_the_weights_it_is_the_unbroken_run(
     for name in ("model/model.safetensors", trained_on.FILE, "config.json"):
         assert (run / name).read_bytes() == (unbroken / name).read_bytes(), name
     its, whole = (MarEcg.from_pretrained(folder).provenance for folder in (run, unbroken))
-    assert its is not None
-    assert whole is not None
     assert its.model_copy(update={"seconds": whole.seconds, "resumed": False}) == whole
 
 

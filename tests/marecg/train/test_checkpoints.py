@@ -68,12 +68,13 @@ def hash_all(run: Path) -> None:
 
 def damage(path: Path, how: str) -> None:
     content = bytearray(path.read_bytes())
-    if how == "one bit":
-        content[len(content) // 2] ^= 1
-    elif how == "foreign":
+    if how == "foreign":
         torch.save({"weights": torch.zeros(3)}, path)
-        return
-    path.write_bytes(content if how == "one bit" else content[: len(content) // 2 if how == "cut" else 0])
+    elif how == "one bit":
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    else:
+        path.write_bytes(content[: len(content) // 2 if how == "cut" else 0])
 
 
 @pytest.mark.parametrize(
@@ -112,15 +113,8 @@ def test_a_checkpoint_without_what_a_run_goes_on_from_is_passed_over(lacking, tm
 
 
 def test_the_hashes_are_those_that_sha256sum_checks(unbroken):
-
-    told = subprocess.run(
-        ["sha256sum", "--check", "checkpoints.sha256"],
-        cwd=unbroken,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
+    told = subprocess.check_output(["sha256sum", "--check", "checkpoints.sha256"], cwd=unbroken, text=True)
+    assert told == "checkpoints/step-00000004.ckpt: OK\ncheckpoints/step-00000006.ckpt: OK\n"
 
 
 class Harmful:

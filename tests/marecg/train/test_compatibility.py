@@ -30,7 +30,6 @@ def test_a_corpus_with_evaluation_records_is_warned_of_and_remembered(corpus_fol
     train(override(micro, ["train.max_steps=1"]), data, tmp_path / "leaking")
     assert "10 records of PTB-XL" in caplog.text
     kept = trained_on.read(tmp_path / "leaking")
-    assert kept is not None
     assert "ptbxl/00003" in kept.identities
     caplog.clear()
     train(override(micro, ["train.max_steps=1"]), corpus_folder, tmp_path / "clean")

@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 import torch
+from tests.marecg.train.networks import ONTOLOGY, network, run
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
-import ecg_ontology
 from marecg.ecg.batch import Batch, Supervision
-from marecg.recipes import Config, by_name
+from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 from marecg.train.data import CorpusData
-from marecg.train.network import Network
 
-ONTOLOGY = ecg_ontology.load()
 CONFIG = override(by_name("tiny-c3"), ["model.width=32", "model.depth=2", "model.heads=2"])
 
 
@@ -23,11 +21,6 @@ class OnMeta(torch.Generator):
     """A generator that says it is on the device without values, where nothing is drawn."""
 
     device = torch.device("meta")  # type: ignore[assignment]
-
-
-def network(config: Config) -> Network:
-    torch.manual_seed(0)
-    return Network(config, ONTOLOGY)
 
 
 def a_batch() -> Batch:
@@ -50,10 +43,6 @@ def a_batch() -> Batch:
     return Batch(0, torch.arange(4), d_BCL, torch.tensor([4700, 4700, 3000, 4700]), supervision)
 
 
-def same(z_BK: Tensor) -> Tensor:
-    return z_BK
-
-
 @pytest.mark.parametrize(("device", "pinned"), [("cuda", 11), ("cpu", 0)])
 def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(monkeypatch, device, pinned):
     seen: list[Tensor] = []
@@ -70,15 +59,15 @@ def test_a_batch_is_pinned_whole_for_a_gpu_and_left_alone_for_a_cpu(monkeypatch,
 
 def test_a_step_stays_on_its_device_and_never_waits_for_a_value():
     net = network(CONFIG).to("meta")
-    outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), same, 10)
+    outcome = net(tree_map_only(Tensor, lambda value: value.to("meta"), a_batch()), OnMeta(), lambda z: z, 10)
     assert {value.device.type for value in (outcome.loss, *outcome.named.values())} == {"meta"}
 
 
 def test_a_step_in_bf16_gives_the_losses_of_one_in_fp32_but_for_a_few_percent():
     net, batch = network(CONFIG), a_batch()
-    full = net(batch, torch.Generator().manual_seed(0), same, 10).named
+    full = run(net, batch).named
     with torch.autocast("cpu", torch.bfloat16):
-        outcome = net(batch, torch.Generator().manual_seed(0), same, 10)
+        outcome = run(net, batch)
         outcome.loss.backward()
     for name, value in full.items():
         assert outcome.named[name].item() == pytest.approx(value.item(), rel=0.02), name

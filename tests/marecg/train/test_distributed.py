@@ -1,6 +1,5 @@
 """Several processes give the run that one process gives."""
 
-import csv
 import os
 import signal
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 from lightning.pytorch.utilities import rank_zero_only
 from tests import forked
+from tests.marecg.train.runs import rows
 
 from marecg.ecg.augment import AUGMENTATIONS
 from marecg.recipes import Config, by_name
@@ -32,8 +32,7 @@ AT_MOST = 900
 
 
 def losses(run: Path, name: str = "loss") -> list[float]:
-    with (run / "metrics.csv").open(newline="") as file:
-        return [float(row[name]) for row in csv.DictReader(file)]
+    return [float(row[name]) for row in rows(run)]
 
 
 def free_port() -> int:

@@ -7,49 +7,32 @@ from typing import Any
 import pytest
 import torch
 from lightning.pytorch.strategies import SingleDeviceStrategy
+from tests.cli.calls import run
+from tests.marecg.train.networks import SMALLER
 from tests.marecg.train.runs import files
 
 from marecg.base.errors import StoppedError
 from marecg.train import preemption as stopping
 from marecg.train.run import train
-from marecg_cli.marecg import main
 
-MICRO = [
-    "--recipe",
-    "tiny-c1",
-    *(
-        f"--set={value}"
-        for value in (
-            "model.width=16",
-            "model.depth=1",
-            "model.heads=2",
-            "train.batch_size=2",
-            "train.accumulate=1",
-            "train.max_steps=6",
-            "train.checkpoint_every=50",
-        )
-    ),
-]
+VALUES = ["train.batch_size=2", "train.accumulate=1", "train.max_steps=6", "train.checkpoint_every=50"]
+MICRO = ["--recipe", "tiny-c1", *(f"--set={value}" for value in (*SMALLER, *VALUES))]
 
 
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGINT", 130)])
 def test_a_signal_ends_training_after_its_step_with_a_checkpoint_and_a_word_and_the_same_command_goes_on(
     corpus_folder, tmp_path, capsys, at_step, number, code
 ):
-    command = ["train", *MICRO, "--data", str(corpus_folder), "--out", str(tmp_path / "run")]
+    command = ["train", *MICRO, "--data", corpus_folder, "--out", tmp_path / "run"]
     before = signal.getsignal(signal.Signals[number])
     at_step(3, lambda: [signal.raise_signal(signal.Signals[number]) for _ in range(2)])
-    with pytest.raises(SystemExit) as end:
-        main(command)
-    assert end.value.code == code
+    assert run(*command) == code
     assert capsys.readouterr().err.endswith(f"{tmp_path}/run: stopped at step 3; the same command goes on\n")
     assert [path.name for path in (tmp_path / "run/checkpoints").iterdir()] == ["step-00000003.ckpt"]
     assert not (tmp_path / "run/model").exists()
     assert signal.getsignal(signal.Signals[number]) == before
     for out in ("run", "unbroken"):
-        with pytest.raises(SystemExit) as end:
-            main([*command[:-1], str(tmp_path / out)])
-        assert end.value.code == 0
+        assert run(*command[:-1], tmp_path / out) == 0
     assert files(tmp_path / "run") == files(tmp_path / "unbroken")
 
 

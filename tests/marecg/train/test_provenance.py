@@ -19,9 +19,7 @@ def test_a_model_names_no_folder_of_the_users_and_counts_the_records_of_each_con
     for path in (tmp_path / "run/model").iterdir():
         assert b"DOE" not in path.read_bytes()
     about = MarEcg.from_pretrained(tmp_path / "run").provenance
-    assert about is not None
     assert (about.sources, about.others) == ({}, 10)
-    assert about.support is not None
     y = Corpus.open(corpus_folder).y
     nodes = ecg_ontology.load().nodes
     assert about.support == {node.abbr: int(y[:, node.index].sum()) for node in nodes if not node.root}
@@ -35,7 +33,6 @@ def test_a_model_says_the_licence_of_what_taught_it_and_whose_codes_were_read(co
         )
         train(config, data, tmp_path / folder)
         about = MarEcg.from_pretrained(tmp_path / folder).provenance
-        assert about is not None
         assert about.origins["georgia"].startswith("CC BY 4.0, https://physionet.org/content/challenge-2021")
         assert about.without_codes == tuple(without)
         card = (tmp_path / folder / "model" / "README.md").read_text(encoding="utf-8")

@@ -20,13 +20,10 @@ def test_a_run_folder_holds_what_the_contract_names(unbroken, micro):
     tables = {"metrics.csv", "monitors.csv", "trained_on.parquet"}
     folders = {"checkpoints", "checkpoints.sha256", "model"}
     assert {path.name for path in unbroken.iterdir()} == {"config.json", "ontology.json"} | tables | folders
-    assert Config.model_validate(
-        json.loads((unbroken / "config.json").read_text())["config"]
-    ) == micro.of_ontology(ecg_ontology.load())
-    assert [path.name for path in sorted((unbroken / "checkpoints").iterdir())] == [
-        "step-00000004.ckpt",
-        "step-00000006.ckpt",
-    ]
+    config = json.loads((unbroken / "config.json").read_text())["config"]
+    assert Config.model_validate(config) == micro.of_ontology(ecg_ontology.load())
+    kept = sorted(path.stem for path in (unbroken / "checkpoints").iterdir())
+    assert kept == ["step-00000004", "step-00000006"]
     assert list(rows(unbroken)[0]) == ["step", "epoch", "loss", "lr", "recon", "mask", "gscl"]
     assert [int(row["step"]) for row in rows(unbroken)] == [1, 2, 3, 4, 5, 6]
     model = MarEcg.from_pretrained(unbroken / "model")
@@ -35,8 +32,7 @@ def test_a_run_folder_holds_what_the_contract_names(unbroken, micro):
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(corpus_folder, micro, unbroken, tmp_path):
     train(micro, corpus_folder, tmp_path / "same")
-    other = micro.model_copy(update={"train": micro.train.model_copy(update={"seed": 1})})
-    train(other, corpus_folder, tmp_path / "other")
+    train(override(micro, ["train.seed=1"]), corpus_folder, tmp_path / "other")
     assert rows(tmp_path / "same") == rows(unbroken)
     assert rows(tmp_path / "other") != rows(unbroken)
 
@@ -77,9 +73,7 @@ def test_what_is_exported_is_the_average_of_the_weights_where_one_is_kept(micro,
         config = override(micro, [f"train.average={average}"])
         train(config, corpus_folder, tmp_path / str(average))
         exported[average] = MarEcg.from_pretrained(tmp_path / str(average))
-    for name in ("metrics.csv",):
-        last, averaged = ((tmp_path / str(average) / name).read_text() for average in exported)
-        assert last == averaged
+    assert rows(tmp_path / "0.0") == rows(tmp_path / "0.9")
     last, averaged = (model.encoder.state_dict() for model in exported.values())
     assert not torch.equal(last["norm.weight"], averaged["norm.weight"])
     start = torch.ones_like(last["norm.weight"])

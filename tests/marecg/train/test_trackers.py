@@ -1,6 +1,5 @@
 """A run is followed beside metrics.csv: every step once, one run however often it stops, and no network."""
 
-import csv
 import os
 import signal
 import sqlite3
@@ -11,6 +10,7 @@ import lightning
 import pytest
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.loggers.logger import DummyLogger
+from tests.marecg.train.runs import rows
 
 from marecg.base.errors import OutputError, StoppedError, UsageError
 from marecg.recipes import Config
@@ -54,8 +54,7 @@ def stopped_and_gone_on(config: Config, corpus: Path, run: Path, loggers: list[s
 
 
 def losses(run: Path) -> dict[int, float]:
-    with (run / "metrics.csv").open() as file:
-        return {int(row["step"]): float(row["loss"]) for row in csv.DictReader(file)}
+    return {int(row["step"]): float(row["loss"]) for row in rows(run)}
 
 
 def test_a_callback_and_a_logger_of_ones_own_are_asked_and_told_every_step(micro, corpus_folder, tmp_path):

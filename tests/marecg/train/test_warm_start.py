@@ -8,12 +8,11 @@ from torch.nn.functional import layer_norm, normalize
 
 import ecg_ontology
 from ecg_ontology import perturb
-from marecg.base.errors import CheckpointError, ConfigError, InputError, UsageError
+from marecg.base.errors import CheckpointError, InputError, UsageError
 from marecg.corpus.derived import relabelled
 from marecg.corpus.prepared import Corpus
 from marecg.model.card import Provenance
 from marecg.model.mar_ecg import MarEcg
-from marecg.objectives.objective import Objective
 from marecg.recipes import RECIPES, by_name
 from marecg.recipes.overrides import override
 from marecg.train.lightning_module import Pretraining
@@ -22,8 +21,6 @@ from marecg.train.run import train
 from marecg.train.warm_start import recipe_for
 
 ONTOLOGY = ecg_ontology.load()
-
-
 FOLLOWING = [name for name in RECIPES if name.startswith("tiny-")]
 
 
@@ -37,7 +34,7 @@ def test_the_first_step_sees_the_given_weights(archive, micro, given, tmp_path, 
 
     def noted(self: Network, *args: object) -> object:
         seen.append({name: value.clone() for name, value in self.model.state_dict().items()})
-        return forward(self, *args)  # type: ignore[arg-type]
+        return forward(self, *args)
 
     monkeypatch.setattr(Network, "forward", noted)
     train(micro, archive, tmp_path / "run", start=given)
@@ -58,13 +55,10 @@ def test_slow_encoders_and_the_average_begin_with_them_and_the_heads_with_the_se
     begun, random = network(weights), network(None)
     wanted = {name: value for name, value in weights.items() if name.startswith("encoder.")}
     average = Pretraining(override(config, ["train.average=0.9"]), begun, 10).average
-    assert average is not None
-    assert isinstance(average.module, Network)
     assert same(average.module.model.state_dict(), weights)
     assert same(begun.model.state_dict(), weights)
     followers: set[str] = set()
     for name, objective in begun.objectives.items():
-        assert isinstance(objective, Objective)
         for encoder in objective.encoders():
             assert same({f"encoder.{key}": value for key, value in encoder.state_dict().items()}, wanted)
             followers.add(name)
@@ -121,13 +115,6 @@ def test_weights_without_prototypes_go_on_under_another_graph_and_others_do_not(
     assert MarEcg.from_pretrained(tmp_path / "branch").ontology.sha256 == perturb.flat(ONTOLOGY).sha256
     with pytest.raises(CheckpointError, match="enumeration"):
         train(micro, flat, tmp_path / "refused", start=given)
-
-
-def test_another_shape_is_refused_by_its_first_value(archive, micro, given, tmp_path):
-    config = override(micro, ["model.width=32", "model.eta=0.5"])
-    with pytest.raises(ConfigError, match=r"model\.width is 32, that of the weights 16"):
-        train(config, archive, tmp_path / "run", start=given)
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
