@@ -23,6 +23,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("project", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("daily", deadline=None, max_examples=240, print_blob=True)
 settings.load_profile("project")
 
 # What somebody's terminal is like would show in what is printed.
