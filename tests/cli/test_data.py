@@ -1,4 +1,4 @@
-"""`marecg data list`, `get` and `export` as a user types them."""
+"""`marecg data list` and `get` as a user types them."""
 
 import hashlib
 import json
@@ -7,7 +7,6 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
-import h5py
 import pytest
 from tests.cli.calls import invoke as run
 
@@ -51,10 +50,3 @@ def test_every_dataset_is_listed_with_its_licence_and_address():
     _, out, _ = run("data", "list", "--format", "json")
     rows = json.loads(out)
     assert all(row["home"].startswith("http") and row["records"] for row in rows)
-
-
-def test_a_corpus_is_handed_on(corpus, tmp_path):
-    _, out, _ = run("export", corpus, "--out", tmp_path / "corpus.h5")
-    assert out.startswith("12 records in ")
-    with h5py.File(tmp_path / "corpus.h5") as file:
-        assert len(file["signal_uv"]) == 12

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.calls import end, invoke
+from tests.cli.calls import end
 
 from marecg.corpus import prepare as module
 from marecg.corpus.prepare import prepare
@@ -33,12 +33,11 @@ def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in paths)
 
 
-@pytest.mark.parametrize("name", ["out.h5", "out.parquet", "out"])
-def test_an_export_to_a_full_disk_leaves_nothing(corpus, tmp_path, name):
+def test_a_subset_for_a_full_disk_leaves_nothing(corpus, tmp_path):
     with full_disk():
-        code, line = end("export", corpus, "--out", tmp_path / name)
+        code, line = end("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out", "-q")
     assert code == 3
-    assert line.startswith(f"error: {tmp_path / name}: cannot be written")
+    assert line.startswith(f"error: {tmp_path / 'out'}: cannot be written")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -66,10 +65,6 @@ def test_an_interrupted_preparation_says_so_and_goes_on(place, corpus, tmp_path,
     monkeypatch.undo()
     prepare([place / "records"], tmp_path / "corpus", jobs=1)
     assert files(tmp_path / "corpus") == files(corpus)
-
-
-def test_an_older_export_is_replaced(corpus, tmp_path):
-    assert [invoke("export", corpus, "--out", tmp_path / "new")[0] for _ in range(2)] == [0, 0]
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

@@ -15,7 +15,7 @@ NO_MODEL = {
     "predict P/{} P/wfdb": ("corpus", "records", "parts", "nowhere"),
     f"probe P/{{}} {TASK}": ("corpus", "records", "parts", "nowhere"),
     "classify fit P/{} --data P/corpus --out x": ("corpus", "records", "parts", "nowhere"),
-    "export P/{} --out x.onnx": ("records", "parts", "nowhere"),  # a corpus is exported, too
+    "export P/{} --out x.onnx": ("corpus", "records", "parts", "nowhere"),
 }
 
 EMBEDDINGS = {"embedded.npz": 2, "embedded.parquet": 2, "parts": 3}
@@ -64,10 +64,6 @@ REFUSED = [
     (f"predict P/run one.csv --fs 250 {LEADS} --out one.csv", 2, "is an input"),
     (f"predict P/run one.csv --fs 250 {LEADS} --out s3://bucket/q.csv", 2, "s3:"),
     ("export P/run --to torch --out x.onnx", 2, "Change the file's ending"),
-    ("export P/corpus --out P/corpus", 2, "holds corpus.json, which would be lost. Name a new folder."),
-    ("export P/corpus --out P/corpus/index.parquet", 2, "is a file of the corpus, and would be lost"),
-    ("export P/corpus --out file", 2, "file"),
-    ("export P/corpus --out folder.h5", 3, "folder.h5"),
     (
         "cohort P/corpus --where AF --out P/corpus/report.json",
         2,

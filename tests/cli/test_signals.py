@@ -12,7 +12,6 @@ import pytest
 from tests.cli.calls import end, run
 
 from ecg_ontology import EcgError
-from marecg.corpus.export import WRITERS
 
 Writer = Callable[[Any, Path], None]
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -22,13 +21,13 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 def ended(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Writer], tuple[int, str]]:
-    """Exit code and line of an export that is written so."""
+    """Exit code and line of a cohort that is written so."""
 
-    def export(write: Writer) -> tuple[int, str]:
-        monkeypatch.setitem(WRITERS, ".h5", write)
-        return end("export", corpus, "--out", tmp_path / "out.h5")
+    def cohort(write: Writer) -> tuple[int, str]:
+        monkeypatch.setattr("marecg.corpus.cohort.write", lambda table, path, _: write(table, path))
+        return end("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv", "-q")
 
-    return export
+    return cohort
 
 
 @contextmanager
@@ -107,14 +106,14 @@ def test_a_command_that_was_done_when_it_was_stopped_is_done(monkeypatch):
 
 
 def test_a_signal_that_is_ignored_stays_so(corpus, tmp_path, monkeypatch):
-    def hung_up(_: Any, path: Path) -> None:
+    def hung_up(_: Any, path: Path, __: str) -> None:
         path.write_bytes(b"whole")
         signal.raise_signal(signal.SIGHUP)
 
-    monkeypatch.setitem(WRITERS, ".h5", hung_up)
+    monkeypatch.setattr("marecg.corpus.cohort.write", hung_up)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nohup
     try:
-        assert run("export", corpus, "--out", tmp_path / "out.h5") == 0
+        assert run("cohort", corpus, "--where", "age > 0", "--out", tmp_path / "out.csv") == 0
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert (tmp_path / "out.h5").read_bytes() == b"whole"
+    assert (tmp_path / "out.csv").read_bytes() == b"whole"

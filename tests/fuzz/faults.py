@@ -230,7 +230,6 @@ def main() -> None:
     parser.add_argument("--count", type=int, help="cases; all without")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    import marecg.corpus.export
     import marecg.corpus.prepare
     import marecg.evaluate.evaluation
     import marecg.report.record_page

@@ -4,8 +4,7 @@ import pytest
 from tests.fuzz.commands import COMMANDS
 from tests.fuzz.faults import KILLS, SURROUNDINGS, Matrix
 
-import marecg.corpus.export  # what the processes need, loaded once
-import marecg.corpus.prepare
+import marecg.corpus.prepare  # what the processes need, loaded once
 import marecg.train.run
 import marecg.use.embed_records  # noqa: F401
 

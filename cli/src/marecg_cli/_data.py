@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from marecg_cli._commands import SETTINGS
-from marecg_cli._options import As, local_path, one_of
+from marecg_cli._options import As, one_of
 from marecg_cli._output import result, result_json
 
 ABOUT = "The datasets that are read by name: list them, get them."
@@ -77,48 +77,25 @@ def export(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="RUN|CORPUS", help="A run, a model, or owner/name on the hub; or a prepared corpus."
+            metavar="RUN", help="A run, a model, owner/name on the hub, or a folder of `marecg classify fit`."
         ),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="What to write: .onnx, .pt2 for --to torch, owner/name for --to hub; of a corpus .h5, "
-            ".hdf5, .parquet, or a folder of Parquet files."
-        ),
-    ],
+    out: Annotated[Path, typer.Option(help="What to write: .onnx, or .pt2 for --to torch.")],
     to: Annotated[
-        Literal["onnx", "torch", "hub"],
-        typer.Option(help="ONNX, a program of torch.export, or the Hugging Face hub, which needs HF_TOKEN."),
+        Literal["onnx", "torch"], typer.Option(help="ONNX, or a program of torch.export.")
     ] = "onnx",
     form: As = "text",
 ) -> None:
-    """Write an encoder, or a classifier, as one file that needs no marecg, or upload a model with its card.
+    """Write an encoder, or a classifier, as one file that needs no marecg.
 
     A file that differs from the model isn't written. A classifier's has its head and calibration inside.
-    Of a prepared corpus int16 signals in µV, labels, R-peaks, codes and patients.
 
     Example: marecg export runs/c3 --to onnx --out encoder.onnx
-
-    Example: marecg export marecg-small --to hub --out owner/marecg-small
-
-    Example: marecg export corpus --out corpus.h5
     """
-    corpus = local_path(source)
-    if (corpus / "corpus.json").is_file():
-        from marecg.corpus.export import export as export_corpus
-
-        result(f"{export_corpus(corpus, out)} records in {out}")
-        return
-    if to == "hub":
-        from marecg.use.upload import upload
-
-        result(upload(source, str(out)))
-        return
     from marecg.use.export import TOLERANCE
     from marecg.use.export import export as export_run
 
-    done = export_run(source, "torch" if to == "torch" else "onnx", out)
+    done = export_run(source, to, out)
     if form == "json":
         result_json({**asdict(done), "path": str(done.path)})
         return

@@ -6,7 +6,6 @@ from tests.marecg.conftest import MICRO
 
 import ecg_ontology
 from ecg_ontology import UsageError, replacing
-from marecg.corpus.export import export
 from marecg.storage.copies import ensure_local
 from marecg.synth import write_corpus
 from marecg.train.run import train
@@ -43,7 +42,6 @@ def test_an_address_whose_protocol_is_in_capitals_is_none_that_fsspec_knows(tmp_
     "write",
     [
         lambda corpus, where: train(MICRO, corpus, where),
-        lambda corpus, where: export(corpus, f"{where}.h5"),
         lambda corpus, where: ecg_ontology.export(ecg_ontology.load(), f"{where}.ttl"),
     ],
 )
