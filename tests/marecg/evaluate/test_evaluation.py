@@ -9,6 +9,7 @@ from tests.marecg.evaluate.reports import HALF_AND_WHOLE, WHOLE, untimed
 from tests.marecg.told import Told
 
 import ecg_ontology
+from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.probe.merl import BY_NAME, DIFFERENCES
 from marecg.evaluate.request import Request, protocol_named
@@ -105,6 +106,25 @@ def test_the_readout_that_is_asked_for_is_what_all_are_compared_with(gscl_run, p
         assert cell.versus_encoder.mean == pytest.approx(
             cell.macro_auc.mean - report.cells[0].macro_auc.mean, abs=0.1
         )
+
+
+def test_concepts_are_read_behind_the_beats(gscl_run, ptbxl_root):
+    request = Request(fractions=(0.1, 1.0), seeds=1, readout="concepts", resamples=50)
+    report = evaluate(gscl_run, "ptbxl-super", ptbxl_root, request)
+    of = {cell.method: cell for cell in report.cells if cell.fraction == 1}
+    assert report.reference == "encoder, beats + concepts"
+    assert {"encoder, beats", "random encoder, beats"} < of.keys()
+    logits = load(gscl_run / "probe/ptbxl-super-strict.npz").logits
+    assert not (logits["encoder, beats", 0.1] == logits["encoder, beats + concepts", 0.1]).all()
+
+
+def test_concepts_are_refused_of_an_encoder_without_prototypes_and_of_another_protocol(
+    run_folder, ptbxl_root
+):
+    with pytest.raises(UsageError, match="no prototypes"):
+        evaluate(run_folder, "ptbxl-super", ptbxl_root, Request(readout="concepts"))
+    with pytest.raises(UsageError, match="protocol merl"):
+        Request(readout="concepts", protocol=protocol_named("merl"))
 
 
 def test_an_encoder_without_prototypes_is_not(report):

@@ -8,7 +8,7 @@ import torch
 import ecg_ontology
 from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
-from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, zero_shot
+from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, with_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
 from marecg.evaluate.tasks.definition import ZEROSHOT_TABLE
@@ -51,6 +51,15 @@ def test_a_class_scores_the_log_of_the_mass_on_its_concepts(model, ptbxl_root):
     scores = zero_shot(model, rhythm, task, ONTO).logits_MK
     np.testing.assert_allclose(scores[:, SUPER.index("NORM")], np.log(q[:, 34]), rtol=1e-5)
     np.testing.assert_allclose(scores[:, SUPER.index("MI")], np.log(q[:, [19, 20, 25, 26]].sum(1)), rtol=1e-5)
+
+
+def test_behind_the_beat_readout_stand_the_classes_scores_each_as_heavy_as_a_part(model, ptbxl_root):
+    task = task_named("ptbxl-super").open(ptbxl_root)
+    x_MF = np.random.default_rng(0).normal(size=(3, 20)).astype(np.float32)
+    with_MF, weight_F = with_concepts(x_MF, np.full(20, 0.5, np.float32), model, task)
+    np.testing.assert_array_equal(with_MF[:, :20], x_MF)
+    np.testing.assert_array_equal(with_MF[:, 20:], zero_shot(model, x_MF[:, :8], task, ONTO).logits_MK)
+    np.testing.assert_allclose(weight_F, [0.5] * 20 + [np.sqrt(8)] * 4)
 
 
 def test_a_class_of_which_the_graph_lacks_a_concept_is_not_known():

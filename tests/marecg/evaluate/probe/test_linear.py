@@ -9,6 +9,7 @@ from marecg.evaluate.probe.linear import (
     EXACT,
     PATIENCE,
     STRENGTHS,
+    UNSEEN_LOGIT,
     Part,
     choose_logistic,
     choose_ridge,
@@ -40,6 +41,30 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
     slow = [minimize(loss, np.zeros(features + 1), args=(y_M,), tol=1e-10).x for y_M in train.y_MK.T]
     expected_MK = np.stack([x_MF @ weights[:-1] + weights[-1] for weights in slow], axis=1)
     np.testing.assert_allclose(probe.logits(train.x_MF), expected_MK, atol=1e-4)
+
+
+def test_a_feature_of_its_own_is_read_by_its_class_alone():
+    train, own_MK = part(60, 0), np.random.default_rng(1).normal(size=(60, 2))
+    with_own = Part(np.c_[train.x_MF, own_MK], train.y_MK, own=True)
+    val = Part(np.c_[part(40, 1).x_MF, own_MK[:40]], part(40, 1).y_MK, own=True)
+    logits = choose_logistic(with_own, val, strengths=(0.1,)).logits
+    for k in range(2):
+        alone = Part(np.c_[train.x_MF, own_MK[:, k]], train.y_MK[:, [k]])
+        beside = Part(np.c_[part(40, 1).x_MF, own_MK[:40, k]], part(40, 1).y_MK[:, [k]])
+        expected = choose_logistic(alone, beside, strengths=(0.1,)).logits(alone.x_MF)[:, 0]
+        np.testing.assert_allclose(logits(with_own.x_MF)[:, k], expected, atol=1e-6)
+
+
+def test_a_class_that_train_does_not_show_is_ranked_by_its_own_feature_where_it_has_one():
+    drawn, val = part(60, 0, classes=4), part(40, 1, classes=4)
+    own_MK = np.random.default_rng(2).normal(size=(60, 4)) * [1, 1, 1, 0]
+    drawn.y_MK[:, 2:] = 0
+    train = Part(np.c_[drawn.x_MF, own_MK], drawn.y_MK, np.full(9, 2.0), own=True)
+    fitted = choose_logistic(train, Part(np.c_[val.x_MF, own_MK[:40]], val.y_MK, own=True))
+    logits_MK = fitted.logits(train.x_MF)
+    assert fitted.untrained == (3,)
+    np.testing.assert_array_equal(np.argsort(logits_MK[:, 2]), np.argsort(own_MK[:, 2]))
+    assert set(logits_MK[:, 3]) == {UNSEEN_LOGIT}
 
 
 def test_the_chosen_strength_has_the_best_val_auc_of_all_candidates():

@@ -6,18 +6,27 @@ Shapes: R recordings, M labelled records, K classes, F features, D width.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from marecg.base.errors import InputError, UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.evaluate.methods.external import read_features
 from marecg.evaluate.methods.features import extract
-from marecg.evaluate.methods.frozen_encoder import encoder, known_concepts, random_control, zero_shot
+from marecg.evaluate.methods.frozen_encoder import (
+    encoder,
+    known_concepts,
+    random_control,
+    with_concepts,
+    zero_shot,
+)
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import FeatureTable, Method
 from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
 from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.scores.summary import ENCODER, OWN, ZERO_SHOT, Trial
+from marecg.evaluate.scores.summary import CONCEPTS, ENCODER, OWN, ZERO_SHOT, Trial
 from marecg.evaluate.tasks.task import TEST, Task
 
 TrialCache = dict[tuple[str, str, str, Request], list[Trial]]
@@ -66,7 +75,7 @@ def evaluate(
         features_of = {name: each for name, each in every.items() if name not in request.without}
         unreadable = {record: why for each in features_of.values() for record, why in each.unreadable.items()}
         usable = rotation.without(unreadable)
-        trials = _trials(methods, files, features_of, usable, request, cache, progress)
+        trials = _trials(under_test, methods, files, features_of, usable, request, cache, progress)
         if zero := _zero_shot(under_test, features_of, usable):
             trials[ZERO_SHOT] = [zero]
         for method in methods:
@@ -136,6 +145,7 @@ def _features(
 
 
 def _trials(
+    under_test: ModelUnderTest,
     methods: Sequence[Method],
     files: Mapping[str, Path],
     features_of: Mapping[str, FeatureTable],
@@ -149,21 +159,31 @@ def _trials(
     trials: dict[str, list[Trial]] = {}
     for name, features in features_of.items():
         method, columns = own.get(name, (None, None))
-        sha256 = f"{method.sha256} {columns}" if method else file_sha256(files[name])
+        sha256 = f"{method.sha256} {columns} {name}" if method else file_sha256(files[name])
         key = (sha256, task.viewed.sha256, task.sha256, request)
         if key not in cache:
-            fits = _fits(features, task, request, method, name)
+            fits = _fits(under_test, features, task, request, method, name)
             cache[key] = list(passing(fits, f"{task.name}: {name}", progress))
         trials[name] = cache[key]
     return trials
 
 
 def _fits(
-    features: FeatureTable, task: Task, request: Request, method: Method | None, name: str
+    under: ModelUnderTest,
+    features: FeatureTable,
+    task: Task,
+    request: Request,
+    method: Method | None,
+    name: str,
 ) -> Iterator[Trial]:
     """The protocol's trials on some features; an error says which task it is of."""
     choose, weight_F = (method.choose, method.weights.get(name)) if method else (None, None)
-    learner = request.protocol.on_features(features.x_RF[task.row_M], task, choose, weight_F)
+    x_MF: NDArray[np.floating] = features.x_RF[task.row_M]
+    if name == CONCEPTS:
+        assert weight_F is not None, "the beat readout is weighed"
+        assert under.model is not None, "only a run's encoder has concepts"
+        x_MF, weight_F = with_concepts(x_MF, weight_F, under.model, task)
+    learner = request.protocol.on_features(x_MF, task, choose, weight_F, own=name == CONCEPTS)
     try:
         yield from request.protocol.trials(learner, task, request.fractions, request.seeds)
     except InputError as error:

@@ -16,12 +16,12 @@ from ecg_ontology import Ontology
 from marecg.base.errors import RecordError, UsageError
 from marecg.corpus import trained_on
 from marecg.corpus.trained_on import TrainedOn
+from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.scores.results import Leak
 from marecg.evaluate.scores.summary import READ_AS
 from marecg.evaluate.tasks.task import FS, TRAIN, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
-from marecg.model.readout import Readout
 
 UNTRAINED_POOL = (
     "no loss of the recipe reaches h_rhythm's pool, so the row encoder reads H through random weights; "
@@ -55,14 +55,14 @@ class ModelUnderTest:
         return (UNTRAINED_POOL,) if self.model and not self.model.pool.trained else ()
 
 
-def load_under_test(run: str | Path | None, features: Mapping[str, Path], readout: Readout) -> ModelUnderTest:
+def load_under_test(run: str | Path | None, features: Mapping[str, Path], readout: Reading) -> ModelUnderTest:
     """A run's encoder, loaded; without a run the first of the features.
 
     Args:
         readout: the row that all others are compared with.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: there is neither, or concepts are asked of a model that has none.
     """
     if run is None:
         if not features:
@@ -73,6 +73,9 @@ def load_under_test(run: str | Path | None, features: Mapping[str, Path], readou
     folder = folder_of(run)
     model = MarEcg.from_pretrained(folder).to("cuda" if torch.cuda.is_available() else "cpu")
     ontology = ecg_ontology.load(folder / "ontology.json")
+    if readout == "concepts" and not model.prototypes.any():
+        remedy = "Take readout=beats, or a model that was trained with GSCL"
+        raise UsageError(f"{run} has no prototypes, so no concepts to read", remedy=remedy)
     return ModelUnderTest(
         READ_AS[readout], folder, weights_sha256(model), model, ontology, trained_on.folder_beside(folder)
     )

@@ -8,17 +8,17 @@ from typing import Any
 
 from marecg.base.errors import UsageError
 from marecg.base.plugins import named
+from marecg.evaluate.methods.frozen_encoder import Reading
 from marecg.evaluate.methods.method import Method
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.methods.resnet import resnet
 from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
+from marecg.evaluate.scores.summary import READ_AS
 from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import Task
-from marecg.model.readout import Readout
-from marecg.use.embed import check_readout
 
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""
@@ -33,6 +33,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "readout": str,
     "splits": Path,
     "resamples": int,
+    "without": lambda text: tuple(text.split(";")),
 }
 """How a setting of a request is read from a text."""
 
@@ -55,7 +56,8 @@ class Request:
         fractions: shares of the training part, each in (0, 1]; they are brought into ascending order.
         splits: MERL's split tables, if labels and split shall come from there.
         baselines: beside those that are always there.
-        readout: what of a run's encoder the others are compared with; `wide` adds a random encoder's too.
+        readout: what of a run's encoder the others are compared with; all but `rhythm` add a random
+            encoder's too, and `concepts` is the beat readout and what the prototypes say of each class.
         folds: which of a data set's folds train, select and test; of several, the
             rotations, test records are pooled; the published ones if there are none.
         resamples: of the test records, for the intervals.
@@ -70,7 +72,7 @@ class Request:
     protocol: Protocol = STRICT
     splits: Path | None = None
     baselines: tuple[Baseline, ...] = ()
-    readout: Readout = "rhythm"
+    readout: Reading = "rhythm"
     folds: tuple[Folds, ...] = ()
     resamples: int = RESAMPLES
     without: tuple[str, ...] = ()
@@ -83,7 +85,12 @@ class Request:
                 remedy="Give shares of the training records such as 0.01 0.1 1",
             )
         object.__setattr__(self, "fractions", tuple(sorted(set(self.fractions))))
-        check_readout(self.readout)
+        if self.readout not in READ_AS:
+            remedy = f"Choose {' or '.join(READ_AS)}"
+            raise UsageError(f"there is no readout {self.readout!r}", remedy=remedy)
+        if self.readout == "concepts" and not self.protocol.own_classifiers:
+            problem = f"protocol {self.protocol.name} has no place for concepts beside features"
+            raise UsageError(problem, remedy="Leave out --protocol, or take readout=beats")
         for name in ("seeds", "resamples"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} {getattr(self, name)}: impossible", remedy="Give at least 1")

@@ -9,6 +9,7 @@ C leads, L samples.
 
 import hashlib
 import time
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from marecg.base.config import ModelConfig
 from marecg.base.errors import CheckpointError
 from marecg.evaluate.methods.method import Method, Signals
 from marecg.evaluate.probe.linear import UNSEEN_LOGIT
-from marecg.evaluate.scores.summary import BEATS, ENCODER, MEAN_H, RANDOM, WIDE, Trial
+from marecg.evaluate.scores.summary import BEATS, CONCEPTS, ENCODER, MEAN_H, RANDOM, WIDE, Trial
 from marecg.evaluate.tasks.task import FS, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
@@ -38,26 +39,36 @@ RANDOM_SEED = 1_000_003
 """The random encoder's seed: none that a training run would use by habit."""
 
 
-def encoder(model: MarEcg, readout: Readout = "wide") -> Method:
+Reading = Literal[Readout, "concepts"]
+"""A row that the others are compared with: a readout, or the beat readout and the classes' concepts."""
+
+
+def encoder(model: MarEcg, readout: Reading = "wide") -> Method:
     """A strictly frozen encoder: eval mode, nothing masked, no gradient; read as h_rhythm and as a whole.
 
-    Where h_rhythm's pool is untrained, the mean of H is read too, and with `beats` the beat readout. All rows
-    come from the same forward passes.
+    Where h_rhythm's pool is untrained, the mean of H is read too, with `beats` the beat readout, and with
+    `concepts` that once more, for a probe to set `with_concepts` behind it. All rows come from the same
+    forward passes.
     """
     columns = wide_columns(model.config)
     readouts = {ENCODER: columns["rhythm"], WIDE: slice(readout_width(model.config))}
     if not model.pool.trained:
         readouts[MEAN_H] = columns["mean"]
-    return _frozen(ENCODER, model, readouts | ({BEATS: slice(None)} if readout == "beats" else {}))
+    beats = {"beats": (BEATS,), "concepts": (BEATS, CONCEPTS)}.get(readout, ())
+    return _frozen(ENCODER, model, readouts | dict.fromkeys(beats, slice(None)), beats)
 
 
-def random_control(model: MarEcg, readout: Readout = "rhythm") -> Method:
-    """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside."""
+def random_control(model: MarEcg, readout: Reading = "rhythm") -> Method:
+    """An encoder of the model's shape that has learnt nothing, read like the one that it stands beside.
+
+    It has no concepts, so beside those it is read by beats.
+    """
     blank = random_encoder(model.config, ontology=model.ontology).to(model.prototypes.device)
     readouts = {RANDOM: wide_columns(model.config)["rhythm"]}
-    return _frozen(
-        RANDOM, blank, readouts | ({f"{RANDOM}, {readout}": slice(None)} if readout != "rhythm" else {})
-    )
+    as_a_whole = f"{RANDOM}, {'beats' if readout == 'concepts' else readout}"
+    if readout != "rhythm":
+        readouts[as_a_whole] = slice(None)
+    return _frozen(RANDOM, blank, readouts, [name for name in readouts if name.endswith("beats")])
 
 
 def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontology | None = None) -> MarEcg:
@@ -67,12 +78,14 @@ def random_encoder(config: ModelConfig, seed: int = RANDOM_SEED, ontology: Ontol
         return MarEcg(config, ontology).eval()
 
 
-def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
-    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here."""
+def _frozen(name: str, model: MarEcg, readouts: dict[str, slice], beats: Sequence[str]) -> Method:
+    """Its `verify` raises `CheckpointError` once a parameter or a buffer isn't what it was here.
+
+    `beats` are the readouts that have the beats in them, whose parts weigh alike.
+    """
     before = weights_sha256(model)
-    beats = next((name for name in readouts if name.endswith(BEATS)), None)
     read: Literal["wide", "beats"] = "beats" if beats else "wide"
-    weights = {beats: part_weights(model.config, read)} if beats else {}
+    weights = dict.fromkeys(beats, part_weights(model.config, read))
 
     def compute(signals: Signals) -> NDArray[np.floating]:
         wide_BV = np.zeros((len(signals), readout_width(model.config, read)), np.float32)
@@ -91,6 +104,19 @@ def _frozen(name: str, model: MarEcg, readouts: dict[str, slice]) -> Method:
     return Method(
         name, sha256, compute, verify=verify, readouts=readouts, weights=weights, apart=threadless(model)
     )
+
+
+def with_concepts(
+    x_MF: NDArray[np.floating], weight_F: NDArray[np.floating], model: MarEcg, task: Task
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """The beat readout, and what it is weighed by, with the score of each class's concepts behind it.
+
+    Each score weighs as much as a part of the readout; see `linear.Part.own`.
+    """
+    rhythm_MD = x_MF[:, wide_columns(model.config)["rhythm"]]
+    score_MK = zero_shot(model, rhythm_MD, task, model.ontology).logits_MK
+    own_K = np.full(score_MK.shape[1], np.sqrt(model.config.width), np.float32)
+    return np.c_[x_MF, score_MK], np.r_[weight_F, own_K]
 
 
 def zero_shot(

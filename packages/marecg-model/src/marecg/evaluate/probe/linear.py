@@ -36,12 +36,14 @@ ALPHAS = tuple(10.0**exponent for exponent in range(6, -3, -1))
 class Part:
     """The features (float) [M, F] and labels uint8 [M, K] of one part of a task.
 
-    `weight_F` is what features are multiplied by once they are standardised, if by anything.
+    `weight_F` is what features are multiplied by once they are standardised, if by anything. With `own` the
+    last K features are each read by one class alone: they say what is known of it without a label.
     """
 
     x_MF: NDArray[np.floating]
     y_MK: NDArray[np.uint8]
     weight_F: NDArray[np.floating] | None = None
+    own: bool = False
 
     def scaler(self) -> StandardScaler:
         """What standardises features on this part, and weighs them."""
@@ -84,6 +86,7 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
     One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
     strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact.
+    A class that train doesn't show has its own feature as its logit, where that varies.
 
     Raises:
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
@@ -91,21 +94,32 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
     check_labels(val.y_MK, "validation")
     scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
+    classes = train.y_MK.shape[1]
+    x_MF, own_MK = np.split(x_MF, [x_MF.shape[1] - (classes if train.own else 0)], axis=1)
     basis = span(x_MF)
     x_MF = x_MF if basis is None else x_MF @ basis
-    shown = np.flatnonzero(scorable(train.y_MK))
-    untrained = tuple(sorted(set(range(train.y_MK.shape[1])) - set(shown.tolist())))
-    by_class = {int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in shown}
+    speaks_K: NDArray[np.bool_] = np.any(own_MK, axis=0) if train.own else np.zeros(classes, bool)
+    shown_K = scorable(train.y_MK)
+    untrained = tuple(int(k) for k in np.flatnonzero(~shown_K & ~speaks_K))
+    by_class = {
+        int(k): LogisticRegression(max_iter=LONGEST, warm_start=True) for k in np.flatnonzero(shown_K)
+    }
 
     def probe(strength: float, tolerance: float) -> Fitted:
-        weight_FK = np.zeros((x_MF.shape[1], train.y_MK.shape[1]))
-        bias_K = np.full(train.y_MK.shape[1], UNSEEN_LOGIT)
+        weight_FK, own_K = np.zeros((x_MF.shape[1], classes)), np.array(speaks_K, np.float64)
+        bias_K: Floats = np.full(classes, UNSEEN_LOGIT)
+        bias_K[speaks_K] = 0
         with warnings.catch_warnings():  # the best that rounding allows is good enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
-                regression.set_params(C=strength, tol=tolerance).fit(x_MF, train.y_MK[:, k])
-                weight_FK[:, k], bias_K[k] = regression.coef_[0], regression.intercept_[0]
-        logits = _linear(scaler, weight_FK if basis is None else basis @ weight_FK, bias_K)
+                read_MF = np.c_[x_MF, own_MK[:, k]] if train.own else x_MF
+                regression.set_params(C=strength, tol=tolerance).fit(read_MF, train.y_MK[:, k])
+                weight_FK[:, k] = regression.coef_[0, : x_MF.shape[1]]
+                bias_K[k] = regression.intercept_[0]
+                if train.own:
+                    own_K[k] = regression.coef_[0, -1]
+        weight_FK = weight_FK if basis is None else basis @ weight_FK
+        logits = _linear(scaler, np.r_[weight_FK, np.diag(own_K)] if train.own else weight_FK, bias_K)
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
 
     best: Fitted | None = None

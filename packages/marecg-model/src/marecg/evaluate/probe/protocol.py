@@ -44,10 +44,13 @@ class FeatureLearner:
     y_MK: NDArray[np.uint8]
     choose: Choose
     weight_F: NDArray[np.floating] | None = None
+    own: bool = False
 
     def fit(self, train: Rows, val: Rows) -> Fitted:
         """Fit on the one part and choose on the other; see `linear.Choose`."""
-        probe = self.choose(*(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F) for rows in (train, val)))
+        probe = self.choose(
+            *(Part(self.x_MF[rows], self.y_MK[rows], self.weight_F, self.own) for rows in (train, val))
+        )
         return Fitted(
             probe.chosen, probe.val_auc, probe.untrained, lambda rows: probe.logits(self.x_MF[rows])
         )
@@ -104,10 +107,14 @@ class Protocol:
         task: Task,
         choose: Choose | None,
         weight_F: NDArray[np.floating] | None = None,
+        own: bool = False,
     ) -> FeatureLearner:
-        """The protocol's classifier on features, or the method's own where those are judged by it."""
-        own = choose if self.own_classifiers else None
-        return FeatureLearner(x_MF, task.y_MK, own or self.choose, weight_F)
+        """The protocol's classifier on features, or the method's own where those are judged by it.
+
+        `weight_F` and `own` are those of `linear.Part`.
+        """
+        methods_own = choose if self.own_classifiers else None
+        return FeatureLearner(x_MF, task.y_MK, methods_own or self.choose, weight_F, own)
 
     def trials(self, learner: Learner, task: Task, fractions: Sequence[float], seeds: int) -> Iterator[Trial]:
         """Judge a learner: a trial per share and seed; the whole training part is probed once.

@@ -28,11 +28,13 @@ from marecg.evaluate.scores.results import AucDifference, Cell, ClassScore, Rang
 ENCODER, WIDE, BEATS, MEAN_H = "encoder", "encoder, wide", "encoder, beats", "encoder, mean H"
 """A run's own encoder: h_rhythm, the wide readout, the beat readout behind it, and the mean of H where
 h_rhythm's pool is untrained."""
+CONCEPTS = f"{BEATS} + concepts"
+"""The beat readout, and for each class what the prototypes say of it."""
 ZERO_SHOT = "zero-shot"
 """A run's own prototypes, read without labels."""
-READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS}
+READ_AS = {"rhythm": ENCODER, "wide": WIDE, "beats": BEATS, "concepts": CONCEPTS}
 """The row that a readout is judged by."""
-OWN = (ENCODER, WIDE, BEATS, MEAN_H, ZERO_SHOT)
+OWN = (ENCODER, WIDE, BEATS, CONCEPTS, MEAN_H, ZERO_SHOT)
 """The methods that are read from a run's own encoder."""
 RANDOM = "random encoder"
 """An encoder of the run's shape that has learnt nothing."""
@@ -90,7 +92,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def judged_by(methods: Collection[str], wide: bool = False) -> str:
     """The method that a run is compared by: its vector of a record, read without a pool that never learnt."""
     if wide:
-        return BEATS if BEATS in methods else WIDE
+        return next((name for name in (CONCEPTS, BEATS) if name in methods), WIDE)
     return MEAN_H if MEAN_H in methods else ENCODER
 
 
