@@ -31,7 +31,7 @@ FLOWS = {
         "marecg.objectives.gscl:gscl_loss",
     ),
     "A recipe": (
-        "marecg.recipes.named:by_name",
+        "marecg.recipes.overrides:by_name",
         "marecg.recipes.overrides:override",
         "marecg.recipes.schema:Config",
         "marecg.train.run:train",

@@ -144,8 +144,6 @@ def _about(make: Callable[..., object]) -> str:
 
     if isinstance(make, partial) and make.args[-1] in COMPARATORS:
         return (COMPARATORS[make.args[-1]].__doc__ or "").partition("\n")[0]
-    if isinstance(make, partial) and make.func.__name__.startswith("_"):
-        return (make.func.__doc__ or "").partition("\n")[0]
     if isinstance(make, partial):
         return f"{make.args[0].__name__} at a size for two CPU cores."
     return (make.__doc__ or "").partition("\n")[0]

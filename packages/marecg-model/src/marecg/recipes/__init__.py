@@ -6,19 +6,9 @@ Example:
     ['ar', 'jepa', 'view', 'gscl', 'msps', 'mpct']
 """
 
-from marecg.recipes.named import (
-    COMPARISON,
-    RECIPES,
-    base,
-    by_name,
-    c1,
-    c1_gscl,
-    c2,
-    c2p,
-    c3,
-    small,
-    tiny,
-)
+from marecg.recipes.comparison import COMPARISON
+from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, tiny
+from marecg.recipes.overrides import RECIPES, by_name
 from marecg.recipes.schema import Config
 
 __all__ = [

@@ -1,9 +1,6 @@
 """The recipes that have a name (Table component-ablation), each derived from the one before it."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
-from types import FunctionType
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from marecg.base.config import (
@@ -15,16 +12,12 @@ from marecg.base.config import (
     SamplingConfig,
     TrainConfig,
 )
-from marecg.base.errors import ConfigError
-from marecg.base.plugins import named
 from marecg.objectives.gscl import GsclConfig
 from marecg.objectives.jepa import JepaConfig
 from marecg.objectives.mpct import MpctConfig
 from marecg.objectives.msps import MspsConfig
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.view import ViewConfig
-from marecg.recipes.comparison import comparison
-from marecg.recipes.overrides import Change, override, read_recipe
 from marecg.recipes.schema import Config
 
 T = TypeVar("T", bound=ObjectiveConfig)
@@ -75,9 +68,9 @@ def tiny(recipe: Callable[[], Config] = c1_gscl, name: str = "tiny") -> Config:
         name=name,
         model=ModelConfig(patch=100, stride=100, width=64, depth=2, heads=4, mlp_ratio=2, concept_width=32),
         masking=MaskingConfig(ratio=0.3),
-        ar=full.ar and full.ar.model_copy(update=narrow),
-        jepa=full.jepa and full.jepa.model_copy(update=narrow),
-        gscl=full.gscl and full.gscl.model_copy(update={"weight": 2.0, "node_width": 32}),
+        ar=changed(full.ar, **narrow),
+        jepa=changed(full.jepa, **narrow),
+        gscl=changed(full.gscl, weight=2.0, node_width=32),
         train=TrainConfig(batch_size=16, accumulate=1, lr=2e-3, final_lr=1e-5, checkpoint_every=50),
     )
 
@@ -104,7 +97,7 @@ def small_graph() -> Config:
     """`small-gscl` with leaves and their families in place of the graph's hops: ours, see docs/graph.md."""
     config = small(c1_gscl, "small-graph")
     hierarchical = {"sigma": 0.01, "a_hat": "identity", "families": 0.5}
-    return config.derived(gscl=_changed(config.gscl, **hierarchical))
+    return config.derived(gscl=changed(config.gscl, **hierarchical))
 
 
 def base(recipe: Callable[[], Config] = c3, name: str = "base") -> Config:
@@ -134,67 +127,15 @@ def _as_it_is_used(
         masking=MaskingConfig(block_patches=400 // model.stride, block_leads=3, hidden_leads=True),
         clean=CleanConfig(supervised=True, augmentation="rhythm-safe", crop=True),
         regulariser=full.regulariser and RegulariserConfig(p_lead=0.1, p_drop=0.0),
-        ar=_changed(full.ar, **narrow),
-        jepa=_changed(full.jepa, **narrow, horizon=0.05),
-        view=_changed(full.view, weight=0.2, tau=0.1, width=128, augmentation="rhythm-safe"),
-        gscl=_changed(full.gscl, sigma=0.4, rule="most-specific", node_width=64),
-        msps=_changed(full.msps, ramp_epochs=1.0, hidden=128, z_score="corpus"),
+        ar=changed(full.ar, **narrow),
+        jepa=changed(full.jepa, **narrow, horizon=0.05),
+        view=changed(full.view, weight=0.2, tau=0.1, width=128, augmentation="rhythm-safe"),
+        gscl=changed(full.gscl, sigma=0.4, rule="most-specific", node_width=64),
+        msps=changed(full.msps, ramp_epochs=1.0, hidden=128, z_score="corpus"),
         train=train,
     )
 
 
-COMPARISON = comparison(c1, c1_gscl, tiny, small)
-"""Other methods and controls: `marecg.recipes.comparison`."""
-
-RECIPES: dict[str, Callable[[], Config]] = {
-    "c1": c1,
-    "c1-gscl": c1_gscl,
-    "c2p": c2p,
-    "c2": c2,
-    "c3": c3,
-    "small": small,
-    "small-c1": partial(small, c1, "small-c1"),
-    "small-gscl": partial(small, c1_gscl, "small-gscl"),
-    "small-graph": small_graph,
-    "small-c2p": partial(small, c2p, "small-c2p"),
-    "small-c2": partial(small, c2, "small-c2"),
-    "base": base,
-    "tiny": tiny,
-    "tiny-c1": partial(tiny, c1, "tiny-c1"),
-    "tiny-c2p": partial(tiny, c2p, "tiny-c2p"),
-    "tiny-c2": partial(tiny, c2, "tiny-c2"),
-    "tiny-c3": partial(tiny, c3, "tiny-c3"),
-    **COMPARISON,
-}
-"""Every recipe by the name that `marecg train --recipe` takes."""
-
-
-def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
-    """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
-
-    Args:
-        changes: as for `override`; they come after those of a file, and are checked together with them.
-
-    Raises:
-        ConfigError: the function fails, or returns something else; or the file or a change has a mistake.
-        UsageError: there is none of that name.
-
-    Example:
-        >>> by_name("tiny-c3").model.width
-        64
-    """
-    if name.endswith(".toml"):
-        start, of_file = read_recipe(Path(name), by_name)
-        return override(start, [*of_file, *changes])
-    make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
-    try:
-        config = make()
-    except Exception as error:
-        raise ConfigError(f"fails ({type(error).__name__}: {error})", where=name) from error
-    if not isinstance(config, Config):
-        raise ConfigError(f"returns {type(config).__name__}, not a Config", where=name)
-    return override(config, changes)
-
-
-def _changed(objective: T | None, **changes: object) -> T | None:
+def changed(objective: T | None, **changes: object) -> T | None:
+    """An objective's values with some changed; None where a recipe lacks it."""
     return objective and objective.model_copy(update=changes)

@@ -10,7 +10,9 @@ import json
 import math
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 import tomlkit
@@ -19,12 +21,31 @@ from tomlkit.items import Item
 
 from marecg.base.config import Settings, source_of, sources
 from marecg.base.errors import ConfigError, InputError, UsageError
+from marecg.base.plugins import named
 from marecg.objectives.objective import ObjectiveConfig
 from marecg.objectives.registry import installed
+from marecg.recipes.comparison import COMPARISON
+from marecg.recipes.named import base, c1, c1_gscl, c2, c2p, c3, small, small_graph, tiny
 from marecg.recipes.schema import Config
 
 Group = TypeVar("Group", bound=Settings)
-BASE = "base"
+RECIPES: dict[str, Callable[[], Config]] = {
+    **{"c1": c1, "c1-gscl": c1_gscl, "c2p": c2p, "c2": c2, "c3": c3},
+    "small": small,
+    "small-c1": partial(small, c1, "small-c1"),
+    "small-gscl": partial(small, c1_gscl, "small-gscl"),
+    "small-graph": small_graph,
+    "small-c2p": partial(small, c2p, "small-c2p"),
+    "small-c2": partial(small, c2, "small-c2"),
+    "base": base,
+    "tiny": tiny,
+    "tiny-c1": partial(tiny, c1, "tiny-c1"),
+    "tiny-c2p": partial(tiny, c2p, "tiny-c2p"),
+    "tiny-c2": partial(tiny, c2, "tiny-c2"),
+    "tiny-c3": partial(tiny, c3, "tiny-c3"),
+    **COMPARISON,
+}
+"""Every recipe by the name that `marecg train --recipe` takes."""
 
 
 class Change(NamedTuple):
@@ -33,6 +54,33 @@ class Change(NamedTuple):
     key: str
     value: Any
     where: str
+
+
+def by_name(name: str, changes: Iterable[str | Change] = ()) -> Config:
+    """The recipe of a name, of an entry point or of a TOML file, or what `FILE.py:NAME` returns.
+
+    Args:
+        changes: as for `override`; they come after those of a file, and are checked together with them.
+
+    Raises:
+        ConfigError: the function fails, or returns something else; or the file or a change has a mistake.
+        UsageError: there is none of that name.
+
+    Example:
+        >>> by_name("tiny-c3").model.width
+        64
+    """
+    if name.endswith(".toml"):
+        start, of_file = read_recipe(Path(name))
+        return override(start, [*of_file, *changes])
+    make: Callable[[], object] = named(name, RECIPES, FunctionType, "recipe")
+    try:
+        config = make()
+    except Exception as error:
+        raise ConfigError(f"fails ({type(error).__name__}: {error})", where=name) from error
+    if not isinstance(config, Config):
+        raise ConfigError(f"returns {type(config).__name__}, not a Config", where=name)
+    return override(config, changes)
 
 
 def override(config: Config, changes: Iterable[str | Change]) -> Config:
@@ -52,7 +100,7 @@ def override(config: Config, changes: Iterable[str | Change]) -> Config:
         >>> override(tiny(), ["train.max_steps=200"]).train.max_steps
         200
     """
-    values, kinds, keys = config.model_dump(), _kinds(config), named(config)
+    values, kinds, keys = config.model_dump(), _kinds(config), dotted_keys(config)
     read = [each if isinstance(each, Change) else _read(each, keys) for each in changes]
     if not read:
         return config
@@ -85,7 +133,7 @@ def _typed(value: Any) -> Any:
     return value
 
 
-def named(config: Config) -> set[str]:
+def dotted_keys(config: Config) -> set[str]:
     """The dotted key of every value that a recipe can have."""
     keys = {name for name, _ in sources(type(config))}
     return keys | {name for prefix, kind in _kinds(config).items() for name, _ in sources(kind, f"{prefix}.")}
@@ -167,31 +215,32 @@ def _refused(error: ValidationError, changes: Iterable[Change], keys: set[str]) 
     return ConfigError(message, where=places[-1] if places else everything, remedy=_listed(keys))
 
 
-def read_recipe(path: Path, recipe: Callable[[str], Config]) -> tuple[Config, list[Change]]:
+def read_recipe(path: Path) -> tuple[Config, list[Change]]:
     """The recipe that a file begins with and what it changes, its name first: that of the file.
-
-    Args:
-        recipe: makes a recipe that has a name, for `base`.
 
     Raises:
         ConfigError: it isn't TOML, or its base isn't a recipe's name.
     """
-    values = _parsed_toml(path)
-    start = _start(values.pop(BASE, None), recipe, f"{path}, {BASE}")
-    changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, named(start))]
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"isn't TOML ({error})", where=path) from error
+    except (OSError, UnicodeDecodeError) as error:
+        problem = getattr(error, "strerror", None) or "it isn't UTF-8"
+        raise InputError(f"can't be read ({problem})", where=path) from error
+    start = _start(values.pop("base", "c1"), f"{path}, base")
+    changes = [Change(key, value, f"{path}, {key}") for key, value in _values(values, dotted_keys(start))]
     return start, [Change("name", path.stem, ""), *changes]
 
 
-def _start(base: object, recipe: Callable[[str], Config], where: str) -> Config:
+def _start(name: object, where: str) -> Config:
     """What a file changes; it has a plain name, because a file that is read makes no other file run."""
-    if base is None:
-        return Config()
     try:
-        if isinstance(base, str) and not base.endswith(".toml") and ".py:" not in base:
-            return recipe(base)
+        if isinstance(name, str) and not name.endswith(".toml") and ".py:" not in name:
+            return by_name(name)
     except UsageError:
         pass
-    raise ConfigError(f"there is no recipe {base!r}", where=where, remedy="`marecg recipes` lists them")
+    raise ConfigError(f"there is no recipe {name!r}", where=where, remedy="`marecg recipes` lists them")
 
 
 def as_toml(config: Config) -> str:
@@ -222,16 +271,6 @@ def _item(value: Any) -> Item:
     else:
         item = tomlkit.item(value)
     return item
-
-
-def _parsed_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"isn't TOML ({error})", where=path) from error
-    except (OSError, UnicodeDecodeError) as error:
-        problem = getattr(error, "strerror", None) or "it isn't UTF-8"
-        raise InputError(f"can't be read ({problem})", where=path) from error
 
 
 def _values(table: Mapping[str, Any], keys: Collection[str], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -128,7 +128,7 @@ def _made_by(recipe: str | None, given: str | Path) -> str:
 def _of_file(recipe: str) -> set[str]:
     """The values of the model that a recipe's own file says: those are its author's, and stay."""
     if recipe.endswith(".toml"):
-        _, changes = read_recipe(Path(recipe), by_name)
+        _, changes = read_recipe(Path(recipe))
         return {change.key.removeprefix("model.") for change in changes}
     return set(ModelConfig.model_fields) if _is_file(recipe) else set()
 
