@@ -43,7 +43,7 @@ FOREIGN = """
     <https://example.org/score> 0.5 , "5"^^xsd:byte ; skos:exactMatch <http://snomed.info/id/13645005> .
 :NotAConcept a skos:Concept ; skos:prefLabel "stranger"@en .
 ccg:Leaf rdfs:comment "as we use it"@en .
-<https://example.org/disease> rdfs:label "disease"@en .
+<https://example.org/disease> rdfs:label "disease"@en ; rdfs:seeAlso ccg:Leaf .
 """
 
 

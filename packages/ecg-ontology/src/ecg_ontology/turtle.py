@@ -4,7 +4,7 @@ Reading it back gives the same draft, and writing that the same bytes.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ecg_ontology.concepts import Kind, Name, Tier
 from ecg_ontology.drafts import Draft, DraftConcept, OntologyHeader
@@ -66,32 +66,42 @@ def turtle_text(draft: Draft) -> str:
     for each in draft.statements:
         pair = _shorten(each.predicate, prefixes), _shorten(each.object, prefixes)
         foreign.setdefault(each.subject, []).append(pair)
-    blocks = [
-        _block(f"<{draft.header.iri}>", _header(draft.header), foreign.pop(iri_text(draft.header.iri), [])),
-        *(
-            _block(f"ccg:{entry[0]}", _schema(*entry), foreign.pop(iri_text(SCHEMA + entry[0]), []))
-            for entry in _SCHEMA
-        ),
-    ]
-    order = {concept.iri: concept.index or 0 for concept in draft.concepts}
-    ends: dict[str, dict[Kind, set[str]]] = {concept.iri: {} for concept in draft.concepts}
-    strangers: list[tuple[str, Pair]] = []
+    stated = _stated(draft, prefixes)
     for relation in draft.relations:
-        if relation.subject in ends:
-            ends[relation.subject].setdefault(relation.kind, set()).add(relation.object)
-        else:
-            strangers.append((iri_text(relation.subject), (f"ccg:{relation.kind}", f"<{relation.object}>")))
-    for concept in _ordered(draft):
-        statements = _concept(concept)
-        for kind in Kind:
-            for end in sorted(ends[concept.iri].get(kind, ()), key=lambda iri: (order.get(iri, 0), iri)):
-                statements.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
-        subject = _shorten(iri_text(concept.iri), prefixes)
-        blocks.append(_block(subject, statements, foreign.pop(iri_text(concept.iri), [])))
-    for subject, pair in strangers:
-        foreign.setdefault(subject, []).append(pair)
+        if (subject := iri_text(relation.subject)) not in stated:
+            foreign.setdefault(subject, []).append((f"ccg:{relation.kind}", iri_text(relation.object)))
+    blocks = [
+        _block(_shorten(subject, prefixes), pairs, foreign.pop(subject, []))
+        for subject, pairs in stated.items()
+    ]
     blocks += [_block(_shorten(subject, prefixes), [], pairs) for subject, pairs in sorted(foreign.items())]
     return _prefix_lines(prefixes) + "\n".join(blocks)
+
+
+def statements(draft: Draft) -> Iterator[tuple[str, str, str]]:
+    """Yield what a draft states besides what it keeps as it is, each term as N-Triples write it."""
+    prefixes = _prefixes(draft.header)
+    for subject, pairs in _stated(draft, prefixes).items():
+        for predicate, end in pairs:
+            yield subject, _in_full(predicate, prefixes), _in_full(end, prefixes)
+
+
+def _stated(draft: Draft, prefixes: Mapping[str, str]) -> dict[str, list[Pair]]:
+    """What a draft states of the ontology, of the vocabulary, and of each concept in its order."""
+    stated = {iri_text(draft.header.iri): _header(draft.header)}
+    stated |= {iri_text(SCHEMA + entry[0]): _schema(*entry) for entry in _SCHEMA}
+    order = {concept.iri: concept.index or 0 for concept in draft.concepts}
+    ends: dict[tuple[str, Kind], set[str]] = {}
+    for relation in draft.relations:
+        ends.setdefault((relation.subject, relation.kind), set()).add(relation.object)
+    for concept in _ordered(draft):
+        pairs = _concept(concept)
+        for kind in Kind:
+            for end in sorted(ends.get((concept.iri, kind), ()), key=lambda iri: (order.get(iri, 0), iri)):
+                pairs.append((f"ccg:{kind}", _shorten(iri_text(end), prefixes)))
+        stated[iri_text(concept.iri)] = pairs
+    unsaid = ("None", '""', '""@en', "<>")
+    return {subject: [pair for pair in pairs if pair[1] not in unsaid] for subject, pairs in stated.items()}
 
 
 def schema_text() -> str:
@@ -157,8 +167,7 @@ def _concept(concept: DraftConcept) -> list[Pair]:
 def _block(subject: str, stated: list[Pair], foreign: list[Pair]) -> str:
     """One subject's statements. One that is kept as it was, perhaps in another language, replaces ours."""
     as_they_were = {(predicate, _bare(end)) for predicate, end in foreign}
-    unsaid = ("None", '""', '""@en', "<>")
-    ours = [(p, o) for p, o in stated if o not in unsaid and (p, _bare(o)) not in as_they_were]
+    ours = [(p, o) for p, o in stated if (p, _bare(o)) not in as_they_were]
     if "owl:versionIRI" in {predicate for predicate, _ in foreign}:
         ours = [(p, o) for p, o in ours if p != "owl:versionIRI"]
     return f"{subject} " + " ;\n    ".join(f"{p} {o}" for p, o in (*ours, *foreign)) + " .\n"
@@ -188,6 +197,16 @@ def _shorten(term: str, prefixes: Mapping[str, str]) -> str:
             if term.startswith(f"<{base}") and local.isalnum():
                 return f"{prefix}:{local}"
     return term
+
+
+def _in_full(term: str, prefixes: Mapping[str, str]) -> str:
+    """A term of a statement of ours as N-Triples write it."""
+    if term == "a" or term.startswith(("<", '"')):
+        return _RDF_TYPE if term == "a" else term
+    if ":" not in term:
+        return f'"{term}"^^<{PREFIXES["xsd"]}{"boolean" if term == "true" else "integer"}>'
+    prefix, _, local = term.partition(":")
+    return f"<{prefixes[prefix]}{local}>"
 
 
 def name_text(name: Name) -> str:
