@@ -26,19 +26,24 @@ def test_the_logged_loss_is_the_weighted_sum_of_the_named_ones(unbroken, micro):
 
 
 def test_an_epoch_is_over_when_all_processes_together_have_seen_the_corpus(tmp_path):
-    """Two processes see 10 micro-batches in 5 turns; of a step's two the mean loss is written."""
+    """Two processes see 8 micro-batches in 4 turns; of a step's two the mean loss is written."""
     trainer: Any = SimpleNamespace(
         global_step=1,
         world_size=2,
         is_global_zero=True,
         accumulate_grad_batches=2,
         strategy=SimpleNamespace(reduce=lambda losses, reduce_op: losses),
+        train_dataloader=SimpleNamespace(batch_size=1, world=2, seconds=0.0),
+        loggers=[],
     )
-    metrics = Metrics(tmp_path / "metrics.csv", 10.0)
-    for loss in (1.0, 2.0):
-        metrics.after_batch(trainer, {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)})
-    metrics.after_step(trainer, trainer, SimpleNamespace(number=4))
-    assert metrics.latest == {"step": 1, "epoch": 1.0, "loss": 1.5, "lr": 0.0, "recon": 1.5}
+    module = SimpleNamespace(looked_at=lambda step: False, skipped_steps=0, total_steps=1)
+    metrics = Metrics(tmp_path, 8.0, lambda *_: None)
+    for number, loss in ((2, 1.0), (3, 2.0)):
+        outputs = {"loss": torch.tensor(loss / 2), "recon": torch.tensor(loss)}
+        batch: Any = SimpleNamespace(number=number)
+        metrics.on_train_batch_end(trainer, module, outputs, batch, number)
+    row = {"step": "1", "epoch": "1.0", "loss": "1.5", "lr": "0.0", "recon": "1.5"}
+    assert rows(tmp_path) == [row]
 
 
 def test_the_monitors_are_written_at_the_steps_that_were_looked_at(corpus_folder, micro, tmp_path):

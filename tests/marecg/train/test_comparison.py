@@ -13,8 +13,7 @@ from marecg.recipes import COMPARISON, by_name
 from marecg.recipes.comparison import METHODS
 from marecg.recipes.overrides import override
 from marecg.train.data import supervise
-from marecg.train.monitors import monitor
-from marecg.train.network import Network
+from marecg.train.network import Network, monitor
 
 TINY = [name for name in COMPARISON if name.startswith("tiny-")]
 

@@ -8,7 +8,7 @@ from tests.marecg.train.networks import network, run, small
 
 from marecg.nn.collapse import effective_rank
 from marecg.recipes.overrides import override
-from marecg.train.monitors import entropy, monitor
+from marecg.train.network import entropy, monitor
 
 
 def test_collapsed_embeddings_have_rank_1_and_spread_ones_their_full_rank():

@@ -21,8 +21,7 @@ from marecg.model.mar_ecg import MarEcg
 from marecg.nn.ema import Ema
 from marecg.nn.schedule import cosine
 from marecg.recipes import Config
-from marecg.train.monitors import monitor
-from marecg.train.network import Network
+from marecg.train.network import Network, monitor
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,12 @@
 """The network that is trained: the model, the objectives of a recipe, and L as the sum of their terms.
 
 What an objective computes is in `marecg.objectives`; how the network is optimised in
-`marecg.train.lightning_module`.
+`marecg.train.lightning_module`. `monitor` reads signs of collapse off a step.
+
+Shapes: B batch, T patches, C leads, D width, K projection width, N concepts.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +18,7 @@ from ecg_ontology import Ontology
 from marecg.base.errors import ConfigError
 from marecg.ecg.batch import Batch
 from marecg.model.mar_ecg import MarEcg
+from marecg.nn.collapse import effective_rank
 from marecg.objectives.objective import Objective, Parts, weighed
 from marecg.objectives.views import Views
 from marecg.recipes import Config
@@ -118,3 +122,28 @@ class Network(nn.Module):
 
     def _objectives(self) -> list[Objective]:
         return [each for each in self.objectives.values() if isinstance(each, Objective)]
+
+
+def monitor(outcome: Outcome) -> dict[str, float]:
+    """The monitors of one micro-batch.
+
+    Returns:
+        `std` and `rank` of h_rhythm; `entropy` of q in nats, where there is a q; and for each loss
+        `grad_…`, the norm of the gradient that it alone sends into H, before any weight: into those of all
+        passes together, because not every loss reads the masked one.
+    """
+    views = outcome.views
+    rhythm_BD = views.first.rhythm_BD.detach().float()
+    monitors = {"std": float(rhythm_BD.std(0, correction=0).mean()), "rank": effective_rank(rhythm_BD)}
+    if views.logits_BN is not None:
+        monitors["entropy"] = entropy(views.logits_BN.detach().float())
+    for name, loss in outcome.named.items():
+        gradients = torch.autograd.grad(loss, views.encoded, retain_graph=True, allow_unused=True)
+        monitors[f"grad_{name}"] = math.hypot(*(float(each.norm()) for each in gradients if each is not None))
+    return monitors
+
+
+def entropy(logits_BN: Tensor) -> float:
+    """Mean entropy of softmax(logits), in nats: log N where nothing is told apart."""
+    log_q_BN = logits_BN.log_softmax(-1)
+    return float(-(log_q_BN.exp() * log_q_BN).sum(-1).mean())

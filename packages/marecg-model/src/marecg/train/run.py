@@ -32,17 +32,16 @@ from marecg.model.card import BeganFrom, Provenance
 from marecg.nn.collapse import COLLAPSED
 from marecg.objectives.concept_text import TEXTS
 from marecg.recipes import Config
-from marecg.train.callbacks import Metrics, Monitors, Speed
+from marecg.train.callbacks import Metrics
 from marecg.train.checkpoints import Checkpoints, newest, step_of
-from marecg.train.compatibility import refuse_unfit, warn_of_leaks
-from marecg.train.data import CorpusData, supervise
+from marecg.train.data import CorpusData, refuse_unfit, supervise, warn_of_leaks
 from marecg.train.distributed import lost_peers, several_processes
 from marecg.train.lightning_module import Pretraining
 from marecg.train.network import Network
 from marecg.train.preemption import Preemption
 from marecg.train.provenance import provenance, united
 from marecg.train.run_folder import claim
-from marecg.train.trackers import Tracking, opened, refuse_missing
+from marecg.train.trackers import opened, refuse_missing
 from marecg.train.warm_start import load_start
 
 logger = logging.getLogger(__name__)
@@ -86,7 +85,7 @@ def train(
             run folder, or loggers of Lightning's; see `marecg.train.trackers`.
 
     Raises:
-        CorpusError: `data` isn't a corpus that the recipe can be trained on (`compatibility`), or another
+        CorpusError: `data` isn't a corpus that the recipe can be trained on (`data.refuse_unfit`), or another
             process is training in `out`.
         CheckpointError: the run in `out` is damaged, or follows another enumeration or another corpus; or
             the weights can't be loaded, or follow another enumeration.
@@ -145,11 +144,9 @@ def _run(
     keep_freed()
     if not logger.isEnabledFor(logging.DEBUG):  # devices, advice, and that its one epoch is over
         logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
-    metrics = Metrics(folder / "metrics.csv", len(corpus) / config.train.batch_size)
-    monitors = Monitors(folder / "monitors.csv")
-    shown = [metrics, monitors, Tracking(metrics), Speed(metrics, tell)]
+    metrics = Metrics(folder, len(corpus) / config.train.batch_size, tell)
     checkpoints = Checkpoints(folder, config.train.checkpoint_every, preemption)
-    trainer = _trainer(config, folder, [*shown, *callbacks], checkpoints, loggers)
+    trainer = _trainer(config, folder, [metrics, *callbacks], checkpoints, loggers)
     steps = _total_steps(config, len(corpus), trainer.num_devices * trainer.num_nodes)
     module, ontology = Pretraining(config, network, steps), network.model.ontology
     began = time.monotonic()

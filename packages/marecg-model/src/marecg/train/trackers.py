@@ -21,9 +21,6 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from ecg_ontology import replacing
 from marecg.base.errors import OutputError, UsageError
-from marecg.ecg.batch import Batch
-from marecg.train.callbacks import AfterStep, Metrics
-from marecg.train.lightning_module import Pretraining
 
 logger = logging.getLogger(__name__)
 
@@ -67,26 +64,15 @@ def opened(
                 made.experiment.finish()
 
 
-class Tracking(AfterStep):
-    """Hands each row of metrics.csv and monitors.csv on; a tracker that fails ends with a warning."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self.metrics = metrics
-
-    def after_step(self, trainer: lightning.Trainer, module: Pretraining, batch: Batch) -> None:
-        """Tell every tracker of the step."""
-        if not trainer.is_global_zero or not trainer.loggers:
-            return
-        step = trainer.global_step
-        row = {name: value for name, value in self.metrics.latest.items() if name != "step"}
-        if module.looked_at(step):
-            row |= {f"monitor/{name}": value for name, value in module.monitored.items()}
-        for each in list(trainer.loggers):
-            try:
-                each.log_metrics(row, step)
-            except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
-                logger.warning("%s ends at step %d: %s", type(each).__name__, step, _in_a_line(error))
-                trainer.loggers = [other for other in trainer.loggers if other is not each]
+def track(trainer: lightning.Trainer, row: Mapping[str, float]) -> None:
+    """Hand a step's figures on to every tracker; one that fails ends with a warning."""
+    for each in list(trainer.loggers):
+        try:
+            each.log_metrics(dict(row), trainer.global_step)
+        except Exception as error:  # noqa: BLE001 (whatever a tracker raises: a server that is gone ends no run)
+            name, step = type(each).__name__, trainer.global_step
+            logger.warning("%s ends at step %d: %s", name, step, _in_a_line(error))
+            trainer.loggers = [other for other in trainer.loggers if other is not each]
 
 
 def _in_a_line(error: Exception) -> str:
