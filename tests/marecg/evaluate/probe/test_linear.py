@@ -44,15 +44,31 @@ def test_the_logits_are_those_of_a_slow_logistic_regression(features):
 
 
 def test_a_feature_of_its_own_is_read_by_its_class_alone():
-    train, own_MK = part(60, 0), np.random.default_rng(1).normal(size=(60, 2))
-    with_own = Part(np.c_[train.x_MF, own_MK], train.y_MK, own=True)
-    val = Part(np.c_[part(40, 1).x_MF, own_MK[:40]], part(40, 1).y_MK, own=True)
-    logits = choose_logistic(with_own, val, strengths=(0.1,)).logits
+    train, val = part(60, 0), part(40, 1)
+    own_MK, val_own_MK = (
+        2.0 * each.y_MK + np.random.default_rng(9).random(each.y_MK.shape) for each in (train, val)
+    )
+    both = (
+        Part(np.c_[each.x_MF, own], each.y_MK, own=True) for each, own in ((train, own_MK), (val, val_own_MK))
+    )
+    logits = choose_logistic(*both, strengths=(0.1,)).logits
     for k in range(2):
         alone = Part(np.c_[train.x_MF, own_MK[:, k]], train.y_MK[:, [k]])
-        beside = Part(np.c_[part(40, 1).x_MF, own_MK[:40, k]], part(40, 1).y_MK[:, [k]])
+        beside = Part(np.c_[val.x_MF, val_own_MK[:, k]], val.y_MK[:, [k]])
         expected = choose_logistic(alone, beside, strengths=(0.1,)).logits(alone.x_MF)[:, 0]
-        np.testing.assert_allclose(logits(with_own.x_MF)[:, k], expected, atol=1e-6)
+        np.testing.assert_allclose(logits(np.c_[train.x_MF, own_MK])[:, k], expected, atol=1e-6)
+
+
+def test_features_of_the_classes_own_that_mislead_are_not_read():
+    train, val = part(60, 0), part(40, 1)
+    right_MK, wrong_MK = 2.0 * train.y_MK, -2.0 * val.y_MK
+    misled = choose_logistic(
+        Part(np.c_[train.x_MF, right_MK], train.y_MK, own=True),
+        Part(np.c_[val.x_MF, wrong_MK], val.y_MK, own=True),
+    )
+    without = choose_logistic(train, val)
+    assert misled.val_auc == without.val_auc
+    np.testing.assert_array_equal(misled.logits(np.c_[val.x_MF, wrong_MK]), without.logits(val.x_MF))
 
 
 def test_a_class_that_train_does_not_show_is_ranked_by_its_own_feature_where_it_has_one():

@@ -86,12 +86,21 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
 
     One strength serves all classes; of equal ones the strongest is kept. The search ends after `PATIENCE`
     strengths without a gain. Fits are coarse while they are compared; the chosen one is then made exact.
-    A class that train doesn't show has its own feature as its logit, where that varies.
+    With features of the classes' own, reading them and doing without are compared in the same way; a class
+    that train doesn't show has its own feature as its logit, where that varies.
 
     Raises:
         InputError: no class has both positives and negatives in val, so nothing can be chosen there.
     """
     check_labels(val.y_MK, "validation")
+    fits = (
+        _choose_strength(train, val, strengths, own) for own in ((True, False) if train.own else (False,))
+    )
+    return max(fits, key=lambda fitted: fitted.val_auc)
+
+
+def _choose_strength(train: Part, val: Part, strengths: tuple[float, ...], read_own: bool) -> Fitted:
+    """The best strength on val where a class that train shows reads its own feature, or doesn't."""
     scaler = train.scaler()
     x_MF = scaler.transform(train.x_MF.astype(np.float64))
     classes = train.y_MK.shape[1]
@@ -112,12 +121,11 @@ def choose_logistic(train: Part, val: Part, strengths: tuple[float, ...] = STREN
         with warnings.catch_warnings():  # the best that rounding allows is good enough
             warnings.simplefilter("ignore", ConvergenceWarning)
             for k, regression in by_class.items():
-                read_MF = np.c_[x_MF, own_MK[:, k]] if train.own else x_MF
+                read_MF = np.c_[x_MF, own_MK[:, k]] if read_own else x_MF
                 regression.set_params(C=strength, tol=tolerance).fit(read_MF, train.y_MK[:, k])
                 weight_FK[:, k] = regression.coef_[0, : x_MF.shape[1]]
                 bias_K[k] = regression.intercept_[0]
-                if train.own:
-                    own_K[k] = regression.coef_[0, -1]
+                own_K[k] = regression.coef_[0, -1] if read_own else 0
         weight_FK = weight_FK if basis is None else basis @ weight_FK
         logits = _linear(scaler, np.r_[weight_FK, np.diag(own_K)] if train.own else weight_FK, bias_K)
         return Fitted(strength, macro_auc(val.y_MK, logits(val.x_MF)), untrained, logits)
