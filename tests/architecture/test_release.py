@@ -83,13 +83,8 @@ def test_the_walk_installs_the_wheels_at_hand_and_the_torch_that_is_pinned():
     install = runpy.run_path(str(ROOT / ".ci" / "walk"))["install"]
     words = ["install", "torch", "--index-url", "https://x"]
     assert install(words, Path("wheels"))[-1].startswith("torch==")
-    assert install(["install", "marecg"], Path("wheels"))[:5] == [
-        "install",
-        "marecg",
-        "--quiet",
-        "--find-links",
-        "wheels",
-    ]
+    begin = ["install", "marecg", "--quiet", "--find-links", "wheels"]
+    assert install(["install", "marecg"], Path("wheels"))[:5] == begin
 
 
 def test_the_one_package_brings_the_commands_the_model_and_the_weights():

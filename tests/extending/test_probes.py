@@ -2,17 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import torch
+from tests.cli.calls import end, invoke
 from tests.extending.examples import example
 
 from marecg.base.config import ModelConfig
 from marecg.corpus.prepare import prepare
 from marecg.evaluate.methods.frozen_encoder import random_encoder
 from marecg.synth import write_corpus
-from marecg_cli.marecg import main
 
 
 @pytest.fixture(scope="module")
@@ -30,39 +31,36 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def probed(place: Path, *options: str) -> int:
-    with pytest.raises(SystemExit) as end:
-        main(["probe", str(place / "run"), "--fraction", "1", "--format", "json", *options])
-    return int(str(end.value.code))
+def probed(place: Path, *options: str) -> tuple[dict[str, Any], str]:
+    """What a probe prints as JSON, and what else it says."""
+    code, out, err = invoke("probe", place / "run", "--fraction", 1, "--format", "json", *options)
+    assert code == 0
+    return json.loads(out), err
 
 
-def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(place, capsys):
+def test_a_task_in_a_file_of_ones_own_is_probed_by_its_own_root(place):
     task = f"{place / 'fast_hearts.py'}:FAST_HEARTS"
-    assert probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}") == 0
-    report = json.loads(capsys.readouterr().out)
+    report, _ = probed(place, "--task", task, "--root", f"fast-hearts={place / 'prepared'}")
     assert (report["task"], report["classes"]) == ("fast-hearts", ["fast"])
     assert "zero-shot" in {cell["method"] for cell in report["cells"]}
     assert (place / "run/probe/fast-hearts-strict.json").exists()
 
 
-def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place, capsys):
+def test_labels_of_ones_own_table_are_a_task_with_each_patient_on_one_side(place):
     rows = pq.read_table(place / "prepared" / "index.parquet").to_pylist()
     lines = [f"{row['path']},{int('426177001' in row['codes'])}" for row in rows]
     (place / "labels.csv").write_text("\n".join(["path,label", *lines, "gone.hea,1", ""]), encoding="utf-8")
     task = f"{place / 'own_labels.py'}:OWN_LABELS"
-    assert probed(place, "--task", task, "--root", str(place / "prepared")) == 0
-    said = capsys.readouterr()
-    report = json.loads(said.out)
+    report, said = probed(place, "--task", task, "--root", str(place / "prepared"))
     assert (report["task"], report["classes"]) == ("own-labels", ["label"])
-    assert "listed but not on disk (1): gone.hea" in said.err
+    assert "listed but not on disk (1): gone.hea" in said
 
 
-def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place, capsys):
+def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place):
     options = ("--task", f"{place / 'fast_hearts.py'}:FAST_HEARTS", "--root", str(place / "prepared"))
     protocol = f"{place / 'small_draws.py'}:SMALL_DRAWS"
     baseline = f"{place / 'lead_ranges.py'}:lead_ranges"
-    assert probed(place, *options, "--protocol", protocol, "--baseline", baseline) == 0
-    report = json.loads(capsys.readouterr().out)
+    report, _ = probed(place, *options, "--protocol", protocol, "--baseline", baseline)
     assert report["protocol"] == "small-draws"
     assert {cell["method"]: cell["dimension"] for cell in report["cells"]}["lead ranges"] == 12
     assert {cell["records"] for cell in report["cells"] if cell["fraction"]} == {20}
@@ -76,6 +74,6 @@ def test_a_protocol_and_a_baseline_of_ones_own_are_named_as_files(place, capsys)
         ("{place}/small_draws.py:SMALL_DRAWS", "isn't a task"),
     ],
 )
-def test_a_file_that_holds_no_such_thing_is_one_clear_error(name, words, place, capsys):
-    assert probed(place, "--task", name.format(place=place), "--root", str(place)) == 2
-    assert words in capsys.readouterr().err
+def test_a_file_that_holds_no_such_thing_is_one_clear_error(name, words, place):
+    code, message = end("probe", place / "run", "--task", name.format(place=place), "--root", place)
+    assert (code, words in message) == (2, True)

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cli.calls import invoke
 from tests.extending.examples import example
 from tests.marecg.made_records import make_ecg, make_record
 
 from marecg.base.config import LEADS
 from marecg.read import registry
-from marecg_cli.marecg import main
 
-POINTS = """[marecg.readers]
-bedside = bedside:Bedside
-"""
+POINTS = "[marecg.readers]\nbedside = bedside:Bedside\n"
 
 
 @pytest.fixture
@@ -32,23 +30,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registry._installed.cache_clear()
 
 
-def prepared(place: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, object]:
-    arguments = ["--out", str(place / "out"), "--jobs", "1", "--format", "json", *options]
-    with pytest.raises(SystemExit) as end:
-        main(["prepare", str(place / "in"), *arguments])
-    assert end.value.code == 0
-    found: dict[str, object] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def test_a_reader_of_ones_own_reads_beside_the_packages(place, capsys):
+def test_a_reader_of_ones_own_reads_beside_the_packages(place):
     make_record(place / "in", "wfdb")
     x_LC = make_ecg(fs=250).T
     np.savetxt(place / "in" / "bed1.bedside", x_LC, header=" ".join(LEADS), comments="")
     np.savetxt(place / "in" / "bed2.bedside", x_LC[:, :3], header="I II III", comments="")
     (place / "in" / "bed3.bedside").write_text("I II\nno numbers\n")
-    report = prepared(place, capsys)
-    assert report["sources"] == {
+    _, out, _ = invoke("prepare", place / "in", "--out", place / "out", "--jobs", 1, "--format", "json")
+    assert json.loads(out)["sources"] == {
         "bedside": {"found": 3, "kept": 1, "quarantined": {"missing-lead": 1, "unreadable": 1}},
         "in": {"found": 1, "kept": 1, "quarantined": {}},
     }

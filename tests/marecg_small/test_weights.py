@@ -44,21 +44,18 @@ def test_the_package_is_under_twenty_megabytes():
 
 def test_an_encoder_says_what_it_was_trained_on_and_how_many_taught_each_concept(model):
     provenance = model.provenance
-    assert provenance is not None
     assert provenance.sources["ptbxl"] == 2677
-    assert provenance.support is not None
     assert provenance.support["AF"] > 100
 
 
 def test_of_ptbxl_the_headline_read_no_code_and_the_other_did():
     apart = [MarEcg.from_pretrained(name).provenance for name in FOLDERS]
-    assert ["ptbxl" in each.without_codes for each in apart if each is not None] == [True, False]
+    assert ["ptbxl" in each.without_codes for each in apart] == [True, False]
 
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_an_encoder_lists_every_record_that_it_was_trained_on(name):
     trained = trained_on.read(PACKAGE / FOLDERS[name])
-    assert trained is not None
     assert trained.complete
     assert len(trained.hashes) == 13_073  # of 13,078 records five have a bit-identical copy
     assert sum(each.startswith("ptbxl/") for each in trained.identities) == 2677

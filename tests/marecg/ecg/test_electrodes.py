@@ -36,7 +36,7 @@ def test_swapped_arms_take_the_axis_away_and_change_no_interval():
     swapped_KL[0] *= -1
     found, right = measure(swapped_KL, FS, LEADS), measure(x_KL, FS, LEADS)
     assert (found.axis, found.reasons) == (None, {"axis": "swapped_arms"})
-    assert right.axis is not None
+    assert right.axis
     for name in ("qrs", "pr", "qt"):
         assert getattr(found, name) == pytest.approx(getattr(right, name), abs=4), name
 

@@ -41,27 +41,23 @@ def test_a_regular_train_has_its_rate_no_variability_and_no_alternation(interval
     assert found.alternates_M[0] == 0
 
 
-def test_bigeminy_alternates():
-    assert read(train_of(0.5, 1.1)).alternates_M[0] == 1
-
-
-def test_trigeminy_alternates():
-    assert read(train_of(0.8, 0.5, 1.1)).alternates_M[0] == 1
-
-
-def test_a_single_early_beat_with_its_pause_does_not_alternate():
-    assert read(train_of(0.8, 0.8, 0.5, 1.1, 0.8, 0.8, 0.8, 0.8, 0.8)).alternates_M[0] == 0
-
-
-def test_a_swing_within_theta_does_not_alternate():
-    assert read(train_of(0.75, 0.85)).alternates_M[0] == 0
+@pytest.mark.parametrize(
+    ("intervals", "alternates"),
+    [
+        pytest.param((0.5, 1.1), 1, id="bigeminy"),
+        pytest.param((0.8, 0.5, 1.1), 1, id="trigeminy"),
+        pytest.param((0.8, 0.8, 0.5, 1.1, *[0.8] * 5), 0, id="a single early beat with its pause"),
+        pytest.param((0.75, 0.85), 0, id="a swing within theta"),
+    ],
+)
+def test_what_alternates_and_what_does_not(intervals, alternates):
+    assert read(train_of(*intervals)).alternates_M[0] == alternates
 
 
 def test_atrial_fibrillation_is_variable_and_rarely_taken_for_alternation():
     rng = np.random.default_rng(0)
-    found = physiology(
-        [train_of(*rng.uniform(0.4, 1.1, 30)) for _ in range(200)], ModelConfig(), MspsConfig()
-    )
+    trains = [train_of(*rng.uniform(0.4, 1.1, 30)) for _ in range(200)]
+    found = physiology(trains, ModelConfig(), MspsConfig())
     assert np.median(found.rr_cv_M) > 0.2
     assert found.alternates_M.mean() < 0.15
 

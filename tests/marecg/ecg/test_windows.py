@@ -41,9 +41,7 @@ def test_windows_are_stacked_on_the_model_s_device():
     config = ModelConfig()
     cut = list(tta_windows(recording(np.ones((2, 5000), np.float32), 500, ["I", "II"], config), config))
     there = stacked(cut, config, "meta")
+    shapes = [(len(cut), 12, config.context), (len(cut),), (len(cut), 12)]
+    assert [each.shape for each in there] == shapes
+    assert [each.dtype for each in there] == [torch.float32, torch.int64, torch.bool]
     assert {each.device.type for each in there} == {"meta"}
-    assert [(each.shape, each.dtype) for each in there] == [
-        ((len(cut), 12, config.context), torch.float32),
-        ((len(cut),), torch.int64),
-        ((len(cut), 12), torch.bool),
-    ]

@@ -24,30 +24,9 @@ def test_a_run_folder_stands_for_the_model_in_it(saved, monkeypatch):
     assert MarEcg.from_pretrained("run").config == MarEcg.from_pretrained("run/model").config
 
 
-def test_a_hub_id_is_fetched_with_its_revision_and_read_as_strictly(saved, monkeypatch, tmp_path):
-    asked: dict[str, Any] = {}
-
-    def snapshot(repo_id: str, **how: Any) -> str:
-        asked.update(how, repo_id=repo_id)
-        fetched = tmp_path / "cache"
-        shutil.copytree(saved, fetched, dirs_exist_ok=True)
-        return str(fetched)
-
-    monkeypatch.setattr(pretrained, "snapshot_download", snapshot)
-    model = MarEcg.from_pretrained("someone/mar-ecg", revision="v1")
-    assert model.config == MarEcg.from_pretrained(saved).config
-    assert (asked["repo_id"], asked["revision"]) == ("someone/mar-ecg", "v1")
-    assert set(asked["allow_patterns"]) == set(pretrained.FILES)
-    (saved / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="an exported model"):
-        MarEcg.from_pretrained("someone/mar-ecg")
-
-
 def test_without_network_a_hub_id_is_one_clear_error(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(
-        CheckpointError, match=r"someone/mar-ecg: isn't a folder here, and .* hub can't"
-    ) as error:
+    with pytest.raises(CheckpointError, match=r"isn't a folder here, and .* hub can't") as error:
         MarEcg.from_pretrained("someone/mar-ecg", cache_dir=tmp_path)
     assert "\n" not in str(error.value)
 
@@ -70,10 +49,8 @@ def test_pushing_uploads_the_model_and_its_card(saved, monkeypatch):
     uploaded: dict[str, Any] = {}
     monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", fake_hub(uploaded))
     model = MarEcg.from_pretrained(saved)
-    assert (
-        model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")
-        == "https://example.org/commit"
-    )
+    address = model.save_pretrained(saved, push_to_hub=True, repo_id="someone/mar-ecg")
+    assert address == "https://example.org/commit"
     assert uploaded["repo_id"] == "someone/mar-ecg"
     assert uploaded["files"] == {*pretrained.FILES, "README.md"}
 

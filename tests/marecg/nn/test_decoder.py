@@ -10,17 +10,8 @@ PATCH, STRIDE, CONTEXT = 6, 3, 5
 
 def decoder() -> Decoder:
     torch.manual_seed(0)
-    return Decoder(
-        leads=2,
-        positions=9,
-        patch=PATCH,
-        stride=STRIDE,
-        encoder_width=8,
-        width=8,
-        depth=2,
-        heads=2,
-        mlp_ratio=2,
-    )
+    shape = {"leads": 2, "positions": 9, "patch": PATCH, "stride": STRIDE, "encoder_width": 8}
+    return Decoder(**shape, width=8, depth=2, heads=2, mlp_ratio=2)
 
 
 def test_a_trailing_patch_is_predicted_from_samples_before_it_and_from_all_of_them():

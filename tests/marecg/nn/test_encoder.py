@@ -29,7 +29,6 @@ def test_one_block_carries_every_token_to_every_other():
     block = Block(width=8, heads=2, mlp_ratio=2)
     h = torch.randn(1, 3, 4, 8, requires_grad=True)
     block(h)[0, 0, 0].sum().backward()
-    assert h.grad is not None
     assert (h.grad.abs().sum(-1) > 0).all()
 
 

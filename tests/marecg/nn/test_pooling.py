@@ -36,14 +36,6 @@ def test_the_rhythm_pool_is_what_its_equation_says():
         torch.testing.assert_close(pooled[batch], expected)
 
 
-def test_patches_of_padding_count_for_nothing():
-    h_BTCD = torch.randn(1, 5, 4, 6)
-    real_BT = torch.tensor([[True, True, True, False, False]])
-    torch.testing.assert_close(
-        pool()(h_BTCD, real_BT), pool()(h_BTCD[:, :3], torch.ones(1, 3, dtype=torch.bool))
-    )
-
-
 def test_a_record_without_a_full_patch_is_still_pooled_to_finite_numbers():
     assert pool()(torch.randn(1, 5, 4, 6), torch.zeros(1, 5, dtype=torch.bool)).isfinite().all()
 

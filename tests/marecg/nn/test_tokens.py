@@ -24,11 +24,8 @@ def test_a_token_is_its_projected_patch_plus_its_leads_and_its_positions_embeddi
     for batch in range(2):
         for time in range(4):
             for lead in range(3):
-                expected = (
-                    tokens.project.weight @ x_BTCP[batch, time, lead]
-                    + tokens.lead[lead]
-                    + tokens.position[time]
-                )
+                place = tokens.lead[lead] + tokens.position[time]
+                expected = tokens.project.weight @ x_BTCP[batch, time, lead] + place
                 torch.testing.assert_close(z_BTCD[batch, time, lead], expected)
 
 
@@ -42,9 +39,5 @@ def test_a_hidden_pair_says_nothing_of_its_samples_but_where_it_stands():
 
 def test_a_patch_is_full_when_its_last_sample_is_not_padding():
     full_BT = full_patches(torch.tensor([4700, 100, 99, 49]), 4, 50, 25)
-    assert full_BT.tolist() == [
-        [True] * 4,
-        [True, True, True, False],
-        [True, True, False, False],
-        [False] * 4,
-    ]
+    assert full_BT.sum(1).tolist() == [4, 3, 2, 0]
+    assert torch.equal(full_BT, full_BT.cummin(1).values)

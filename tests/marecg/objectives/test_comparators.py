@@ -123,9 +123,8 @@ def test_masked_patches_are_asked_for_normalised_and_only_where_masked_and_real(
             patch = x[b, t, c]
             target = (patch - patch.mean()) / patch.std()
             errors.append(float((predicted[b, t, c] - target).square().mean()))
-    assert float(masked_patch_loss(predicted, x, masked, real)) == pytest.approx(
-        sum(errors) / len(errors), rel=1e-4
-    )
+    expected = pytest.approx(sum(errors) / len(errors), rel=1e-4)
+    assert float(masked_patch_loss(predicted, x, masked, real)) == expected
     assert float(masked_patch_loss(predicted, x, torch.zeros_like(masked), real)) == 0
 
 
@@ -181,10 +180,10 @@ def test_labels_are_independent_and_records_without_any_count_for_nothing():
 
 
 @pytest.mark.parametrize("loss", [byol_loss, minus_cosine, lambda q, k: moco_loss(q, k, 0.2)])
-def test_no_gradient_goes_into_a_target(loss, pair):  # type: ignore[no-untyped-def]
+def test_no_gradient_goes_into_a_target(loss, pair):
     first, second = (one.requires_grad_() for one in pair)
     loss(first, second).backward()
-    assert first.grad is not None
+    assert first.grad.any()
     assert second.grad is None
 
 

@@ -14,13 +14,6 @@ from marecg.recipes import by_name
 from marecg.recipes.overrides import override
 
 
-def test_the_loss_by_hand():
-    logits = torch.tensor([[0.0, math.log(3.0)]])  # q = (1/4, 3/4)
-    target = torch.tensor([[0.5, 0.5]])
-    expected = -(0.5 * math.log(0.25) + 0.5 * math.log(0.75))
-    torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(expected))
-
-
 def test_q_is_the_softmax_of_cosines_over_tau():
     h = torch.tensor([[3.0, 4.0]])
     prototypes = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -39,7 +32,6 @@ def test_a_batch_of_such_records_costs_nothing_and_pulls_nowhere():
     loss = gscl_loss(logits, torch.zeros(3, 5))
     loss.backward()
     assert loss == 0
-    assert logits.grad is not None
     assert not logits.grad.any()
 
 
@@ -48,16 +40,9 @@ def test_the_loss_is_the_mean_cross_entropy_of_the_equation():
     total = 0.0
     for record in range(4):
         q = [math.exp(value) for value in logits[record].tolist()]
-        total -= sum(
-            t * math.log(value / sum(q)) for t, value in zip(target[record].tolist(), q, strict=True)
-        )
+        for t, value in zip(target[record].tolist(), q, strict=True):
+            total -= t * math.log(value / sum(q))
     torch.testing.assert_close(gscl_loss(logits, target), torch.tensor(total / 4))
-
-
-def test_the_loss_is_least_where_q_is_the_target():
-    target = torch.randn(4, 6).softmax(-1)
-    at_target = gscl_loss(target.log(), target)
-    assert all(gscl_loss(target.log() + torch.randn(4, 6), target) > at_target for _ in range(10))
 
 
 def test_logits_are_those_of_float32_under_autocast_too():
@@ -80,7 +65,6 @@ def test_a_familys_mass_is_that_of_its_concepts_and_a_record_teaches_its_own_fam
 
 def test_small_graph_takes_leaves_and_families_in_place_of_hops():
     gscl = by_name("small-graph").gscl
-    assert gscl is not None
     assert (gscl.sigma, gscl.a_hat, gscl.families) == (0.01, "identity", 0.5)
 
 

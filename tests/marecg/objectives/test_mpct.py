@@ -3,20 +3,12 @@
 import math
 
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import cosine_similarity, normalize
 
 from marecg.objectives.mpct import beat_concept_loss, instance_concept_loss, ontology_prototype_loss
 
 TEXT_VD = torch.eye(4) * 3
 ACTIVE_BV = torch.tensor([[True, True, False, False], [False, False, True, True]])
-
-
-def test_a_record_that_is_like_its_own_text_costs_less_than_one_like_anothers():
-    own = torch.tensor([[1.0, 1, 0, 0], [0, 0, 1, 1]])
-    right = instance_concept_loss(own, TEXT_VD, ACTIVE_BV, tau=0.1)
-    wrong = instance_concept_loss(own.flip(0), TEXT_VD, ACTIVE_BV, tau=0.1)
-    assert right < 1e-3
-    assert wrong > 5
 
 
 def test_instance_alignment_is_what_loops_over_records_give():
@@ -84,12 +76,8 @@ def test_beat_alignment_is_what_loops_over_records_beats_and_variants_give():
         own = beats[a][real[a]]
         for b in range(2):
             words = text[ACTIVE_BV[b]]
-            to_text = [
-                torch.cosine_similarity(beat, (words @ beat / 2).softmax(0) @ words, dim=0) for beat in own
-            ]
-            to_beats = [
-                torch.cosine_similarity(word, (own @ word / 2).softmax(0) @ own, dim=0) for word in words
-            ]
+            to_text = [cosine_similarity(beat, (words @ beat / 2).softmax(0) @ words, 0) for beat in own]
+            to_beats = [cosine_similarity(word, (own @ word / 2).softmax(0) @ own, 0) for word in words]
             like[a, b] = (sum(to_text) / len(to_text) + sum(to_beats) / len(to_beats)) / 2
     logits = like / 0.1
     expected = -(logits.log_softmax(1).diag().mean() + logits.log_softmax(0).diag().mean()) / 2

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 import ecg_ontology
 from marecg.corpus.batches import BatchStream
@@ -42,15 +41,8 @@ def test_the_mean_rr_is_asked_for_as_a_z_score_over_the_batch():
     out_BTR = torch.zeros(2, 3, 7)
     out_BTR[0, :, 5], out_BTR[1, :, 5] = -1, 1  # 0.6 and 1.0 s are one deviation either side of 0.8 s
     target = rhythm([True, True], [0.6, 1.0])
-    torch.testing.assert_close(
-        patch_rhythm_losses(out_BTR, target, all_real(*out_BTR.shape[:2]))["mrr"],
-        torch.tensor(0.0),
-        atol=1e-9,
-        rtol=0,
-    )
-    torch.testing.assert_close(
-        patch_rhythm_losses(torch.zeros(2, 3, 7), target, all_real(2, 3))["mrr"], torch.tensor(1.0)
-    )
+    costs = [patch_rhythm_losses(each, target, all_real(2, 3))["mrr"] for each in (out_BTR, 0 * out_BTR)]
+    torch.testing.assert_close(torch.stack(costs), torch.tensor([0.0, 1.0]), atol=1e-4, rtol=0)
 
 
 def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_share():
@@ -81,25 +73,16 @@ def test_a_head_that_says_what_is_so_pays_nothing_and_one_wrong_patch_pays_its_s
 
 def test_records_without_a_readable_rhythm_leave_every_rhythm_loss():
     out_BTR = torch.randn(3, 4, 7)
-    some = patch_rhythm_losses(
-        out_BTR, rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2]), all_real(*out_BTR.shape[:2])
-    )
-    without = patch_rhythm_losses(
-        out_BTR[[0, 2]], rhythm([True, True], [0.6, 1.0], [0, 2]), all_real(2, out_BTR.shape[1])
-    )
-    for name, value in some.items():
-        torch.testing.assert_close(value, without[name])
+    three = rhythm([True, False, True], [0.6, 9.0, 1.0], [0, 3, 2])
+    two = rhythm([True, True], [0.6, 1.0], [0, 2])
+    some = patch_rhythm_losses(out_BTR, three, all_real(3, 4))
+    torch.testing.assert_close(some, patch_rhythm_losses(out_BTR[[0, 2]], two, all_real(2, 4)))
 
 
 def test_a_batch_without_any_rhythm_costs_nothing_and_pulls_nowhere():
     out_BTR = torch.randn(2, 4, 7, requires_grad=True)
-    sum(
-        patch_rhythm_losses(
-            out_BTR, rhythm([False, False], [0.0, 0.0], [3, 3]), all_real(*out_BTR.shape[:2])
-        ).values(),
-        torch.zeros(()),
-    ).backward()
-    assert isinstance(out_BTR.grad, Tensor)
+    losses = patch_rhythm_losses(out_BTR, rhythm([False] * 2, [0.0] * 2, [3, 3]), all_real(2, 4))
+    torch.stack([*losses.values()]).sum().backward()
     assert not out_BTR.grad.any()
 
 
@@ -115,14 +98,9 @@ def test_the_sequence_bucket_of_patch_i_is_floor_of_i_minus_1_times_k_over_t():
 def test_patches_without_a_usable_neighbourhood_leave_the_phase_loss():
     out_BTK = torch.randn(1, 4, 12)
     phase_BT = torch.tensor([[0, -1, 3, -1]])
-    expected = (
-        sum(-out_BTK[0, place, 8:].log_softmax(0)[phase].item() for place, phase in ((0, 0), (2, 3))) / 2
-    )
-    assert math.isclose(
-        patch_position_losses(out_BTK, phase_BT, all_real(*phase_BT.shape))["phase"].item(),
-        expected,
-        rel_tol=1e-5,
-    )
+    expected = -sum(out_BTK[0, place, 8:].log_softmax(0)[phase] for place, phase in ((0, 0), (2, 3))) / 2
+    found = patch_position_losses(out_BTK, phase_BT, all_real(1, 4))["phase"]
+    torch.testing.assert_close(found, expected)
     assert patch_position_losses(out_BTK, torch.full((1, 4), -1), all_real(1, 4))["phase"] == 0
 
 
@@ -140,9 +118,8 @@ def test_a_short_record_gives_the_losses_of_what_there_is_of_it():
 
     noise = torch.where(real_BT[..., None], 0, 100)
     torch.testing.assert_close(losses(out_BTR, out_BTK), losses(out_BTR + noise, out_BTK - noise))
-    short = patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5))
-    for name, loss in short.items():
-        torch.testing.assert_close(losses(out_BTR, out_BTK)[name], loss)
+    found = patch_rhythm_losses(out_BTR, target, real_BT)
+    torch.testing.assert_close(found, patch_rhythm_losses(out_BTR[:, :5], target, all_real(3, 5)))
 
 
 def test_z_scores_over_the_corpus_are_asked_for_as_they_come(corpus_folder):

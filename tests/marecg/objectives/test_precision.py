@@ -61,8 +61,7 @@ def test_its_gradient_reaches_what_came_in_half_precision(name):
     first, *others = drawn(shapes, torch.bfloat16)
     first.requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
-        contrast(first, *others).sum().backward()  # type: ignore[no-untyped-call]
-    assert first.grad is not None
+        contrast(first, *others).sum().backward()
     assert first.grad.any()
     assert first.grad.isfinite().all()
 

@@ -36,11 +36,10 @@ def build(settings: ObjectiveConfig) -> Objective:
 
 
 def total_loss(config: Config, epoch: float) -> float:
-    terms = []
-    for name, settings in config.objectives.items():
-        named = {loss: NAMED[loss] for loss in settings.captions}
-        terms.append(weighed(name, build(settings), named, epoch).item())
-    return sum(terms)
+    return sum(
+        weighed(name, build(settings), {loss: NAMED[loss] for loss in settings.captions}, epoch).item()
+        for name, settings in config.objectives.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,19 +75,13 @@ def test_without_a_ramp_the_weight_is_full_from_the_first_step():
 
 def test_a_loss_that_nobody_weighs_is_an_error():
     ar = build(ArConfig())
-    ar.total = lambda named: named["recon"]  # type: ignore[method-assign]
+    ar.total = lambda named: named["recon"]
     with pytest.raises(ConfigError, match=r"objective ar: never weighs its loss mask"):
         weighed("ar", ar, {"recon": NAMED["recon"], "mask": NAMED["mask"]}, epoch=0)
 
 
 def test_a_loss_that_was_not_announced_is_an_error():
     ar = build(ArConfig())
+    named = {"recon": NAMED["recon"], "mask": NAMED["mask"], "bonus": NAMED["cv"]}
     with pytest.raises(ConfigError, match=r"objective ar: names the losses recon, mask, bonus"):
-        weighed(
-            "ar", ar, {**{name: NAMED[name] for name in ("recon", "mask")}, "bonus": NAMED["cv"]}, epoch=0
-        )
-
-
-def test_the_sum_over_all_losses_weighs_each():
-    ar = build(ArConfig())
-    assert weighed("ar", ar, {name: NAMED[name] for name in ("recon", "mask")}, epoch=0).item() == AR
+        weighed("ar", ar, named, epoch=0)

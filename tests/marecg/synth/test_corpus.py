@@ -10,7 +10,7 @@ import pytest
 import wfdb
 
 from marecg.base.config import LEADS
-from marecg.base.errors import OutputError, UsageError
+from marecg.base.errors import UsageError
 from marecg.base.progress import Tell
 from marecg.synth import write_corpus
 
@@ -123,46 +123,33 @@ def test_an_older_synthetic_corpus_is_replaced_whole(corpus, tmp_path):
     assert len(list((tmp_path / "c").glob("*.hea"))) == 2
 
 
-def test_records_that_are_only_called_as_synthetic_ones_are_left_alone(tmp_path):
-    """Those of PTB in the Challenge are S0001, S0002, …"""
-    for name in ("S0001.hea", "S0001.mat", "RECORDS"):
-        (tmp_path / name).touch()
-    with pytest.raises(UsageError, match="holds RECORDS, which would be lost"):
+@pytest.mark.parametrize("names", [("S0001.hea", "S0001.mat", "RECORDS"), ("thesis.tex",)])
+def test_a_folder_with_other_files_is_left_alone(names, tmp_path):
+    """Records of PTB in the Challenge are called S0001, S0002, …, nearly as synthetic ones."""
+    for name in names:
+        (tmp_path / name).write_text("years of work")
+    with pytest.raises(UsageError, match=f"holds {names[-1]}, which would be lost"):
         write_corpus(tmp_path, 1, 0)
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_a_folder_with_other_files_is_left_alone(tmp_path):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match=r"holds thesis\.tex, which would be lost"):
-        write_corpus(tmp_path, 1, 0)
-    assert contents(tmp_path) == {"thesis.tex": b"years of work"}
+    assert contents(tmp_path) == dict.fromkeys(sorted(names), b"years of work")
 
 
 @pytest.mark.parametrize(
-    ("wrong", "what"),
+    ("records", "seed", "options", "problem"),
     [
-        (lambda out: write_corpus(out, 0, 0), "can't make 0 records"),
-        (lambda out: write_corpus(out, -3, 0), "can't make -3 records"),
-        (lambda out: write_corpus(out, 1, -1), "a seed of -1 is negative"),
-        (lambda out: write_corpus(out, 1, 0, noise=-1), "a noise of -1 is negative"),
-        (lambda out: write_corpus(out, 1, 0, noise=float("nan")), "a noise of nan"),
-        (lambda out: write_corpus(out, 1, 0, label_noise=1.5), "a label noise of 1.5 isn't a probability"),
-        (lambda out: write_corpus(out, 1, 0, diagnoses=("XYZ",)), "no such diagnosis: XYZ"),
-        (lambda out: write_corpus(out, 1, 0, quirks=("rot13",)), "no such quirk: rot13"),
+        (0, 0, {}, "can't make 0 records"),
+        (-3, 0, {}, "can't make -3 records"),
+        (1, -1, {}, "a seed of -1 is negative"),
+        (1, 0, {"noise": -1}, "a noise of -1 is negative"),
+        (1, 0, {"noise": float("nan")}, "a noise of nan"),
+        (1, 0, {"label_noise": 1.5}, "a label noise of 1.5 isn't a probability"),
+        (1, 0, {"diagnoses": ("XYZ",)}, "no such diagnosis: XYZ"),
+        (1, 0, {"quirks": ("rot13",)}, "no such quirk: rot13"),
     ],
 )
-def test_an_impossible_request_is_refused_in_one_sentence_and_writes_nothing(wrong, what, tmp_path):
-    with pytest.raises(UsageError, match=what):
-        wrong(tmp_path / "c")
+def test_an_impossible_request_is_refused_and_writes_nothing(records, seed, options, problem, tmp_path):
+    with pytest.raises(UsageError, match=problem):
+        write_corpus(tmp_path / "c", records, seed, **options)
     assert not list(tmp_path.iterdir())
-
-
-def test_an_unwritable_place_is_named_and_nothing_is_left(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="file/c"):
-        write_corpus(tmp_path / "file" / "c", 1, 0)
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_failure_half_way_leaves_no_folder(tmp_path):

@@ -45,12 +45,7 @@ def test_neurokit_finds_the_r_peaks_within_10_ms(name):
 
 @pytest.mark.parametrize(
     ("name", "intervals"),
-    [
-        ("NSR", ("pr", "qrs", "qt")),
-        ("SBrad", ("pr", "qrs", "qt")),
-        ("1AVB", ("pr", "qrs", "qt")),
-        ("AF", ("qrs", "qt")),
-    ],
+    [*((name, ("pr", "qrs", "qt")) for name in ("NSR", "SBrad", "1AVB")), ("AF", ("qrs", "qt"))],
 )
 def test_neurokits_delineation_agrees_within_30_ms(name, intervals):
     errors: dict[str, list[float]] = {interval: [] for interval in intervals}
