@@ -11,7 +11,7 @@ from tests.cli.calls import invoke
 
 from marecg.base.config import LEADS
 from marecg.corpus.prepared import Corpus
-from marecg.use.predict_table import ABOUT
+from marecg.use.predict import ABOUT
 
 RECORDS = 12
 ECGS = ("record", "records", "corpus", "array")

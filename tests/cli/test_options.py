@@ -111,11 +111,6 @@ MARECG: list[tuple[str, str, dict[str, Any]]] = [
         "marecg.use.embed_records.embed_records",
         {"layout": LAYOUT, "patches": True, "readout": "beats", "batch_size": 5, "jobs": 2},
     ),
-    (
-        f"predict run in --top 9 {ARRAYS}",
-        "marecg.use.predict.predict_file",
-        {"run": "run", "record": "in", "top": 9, "layout": LAYOUT},
-    ),
     ("export run --out x.pt2 --to torch", "marecg.use.export.export", {"to": "torch", "out": Path("x.pt2")}),
     (
         "neighbours e r --top 9 --readout wide",

@@ -91,6 +91,13 @@ def test_a_concept_that_no_record_of_the_training_bore_is_named_as_such(place, h
     assert "(AF) " in marked
 
 
+def test_a_prediction_of_steps_is_a_line_for_each_with_its_time(place, header):
+    code, out, _ = invoke("predict", place / "run", header, "--every", "5s", "--top", 2)
+    lines = [line.split() for line in out.splitlines()]
+    assert (code, [line[0] for line in lines]) == (0, ["0:00:00", "0:00:05"])
+    assert all(line[2].endswith("%") for line in lines)
+
+
 def test_a_prediction_of_wrong_units_has_a_warning(place, caplog):
     x = np.random.default_rng(0).normal(scale=300, size=(12, 2500)).astype(np.float32)
     np.save(place / "micro.npy", x)

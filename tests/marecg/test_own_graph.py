@@ -26,7 +26,8 @@ from marecg.recipes.overrides import override
 from marecg.report.run_page import write_report
 from marecg.synth import write_corpus
 from marecg.train.run import train
-from marecg.use.predict import predict_file
+from marecg.use.inputs import Inputs
+from marecg.use.predict import nearest, predict_table, reader_of
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,9 @@ def test_a_run_is_not_gone_on_with_under_another_graph(cardiac_run, corpus_folde
 
 def test_its_new_leaf_is_predicted_probed_and_asked_for_without_labels(cardiac, cardiac_run):
     record = sorted((cardiac / "wfdb").rglob("*.hea"))[0]
-    predicted = {each.abbr: each for each in predict_file(cardiac_run, record, top=41)}
+    model = reader_of(cardiac_run)
+    q_N = predict_table(model, Inputs([record]))[0].iloc[0, -41:].to_numpy(float)
+    predicted = {each.abbr: each for each in nearest(model, q_N, top=41)}
     assert len(predicted) == 41
     assert [near.abbr for near in predicted["LAxis"].neighbours] == ["Conduction"]
     request = Request(fractions=(1.0,), seeds=1, resamples=50)

@@ -146,8 +146,7 @@ def predict(
     """
     from marecg.use.classifier_folder import is_classifier
     from marecg.use.inputs import Inputs
-    from marecg.use.predict import classify_file, predict_file, predict_steps
-    from marecg.use.predict_table import predict_into, predict_table
+    from marecg.use.predict import ABOUT, nearest, predict_into, predict_table, reader_of
 
     run, read = model_and_record(given)
     layout, step = array_layout(fs, set_), _seconds(every)
@@ -158,16 +157,22 @@ def predict(
         done = predict_into(run, records, out)
         _tell_embedded(str(out), asdict(done), form, "predicted")
         return
+    reader = reader_of(run)
+    table, done = predict_table(reader, records)
     if len(records if step is None else Inputs([read], layout)) > 1:
-        _print_table(*predict_table(run, records), form)
+        _print_table(table, done, form)
         return
+    _tell_problems("left out", done.failed, done.doubtful)
     if is_classifier(run):
-        _print_calls(classify_file(run, read, layout), form)
+        _print_calls(reader, table.iloc[0], form)
         return
+    shares = table.iloc[:, len(ABOUT) :].to_numpy()
     if step is not None:
-        _print_steps(predict_steps(run, read, step, top, layout), form)
+        _print_steps(
+            {at: nearest(reader, q_N, top) for at, q_N in zip(table["start"], shares, strict=True)}, form
+        )
         return
-    concepts = predict_file(run, read, top, layout)
+    concepts = nearest(reader, shares[0], top)
     if form == "json":
         result_json([asdict(concept) for concept in concepts])
         return
@@ -185,7 +190,7 @@ def predict(
 
 def _print_table(table: Any, done: Any, form: str) -> None:
     """Print what many records are nearest to; exit code 1 where one could not be read."""
-    from marecg.use.predict_table import as_csv
+    from marecg.use.predict import as_csv
 
     _tell_problems("not predicted", done.failed, done.doubtful)
     if form == "json":
@@ -214,15 +219,22 @@ def _print_steps(steps: dict[float, list[Any]], form: str) -> None:
         result(f"{minutes // 60:3}:{minutes % 60:02}:{seconds:02}  {shares}")
 
 
-def _print_calls(calls: list[Any], form: str) -> None:
-    """Print what a classifier says of a record."""
+def _print_calls(classifier: Any, row: Any, form: str) -> None:
+    """Print what a classifier says of a record, the most probable class first."""
+    cuts = zip(classifier.classes_.tolist(), classifier.thresholds_.tolist(), strict=True)
+    calls = [
+        {"name": name, "probability": row[name], "threshold": cut, "called": bool(row[name] >= cut)}
+        for name, cut in cuts
+    ]
+    calls.sort(key=lambda call: -call["probability"])
     if form == "json":
-        result_json([asdict(call) for call in calls])
+        result_json(calls)
         return
-    width = max(len(str(call.name)) for call in calls)
+    width = max(len(str(call["name"])) for call in calls)
     for call in calls:
-        mark = "called" if call.called else "no"
-        result(f"{call.probability:6.1%}  {call.name:<{width}}  {mark:<6}  from {call.threshold:.1%} on")
+        mark = "called" if call["called"] else "no"
+        name, cut = call["name"], call["threshold"]
+        result(f"{call['probability']:6.1%}  {name:<{width}}  {mark:<6}  from {cut:.1%} on")
 
 
 def _tell_embedded(out: str, done: dict[str, Any], form: str, verb: str = "embedded") -> None:

@@ -2,12 +2,11 @@
 
 import pytest
 import torch
-from tests.marecg.made_records import make_ecg, make_record
 
 import ecg_ontology
 from ecg_ontology import perturb
 from marecg.model.mar_ecg import MarEcg
-from marecg.use.predict import predict_file
+from marecg.use.predict import reader_of
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -16,6 +15,5 @@ def test_a_model_of_a_graph_that_is_wrong_on_purpose_says_so(micro, tmp_path, ca
     model = MarEcg(micro.model, perturb.flat(real) if wrong else real).eval()
     torch.nn.init.normal_(model.prototypes)
     model.save_pretrained(tmp_path / "model")
-    record = make_record(tmp_path, x_CL=make_ecg())
-    assert len(predict_file(tmp_path / "model", record)) == 5
+    reader_of(tmp_path / "model")
     assert ("wrong on purpose" in caplog.text) == wrong

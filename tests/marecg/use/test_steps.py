@@ -14,8 +14,7 @@ from marecg.recipes import Config
 from marecg.use.embed import embed
 from marecg.use.embed_records import embed_records
 from marecg.use.inputs import Inputs
-from marecg.use.predict import predict, predict_steps
-from marecg.use.predict_table import predict_into
+from marecg.use.predict import predict, predict_into
 
 
 @pytest.fixture
@@ -41,14 +40,6 @@ def test_each_step_of_a_recording_is_a_row_with_its_second(folder):
         first = round(row["start"] * 500)
         alone = embed(folder / "model", x_CL[None, :, first : first + 5000], fs=500).rhythm[0]
         np.testing.assert_allclose(row["rhythm"], alone, atol=1e-5)
-
-
-def test_predict_names_the_concepts_of_each_step(folder):
-    steps = predict_steps(folder / "model", folder / "long", 10, top=2)
-    assert list(steps) == [0, 10, 20]
-    x_CL = np.round(make_ecg(25.5) * 1000).astype(np.float32) / 1000
-    q_N = predict(folder / "model", x_CL[None, :, 5000:10_000], fs=500)[0]
-    assert [each.index for each in steps[10]] == np.argsort(-q_N, kind="stable")[:2].tolist()
 
 
 def test_a_time_line_of_records_is_a_table_with_the_second_and_the_shares_of_each_step(folder):

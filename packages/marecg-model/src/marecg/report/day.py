@@ -81,7 +81,7 @@ def _trend(rates_M3: NDArray[np.float64], say: Texts) -> Markup:
 
 def _changes(model: MarEcg, record: str | Path, ontology: Ontology, say: Texts) -> Markup:
     """A line for every stretch with one nearest finding."""
-    starts, rhythm_MD = step_vectors(model, record, MINUTE, seconds=SECONDS)
+    starts, rhythm_MD = step_vectors(model, record, MINUTE, SECONDS)
     leaves = [node.index for node in ontology.nodes if not node.root]
     q_MN = concepts(model, rhythm_MD)[:, leaves]
     window = np.ones(min(SMOOTH, len(q_MN)))

@@ -1,32 +1,44 @@
 """What a trained encoder says of signals without any probe: q over the concepts (eq. gscl-pred).
 
-Shapes: B records, K leads as named, L samples, D width, N concepts, T steps of a time line.
+`marecg predict` of many records or steps is a table: a row for each, with what a person joins it by.
+
+Shapes: B records, K leads as named or classes, L samples, D width, N concepts, T steps of a time line.
 """
 
 import logging
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from ecg_ontology import Ontology
+from ecg_ontology import replacing
 from marecg.base.config import LEADS
 from marecg.base.device import best_device
-from marecg.base.errors import CheckpointError
+from marecg.base.errors import CheckpointError, UsageError
+from marecg.corpus.audit import published_as
+from marecg.corpus.index import keep_private
 from marecg.model.mar_ecg import MarEcg
-from marecg.read.array_layout import Layout
 from marecg.read.inputs import find_one
 from marecg.read.parts import every, in_parts
 from marecg.use.classifier import EcgClassifier
+from marecg.use.classifier_folder import is_classifier
 from marecg.use.embed import BATCH, embed, encode, loaded
-from marecg.use.recordings import Embedded, embedded, prepared
+from marecg.use.inputs import Inputs
+from marecg.use.recordings import Embedded, embedded, recordings
 
 logger = logging.getLogger(__name__)
+BLOCK = 64
+"""Records whose signals are in memory at once."""
+ABOUT = ("id", "record", "source", "identity", "patient", "start")
 
 
 @dataclass(frozen=True)
@@ -102,63 +114,14 @@ def concepts(model: MarEcg, rhythm_BD: NDArray[np.float32]) -> NDArray[np.float3
     return q_BN
 
 
-def predict_file(
-    run: str | Path, record: str | Path, top: int = 5, layout: Layout | None = None
-) -> list[Prediction]:
-    """The concepts that a record is nearest to, most probable first, each with its graph neighbours.
-
-    Logs a warning where the amplitude isn't a heart's in mV.
-
-    Raises:
-        InputError: the record can't be read.
-        UsageError: the run was trained without GSCL or without a label, or the file or folder holds several
-            records.
-    """
-    model = _model(run)
-    _, whole, doubt = prepared(find_one(record, layout).read, record, model)
-    if doubt:
-        logger.warning("check the units: %s", doubt)
-    q_N = concepts(model, np.stack([each.rhythm for each in encode(model, [whole], patches=False)]))[0]
-    return _nearest(model, q_N, top)
-
-
-def predict_steps(
-    run: str | Path, record: str | Path, step: float, top: int = 5, layout: Layout | None = None
-) -> dict[float, list[Prediction]]:
-    """The concepts that each step of a recording is nearest to, by the second at which the step begins.
-
-    Steps that can't be read are left out, and a warning names the first; so it does where the amplitude isn't
-    a heart's in mV.
-
-    Args:
-        run: a run or a model.
-        record: a record, or an array of one.
-        step: seconds.
-        top: how many concepts.
-        layout: what an array is.
-
-    Raises:
-        InputError: not one step can be read.
-        UsageError: as `predict_file`.
-    """
-    model = _model(run)
-    starts, rhythm_TD = step_vectors(model, record, step, layout)
-    q_TN = concepts(model, rhythm_TD)
-    return {start: _nearest(model, q_N, top) for start, q_N in zip(starts, q_TN, strict=True)}
-
-
 def step_vectors(
-    model: MarEcg,
-    record: str | Path,
-    step: float,
-    layout: Layout | None = None,
-    seconds: float | None = None,
+    model: MarEcg, record: str | Path, step: float, seconds: float
 ) -> tuple[list[float], NDArray[np.float32]]:
-    """Where the steps of a recording begin, in seconds, and h_rhythm of each, [T, D]; see `predict_steps`.
+    """Where the steps of a recording begin, in seconds, and h_rhythm of the first `seconds` of each, [T, D].
 
-    Of each step its first `seconds` are read, where that is given.
+    Steps that can't be read are left out, and a warning names the first. Raises `InputError` where none can.
     """
-    parts = in_parts([("", find_one(record, layout))], partial(every, step), seconds or step)
+    parts = in_parts([("", find_one(record))], partial(every, step), seconds)
     named = ((f"@{part.part.start:g} s", part.place, part.read) for _, part in parts)
     done = Embedded()
     rows = [
@@ -172,7 +135,10 @@ def step_vectors(
     return list(starts), np.stack(vectors)
 
 
-def _model(run: str | Path) -> MarEcg:
+def reader_of(run: str | Path) -> MarEcg | EcgClassifier:
+    """The model of a run, or a classifier's folder. Raises `CheckpointError`."""
+    if is_classifier(run):
+        return EcgClassifier.load(run)
     model = MarEcg.from_pretrained(run).to(best_device())
     title = model.ontology.header.title
     if title.endswith("not for use"):  # as `ecgonto perturb` names its graphs
@@ -180,55 +146,81 @@ def _model(run: str | Path) -> MarEcg:
     return model
 
 
-def _nearest(model: MarEcg, q_N: NDArray[np.float32], top: int) -> list[Prediction]:
-    nodes = model.ontology.nodes
-    support = (model.provenance and model.provenance.support) or {}
-    return [
-        Prediction(
-            index,
-            nodes[index].abbr,
-            nodes[index].label,
-            float(q_N[index]),
-            _around(model.ontology, index, q_N),
-            support.get(nodes[index].abbr),
-        )
-        for index in np.argsort(-q_N, kind="stable")[:top].tolist()
-    ]
+def predict_table(reader: MarEcg | EcgClassifier, records: Inputs) -> tuple[pd.DataFrame, Embedded]:
+    """The shares of all concepts, or a classifier's calibrated probabilities, of every record.
 
-
-def _around(onto: Ontology, index: int, q_N: NDArray[np.float32]) -> list[Neighbour]:
-    """The neighbours of a concept, the most probable first."""
-    near = sorted(onto.neighbours(index), key=lambda pair: -q_N[pair[0].index])
-    return [
-        Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
-        for other, relation in near
-    ]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One class of a fitted classifier on a record; `called` where its probability reaches the threshold."""
-
-    name: str | int
-    probability: float
-    threshold: float
-    called: bool
-
-
-def classify_file(folder: str | Path, record: str | Path, layout: Layout | None = None) -> list[Call]:
-    """The calibrated probability of every class of a classifier, most probable first.
-
-    Logs a warning where the amplitude isn't a heart's in mV.
+    Returns:
+        A row per record: `id`, as `marecg embed` calls it; `record` and `source`, its own names, such as a
+        study's; `identity`, as it was published (`ptbxl/00001`, whose number is the `ecg_id`); `patient`;
+        `start`, the second at which a step begins; a column per concept or class; of a classifier `called`,
+        the classes that reach their thresholds. And what became of the records: one that can't be read has
+        no row.
 
     Raises:
-        InputError: the record can't be read.
-        UsageError: the file or folder holds several records.
-        CheckpointError: the folder isn't a classifier.
+        InputError: not one record can be read.
+        UsageError: the model was trained without GSCL or without a label.
     """
-    classifier = EcgClassifier.load(folder)
-    _, whole, doubt = prepared(find_one(record, layout).read, record, classifier.encoder)
-    if doubt:
-        logger.warning("check the units: %s", doubt)
-    p_K = classifier.predict_recordings([whole])[0].tolist()
-    rows = zip(classifier.classes_.tolist(), p_K, classifier.thresholds_.tolist(), strict=True)
-    return sorted((Call(name, p, cut, p >= cut) for name, p, cut in rows), key=lambda call: -call.probability)
+    classifier = reader if isinstance(reader, EcgClassifier) else None
+    model = reader.encoder if isinstance(reader, EcgClassifier) else reader
+    names = classifier.classes_.tolist() if classifier else [node.abbr for node in model.ontology.nodes]
+    done, about = Embedded(), deque[dict[str, Any]]()
+    whole = recordings(model, chain.from_iterable(records.part(0, len(records))), done, about)
+    blocks: list[NDArray[np.floating]] = []
+    while block := list(islice(whole, BLOCK)):
+        if classifier:
+            blocks.append(classifier.predict_recordings(block))
+        else:
+            rhythm_BD = np.stack([each.rhythm for each in encode(model, block, patches=False)])
+            blocks.append(concepts(model, rhythm_BD))
+    done.refuse_none()
+    shares = pd.DataFrame(np.concatenate(blocks), columns=names)
+    rows = [row | {"identity": published_as(row["record"], row["source"])} for row in about]
+    table = pd.concat([pd.DataFrame(rows, columns=ABOUT), shares], axis=1)
+    if classifier:
+        reached = shares.to_numpy() >= classifier.thresholds_
+        table["called"] = ["; ".join(str(name) for name in np.array(names)[each]) for each in reached]
+    return table, done
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """The table as text, its shares with six digits."""
+    starts = table["start"].map("{:.12g}".format)
+    text: str = table.assign(start=starts).to_csv(index=False, float_format="%.6g")
+    return text
+
+
+def predict_into(run: str | Path, records: Inputs, out: Path) -> Embedded:
+    """Write `predict_table` to a `.csv` or `.parquet` file, whole or not at all; what became of the records.
+
+    Raises:
+        UsageError: the file ends otherwise, or is one that is read; and as `predict_table`.
+        CheckpointError: the model can't be loaded.
+        OutputError: it can't be written.
+    """
+    if out.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"can't tell a format from {out}", remedy="End it in .csv or .parquet")
+    records.refuse(out)
+    with replacing(out) as temporary:
+        table, done = predict_table(reader_of(run), records)
+        if out.suffix == ".csv":
+            temporary.write_text(as_csv(table), encoding="utf-8")
+        else:
+            table.rename(columns=str).to_parquet(temporary, index=False)
+        keep_private(temporary)
+    return done
+
+
+def nearest(model: MarEcg, q_N: NDArray[np.floating], top: int) -> list[Prediction]:
+    """The concepts that a record is nearest to, most probable first, each with its graph neighbours."""
+    nodes = model.ontology.nodes
+    support = (model.provenance and model.provenance.support) or {}
+    predictions = []
+    for index in np.argsort(-q_N, kind="stable")[:top].tolist():
+        near = sorted(model.ontology.neighbours(index), key=lambda pair: -q_N[pair[0].index])
+        beside = [
+            Neighbour(other.index, other.abbr, other.label, relation, float(q_N[other.index]))
+            for other, relation in near
+        ]
+        abbr, label = nodes[index].abbr, nodes[index].label
+        predictions.append(Prediction(index, abbr, label, float(q_N[index]), beside, support.get(abbr)))
+    return predictions

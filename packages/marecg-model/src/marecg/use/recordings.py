@@ -4,9 +4,8 @@ Shapes: K leads, L samples.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from marecg.base.errors import InputError, UsageError
@@ -14,7 +13,7 @@ from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
-from marecg.read.record import Record, as_text
+from marecg.read.record import as_text
 from marecg.use.embed import WideEmbeddings, encode
 from marecg.use.inputs import Named
 from marecg.use.long_signal import read_recording
@@ -69,24 +68,17 @@ def recordings(
     """Each record that can be read, as the encoder takes it; what a row says of it joins `waiting`."""
     for name, place, read in records:
         try:
-            record, whole, doubt = prepared(read, place, model)
+            record, whole = read_recording(read, model.config)
         except InputError as error:
             done.failed[name] = as_text(str(error))
             continue
-        if doubt:
+        except UsageError as error:
+            refused = InputError(error.problem, where=place, remedy=error.remedy)
+            done.failed[name] = as_text(str(refused))
+            continue
+        if doubt := amplitude_doubt(record.x_KL):
             done.doubtful[name] = doubt
         done.records += 1
         row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
         waiting.append({"id": name, **row, "codes": list(record.codes)})
         yield whole
-
-
-def prepared(
-    read: Callable[..., Record], place: str | Path, model: MarEcg
-) -> tuple[Record, Recording, str | None]:
-    """A record, as the encoder takes it, and why it is hardly in mV. Raises `InputError` if it can't be."""
-    try:
-        record, whole = read_recording(read, model.config)
-    except UsageError as error:
-        raise InputError(error.problem, where=place, remedy=error.remedy) from error
-    return record, whole, amplitude_doubt(record.x_KL)
