@@ -64,3 +64,11 @@ def end_all(pids: list[int]) -> list[int]:
 def run(work: Callable[[], object], printed: str = os.devnull) -> int:
     """Do some work in a copy of this process and wait for it; how it ended."""
     return end(start(work, printed))
+
+
+def command(argv: list[str], printed: str, surround: Callable[[], object] = bool) -> int:
+    """Run a command, `marecg`'s or ecgonto's, in a copy of this process, after `surround`; the copy's id."""
+    from marecg_cli.ecgonto import main as ecgonto
+    from marecg_cli.marecg import main as marecg
+
+    return start(lambda: (surround(), ecgonto(argv[1:]) if argv[0] == "ecgonto" else marecg(argv)), printed)

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from tests import forked
 from tests.cli.calls import run
+from tests.forked import command as start
 from tests.fuzz.commands import SETTINGS
-from tests.fuzz.faults import start
 from tests.marecg import clinical_files as files
 from tests.marecg.made_records import make_ecg, make_record
 from tests.marecg.own_graphs import LEFT_AXIS, cardiac_with_an_axis
