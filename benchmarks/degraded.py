@@ -22,9 +22,8 @@ from marecg.evaluate.methods.frozen_encoder import encoder
 from marecg.evaluate.methods.minirocket import minirocket
 from marecg.evaluate.probe.linear import Part, choose_logistic, choose_ridge
 from marecg.evaluate.scores.metrics import macro_auc
-from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import TEST, TRAIN, VAL
+from marecg.evaluate.tasks.task import TEST, TRAIN, VAL, Folds
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import part_weights, readout_width
 from marecg.use.embed import embed

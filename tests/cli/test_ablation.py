@@ -9,7 +9,7 @@ from marecg.evaluate.ablate import ProbedRun
 from marecg.evaluate.leaderboard import heads_and_lines
 from marecg.evaluate.request import READERS, Request
 from marecg.evaluate.scores.summary import WIDE
-from marecg.evaluate.tasks.definition import Folds
+from marecg.evaluate.tasks.task import Folds
 from marecg_cli import marecg
 from marecg_cli._options import settings
 

@@ -10,7 +10,7 @@ from tests.cli.reached import reached
 import ecg_ontology
 from marecg.base.config import CorpusConfig
 from marecg.evaluate.request import BASELINES, Request, protocol_named
-from marecg.evaluate.tasks.definition import Folds
+from marecg.evaluate.tasks.task import Folds
 from marecg.read.array_layout import Layout
 from marecg.recipes import by_name
 from marecg.synth import QUIRKS

@@ -149,9 +149,9 @@ def ablate_graph(
 
     from ecg_ontology import Kind, perturb
     from marecg.corpus.prepared import Corpus
-    from marecg.evaluate.graph.answer import write_answer
-    from marecg.evaluate.graph.arms import Design
     from marecg.evaluate.graph.experiment import experiment
+    from marecg.evaluate.graph.records import Design
+    from marecg.evaluate.graph.verdict import write_answer
     from marecg.recipes.overrides import with_settings
 
     design = with_settings(Design, set_ or [])

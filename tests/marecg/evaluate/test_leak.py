@@ -14,7 +14,7 @@ from marecg.corpus.prepare import prepare
 from marecg.corpus.prepare_record import signal_hash
 from marecg.corpus.prepared import Corpus
 from marecg.ecg.signal import to_microvolts, window
-from marecg.evaluate.model_under_test import leak
+from marecg.evaluate.reporting import leak
 from marecg.evaluate.tasks.registry import task_named
 from marecg.evaluate.tasks.task import TRAIN
 

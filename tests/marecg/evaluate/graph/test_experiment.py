@@ -16,10 +16,9 @@ from marecg.corpus.prepared import Corpus
 from marecg.evaluate.graph import branches as second
 from marecg.evaluate.graph import experiment as whole
 from marecg.evaluate.graph import records
-from marecg.evaluate.graph.answer import write_answer
-from marecg.evaluate.graph.arms import Design
 from marecg.evaluate.graph.heads import ndcg
-from marecg.evaluate.graph.records import Split
+from marecg.evaluate.graph.records import Design, Split
+from marecg.evaluate.graph.verdict import write_answer
 from marecg.model.mar_ecg import MarEcg
 from marecg.recipes import by_name
 from marecg.recipes.overrides import override

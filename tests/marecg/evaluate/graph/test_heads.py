@@ -7,8 +7,8 @@ import pytest
 import torch
 
 import ecg_ontology
-from marecg.evaluate.graph.arms import GraphArm
 from marecg.evaluate.graph.heads import Heads, trained
+from marecg.evaluate.graph.records import GraphArm
 from marecg.nn.concepts import concept_logits
 from marecg.nn.prototypes import PrototypeHead
 

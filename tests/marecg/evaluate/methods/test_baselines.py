@@ -10,8 +10,7 @@ from marecg.base.errors import UsageError
 from marecg.evaluate.evaluation import evaluate
 from marecg.evaluate.methods import resnet
 from marecg.evaluate.methods.minirocket import minirocket
-from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet
-from marecg.evaluate.methods.slow_signals import slow_signals
+from marecg.evaluate.methods.resnet import ResNet1d, choose_resnet, slow_signals
 from marecg.evaluate.probe.linear import Part
 from marecg.evaluate.request import BASELINES, Request, baseline_named, protocol_named
 from marecg.evaluate.scores.metrics import macro_auc

@@ -7,7 +7,7 @@ import pytest
 
 from marecg.base.errors import InputError
 from marecg.evaluate.methods.external import read_features
-from marecg.evaluate.model_under_test import file_sha256
+from marecg.evaluate.reporting import file_sha256
 from marecg.evaluate.tasks.task import Recordings
 from marecg.use.embedding_files import FORMATS
 

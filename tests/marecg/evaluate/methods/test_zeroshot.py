@@ -11,8 +11,8 @@ from marecg.base.errors import UsageError
 from marecg.evaluate.methods.frozen_encoder import known_concepts, random_encoder, with_concepts, zero_shot
 from marecg.evaluate.scores.metrics import class_auc
 from marecg.evaluate.tasks.cpsc2018 import CLASS_OF
-from marecg.evaluate.tasks.definition import ZEROSHOT_TABLE
 from marecg.evaluate.tasks.registry import task_named
+from marecg.evaluate.tasks.task import ZEROSHOT_TABLE
 
 ONTO = ecg_ontology.load()
 CONFIG = ModelConfig(width=8, depth=1, heads=2, mlp_ratio=1, concept_width=8, tau=1.0)

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marecg.evaluate.scores.delong import contributions, delong
 from marecg.evaluate.scores.metrics import class_auc, interval, macro_auc, resampled_macro_auc
+from marecg.evaluate.scores.predictions import contributions, delong
 
 
 def made(records: int, seed: int, classes: int = 1, quality: float = 1.0, seeds: int = 1) -> tuple:

@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from marecg.evaluate.scores.groups import age_bands, group_figures, scored
-from marecg.evaluate.scores.metrics import class_auc
+from marecg.evaluate.scores.metrics import age_bands, class_auc, group_figures, scored
 
 
 def test_ages_lie_in_bands_that_begin_where_the_last_one_ended():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from marecg.base.errors import InputError, UsageError
-from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import TASKS, task_named
+from marecg.evaluate.tasks.task import Folds
 
 MERL = {
     "ptbxl-super": "super_class",
@@ -62,7 +62,7 @@ def test_other_folds_may_train_select_and_test(ptbxl_root):
 
 def test_a_part_may_be_several_rows_of_folds():
     folds = Folds.of("7-8+1-3, 4, 5+6")
-    assert (folds.train, folds.val, folds.test) == ((7, 8, 1, 2, 3), (4,), (5, 6))
+    assert folds.parts == ((7, 8, 1, 2, 3), (4,), (5, 6))
     assert str(folds) == "train 7–8+1–3, val 4, test 5+6"
 
 

@@ -17,9 +17,10 @@ from marecg.base.errors import InputError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus import index, trained_on
 from marecg.ecg.windows import Recording, recording
-from marecg.evaluate.model_under_test import leak
-from marecg.evaluate.scores.groups import FEW, age_bands
+from marecg.evaluate.reporting import leak
 from marecg.evaluate.scores.metrics import (
+    FEW,
+    age_bands,
     class_ap,
     class_auc,
     error_by_chance,

@@ -22,8 +22,16 @@ from marecg.evaluate.methods.frozen_encoder import (
 )
 from marecg.evaluate.methods.handcrafted import handcrafted
 from marecg.evaluate.methods.method import FeatureTable, Method
-from marecg.evaluate.model_under_test import ModelUnderTest, file_sha256, load_under_test
-from marecg.evaluate.reporting import Judged, home_of, keep_report, rank_of, try_writing
+from marecg.evaluate.reporting import (
+    Judged,
+    ModelUnderTest,
+    file_sha256,
+    home_of,
+    keep_report,
+    load_under_test,
+    rank_of,
+    try_writing,
+)
 from marecg.evaluate.request import Request
 from marecg.evaluate.scores.results import Report
 from marecg.evaluate.scores.summary import CONCEPTS, ENCODER, OWN, ZERO_SHOT, Trial

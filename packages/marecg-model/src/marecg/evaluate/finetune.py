@@ -17,15 +17,13 @@ from marecg.base.errors import RecordError
 from marecg.base.progress import Progress, passing, shown
 from marecg.ecg.windows import Recording, recording
 from marecg.evaluate.methods.method import finite
-from marecg.evaluate.model_under_test import load_under_test
 from marecg.evaluate.probe.linear import Fitted, check_labels
 from marecg.evaluate.probe.protocol import STRICT, Rows
-from marecg.evaluate.reporting import Judged, home_of, keep_report, try_writing
+from marecg.evaluate.reporting import Judged, home_of, keep_report, load_under_test, try_writing
 from marecg.evaluate.request import FRACTIONS, Request
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
 from marecg.evaluate.scores.results import Report
-from marecg.evaluate.tasks.definition import Folds
-from marecg.evaluate.tasks.task import FS, Recordings, Task
+from marecg.evaluate.tasks.task import FS, Folds, Recordings, Task
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import readout_width
 from marecg.use.tuning import Tuning, Vectors, tune

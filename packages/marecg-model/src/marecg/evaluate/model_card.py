@@ -10,8 +10,7 @@ from pathlib import Path
 from scipy.special import expit
 
 from marecg.base.errors import UsageError
-from marecg.evaluate.scores.groups import FEW, scored
-from marecg.evaluate.scores.metrics import error_by_chance, expected_calibration_error
+from marecg.evaluate.scores.metrics import FEW, error_by_chance, expected_calibration_error, scored
 from marecg.evaluate.scores.predictions import Predictions, load
 from marecg.evaluate.scores.results import Cell, Report
 from marecg.evaluate.scores.summary import OWN

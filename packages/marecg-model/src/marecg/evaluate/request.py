@@ -16,9 +16,8 @@ from marecg.evaluate.probe.merl import MERL, MERL_POSITIONAL
 from marecg.evaluate.probe.protocol import STRICT, Protocol
 from marecg.evaluate.scores.metrics import RESAMPLES
 from marecg.evaluate.scores.summary import READ_AS
-from marecg.evaluate.tasks.definition import Folds
 from marecg.evaluate.tasks.registry import task_named
-from marecg.evaluate.tasks.task import Task
+from marecg.evaluate.tasks.task import Folds, Task
 
 Baseline = Callable[[Task], Method]
 """Makes the method for a task: what it has to learn, it learns from the task's training records."""

@@ -17,7 +17,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 from ecg_ontology import Ontology
 from marecg.evaluate.scores.metrics import reliability, rotated, scorable
 from marecg.evaluate.scores.predictions import Predictions
-from marecg.evaluate.tasks.definition import zeroshot_concepts
+from marecg.evaluate.tasks.task import zeroshot_concepts
 from marecg.report.charts import NAMED, canvas, legend, matrix, square, svg
 from marecg.report.svg import ACCENT
 

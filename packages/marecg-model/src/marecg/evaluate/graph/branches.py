@@ -27,9 +27,8 @@ from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.derived import relabelled, write_subset
 from marecg.corpus.prepared import Corpus
-from marecg.evaluate.graph.arms import LABELS, NONE, Design, GraphArm, arms
 from marecg.evaluate.graph.heads import Row, Tested, closed
-from marecg.evaluate.graph.records import Split, read_off
+from marecg.evaluate.graph.records import LABELS, NONE, Design, GraphArm, Split, arms, read_off
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import wide_columns

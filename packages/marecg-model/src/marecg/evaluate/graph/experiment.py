@@ -17,10 +17,9 @@ from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, passing, shown
 from marecg.corpus.prepared import Corpus, read_about
 from marecg.corpus.trained_on import signals_sha256
-from marecg.evaluate.graph.arms import Design, arms
 from marecg.evaluate.graph.branches import planned, trained_branches
 from marecg.evaluate.graph.heads import Heads, Row, Tested, closed, scored, trained
-from marecg.evaluate.graph.records import Hierarchy, Regime, Split
+from marecg.evaluate.graph.records import Design, Hierarchy, Regime, Split, arms
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import folder_of, weights_sha256
 

@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import gelu, layer_norm, log_softmax, normalize
 
-from marecg.evaluate.graph.arms import EDGELESS, LABELS, REAL, GraphArm
-from marecg.evaluate.graph.records import DISCOUNT, EVERY, NEIGHBOURS, Hierarchy
+from marecg.evaluate.graph.records import (
+    DISCOUNT,
+    EDGELESS,
+    EVERY,
+    LABELS,
+    NEIGHBOURS,
+    REAL,
+    GraphArm,
+    Hierarchy,
+)
 from marecg.evaluate.scores.metrics import class_auc, resampled_macro_auc
 from marecg.nn.attention import init_linear
 from marecg.nn.dropout import dropout

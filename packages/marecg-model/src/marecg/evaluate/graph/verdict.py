@@ -1,18 +1,23 @@
-"""From scores to an answer: endpoints, differences with intervals, a permutation test over control graphs.
+"""From scores to an answer: endpoints, differences with intervals, a permutation test, a table and a plot.
 
 A unit is one base and one seed. Between arms all else is equal there, so differences are taken within units:
 tables of units have a column per arm and a row per base and seed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context
+from matplotlib.figure import Figure
 from scipy.stats import t as student
 
-from marecg.evaluate.graph.arms import EDGELESS, REAL, SHUFFLE
+from ecg_ontology import replacing
 from marecg.evaluate.graph.experiment import LEFT_OUT
+from marecg.evaluate.graph.records import EDGELESS, LABELS, NONE, REAL, SHUFFLE
 
 SIGMA = 0.5
 """Of the figures that no σ is chosen for."""
@@ -163,3 +168,107 @@ def _reach(values: pd.Series) -> float:
     """Half of the 95 % t interval of a mean."""
     count = len(values)
     return float(student.ppf(0.975, count - 1) * values.std(ddof=1) / count**0.5) if count > 1 else np.nan
+
+
+ARMS = (REAL, "shuffles", "target only", "Â only", "flat", "no siblings", LABELS, NONE, EDGELESS)
+ACCENT = "#2f6fb3"
+
+
+def write_answer(scores: pd.DataFrame, leaves: pd.DataFrame, out: Path) -> str:
+    """Write `table.md` and `forest.svg` into a folder; returns the table."""
+    by_regime = {
+        str(regime): rows
+        for regime, rows in at_mark(scores).groupby("regime", sort=False)
+        if len(leaves_of(str(regime), leaves)) > 1
+    }
+    units = {regime: primary(rows, leaves_of(regime, leaves)) for regime, rows in by_regime.items()}
+    sections = (_section(regime, rows, units[regime], leaves) for regime, rows in by_regime.items())
+    text = "\n".join(line for section in sections for line in section).replace(
+        "nan", "–"
+    )  # of one base or seed
+    for name, content in (("table.md", text), ("forest.svg", _forest(units))):
+        with replacing(out / name) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+    return text
+
+
+def _section(regime: str, rows: pd.DataFrame, units: pd.DataFrame, leaves: pd.DataFrame) -> Iterator[str]:
+    closed = rows[(rows["metric"] == "closed") & (rows["arm"] == REAL)].groupby("sigma")["value"].mean()
+    shares = ", ".join(f"{100 * share:.0f} % at σ {sigma:g}" for sigma, share in closed.items())
+    sigmas = rows.loc[rows["arm"] == REAL, "sigma"].unique()
+    sds = ", ".join(f"{name} {sd:.2f}" for name, sd in spread(units).items() if pd.notna(sd))
+    bases, seeds = (len(units.index.unique(level)) for level in ("base", "seed"))
+    means = with_shuffles(units).mean()
+    yield f"### {regime}: {_plural(bases, 'base')} × {_plural(seeds, 'seed')}, step {rows['step'].iloc[0]}\n"
+    if shares:
+        yield f"Closed on held-out records: {shares}.\n"
+    yield f"Macro AUC: {', '.join(f'{arm} {means[arm]:.1f}' for arm in ARMS if arm in means)}.\n"
+    yield f"Real among the shuffles: p = {permutation(units):.3f}."
+    yield f"SD by {sds}; half of the seeds against half {null(units):.2f}.\n" if sds else ""
+    yield from _table("difference", "points", "± over units", "± over bases")
+    for arm, other in _contrasts(units):
+        mean, over_units, over_bases = difference(units, arm, other)
+        yield f"| {arm} − {other} | {mean:+.2f} | {over_units:.2f} | {over_bases:.2f} |"
+    if regime != "left-out":
+        low, high = resampled(rows)
+        yield f"\nReal − edgeless, resampled test records, σ {SIGMA:g}: {low:+.2f} to {high:+.2f}."
+    yield ""
+    yield from _table("fixed σ", "real", "− shuffles", "p", "− edgeless", "± over units")
+    for sigma in sigmas:
+        of = fixed(rows, "auc", leaves_of(regime, leaves), sigma)
+        yield f"| {sigma:g} | {_against(of)} |"
+    others = list(secondary(rows, leaves))
+    p = [permutation(of, lower_is_better=name == "severity") for name, of in others]
+    yield ""
+    yield from _table(f"endpoint, σ {SIGMA:g}", "real", "− shuffles", "p, Holm", "− edgeless", "± units")
+    for (name, of), adjusted in zip(others, holm(p), strict=True):
+        yield f"| {name} | {_against(of, adjusted)} |"
+    yield ""
+
+
+def _plural(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"
+
+
+def _against(units: pd.DataFrame, p: float | None = None) -> str:
+    """The real graph, what it has over shuffles and over no graph, and p among the shuffles unless given."""
+    shuffled, none = (difference(units, REAL, other) for other in ("shuffles", EDGELESS))
+    p = permutation(units) if p is None else p
+    own = f"{units[REAL].mean():.2f} | {shuffled.mean:+.2f} | {p:.3f}"
+    return f"{own} | {none.mean:+.2f} | {none.over_units:.2f}"
+
+
+def _contrasts(units: pd.DataFrame) -> list[tuple[str, str]]:
+    """The real graph against its shuffles, and every arm that there is against no graph."""
+    named = with_shuffles(units)
+    return [(REAL, "shuffles"), *((arm, EDGELESS) for arm in ARMS[:-1] if arm in named)]
+
+
+def _table(first: str, *others: str) -> Iterator[str]:
+    yield f"| {' | '.join((first, *others))} |"
+    yield f"| --- |{' ---: |' * len(others)}"
+
+
+def _forest(units: Mapping[str, pd.DataFrame]) -> str:
+    """Every difference with both intervals, a panel per regime; ticks are single shuffles."""
+    figure = Figure(figsize=(8, 1 + 2.2 * len(units)), layout="constrained")
+    panels = figure.subplots(len(units), squeeze=False, sharex=True)[:, 0]
+    for axes, (regime, of) in zip(panels, units.items(), strict=True):
+        shuffles = of.filter(regex="^shuffle ").mean() - of[EDGELESS].mean()
+        contrasts = _contrasts(of)
+        for place, (arm, other) in enumerate(contrasts):
+            mean, over_units, over_bases = difference(of, arm, other)
+            axes.errorbar(mean, -place, xerr=over_bases, color="0.7", capsize=2)
+            axes.errorbar(
+                mean, -place, xerr=over_units, color=ACCENT, marker="o", markersize=4, linewidth=2.5
+            )
+            if arm == "shuffles":
+                axes.plot(shuffles, [-place] * len(shuffles), "|", color="0.4")
+        axes.set_yticks([-place for place in range(len(contrasts))], [f"{a} − {b}" for a, b in contrasts])
+        axes.axvline(0, color="0.4", linewidth=0.8)
+        axes.set_title(regime, loc="left", fontsize=10)
+    panels[-1].set_xlabel("points of zero-shot macro AUC; thick: over bases × seeds, thin: over bases")
+    with rc_context({"svg.hashsalt": "marecg", "svg.fonttype": "none"}):
+        file = StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.getvalue()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from marecg.base.errors import RecordError, UsageError
 from marecg.evaluate.methods.method import Method, Signals, finite
-from marecg.evaluate.methods.slow_signals import slow_signals
+from marecg.evaluate.methods.resnet import slow_signals
 from marecg.evaluate.probe.linear import choose_ridge
 from marecg.evaluate.tasks.task import TRAIN, Task
 

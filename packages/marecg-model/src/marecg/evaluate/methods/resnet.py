@@ -2,7 +2,8 @@
 
 After Wang et al. 2017 (doi:10.1109/IJCNN.2017.7966039), smaller and with strides. It stands where a linear
 probe stands: the same shares, the epoch chosen on val, test scored once.
-Shapes: M records, C leads, N samples, K classes, F = C·N features, W width.
+Shapes: M records, B of a batch, C leads, L samples at 500 Hz, N at 100 Hz, K classes, F = C·N features,
+W width.
 """
 
 import hashlib
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from marecg.base.config import LEADS
+from marecg.ecg.signal import resample, window
 from marecg.evaluate.methods.method import Method, Signals
-from marecg.evaluate.methods.slow_signals import SAMPLES, slow_signals
 from marecg.evaluate.probe.linear import Fitted, Part, check_labels
 from marecg.evaluate.scores.metrics import Floats, macro_auc, scorable
+from marecg.evaluate.tasks.task import FS
 from marecg.use.fit_best import fit_best
 
 WIDTHS = (16, 32, 64, 64)
@@ -32,7 +34,7 @@ SEED = 0
 
 def resnet() -> Method:
     """The baseline as a method: its "features" are the signals, its classifier is the network."""
-    sha256 = hashlib.sha256(Path(__file__).with_name("slow_signals.py").read_bytes()).hexdigest()
+    sha256 = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
     return Method("ResNet1d, supervised", sha256, _flat, choose_resnet)
 
 
@@ -118,3 +120,12 @@ def _logits(net: ResNet1d, x_MCN: Tensor) -> Floats:
     device = next(net.parameters()).device
     logits_MK = torch.cat([net(part.to(device)).cpu() for part in torch.split(x_MCN, 256)])
     return np.asarray(logits_MK.double().numpy())
+
+
+HZ = 100
+SAMPLES = 10 * HZ
+
+
+def slow_signals(signals: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """The first ten seconds at 100 Hz, zeros behind a shorter recording: B arrays [C, L] → [B, C, N]."""
+    return np.stack([window(resample(x_CL, FS, HZ), SAMPLES)[0] for x_CL in signals])

@@ -14,7 +14,6 @@ from marecg.corpus import index
 from marecg.corpus.audit import patient_of, published_as
 from marecg.corpus.prepared import Corpus
 from marecg.corpus.supervision import FOLDER
-from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.task import (
     FS,
     SPLITS,
@@ -24,6 +23,7 @@ from marecg.evaluate.tasks.task import (
     LabelTable,
     Recordings,
     Task,
+    TaskDefinition,
     assemble,
     files_sha256,
     split_of,

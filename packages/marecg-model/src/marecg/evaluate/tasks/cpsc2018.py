@@ -16,17 +16,18 @@ from ecg_ontology import CPSC_LABELS
 from marecg.base.errors import CorpusError
 from marecg.corpus.audit import published_as
 from marecg.ecg.signal import resample
-from marecg.evaluate.tasks.definition import TaskDefinition, zeroshot_concepts
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
     LabelTable,
     Recordings,
     Task,
+    TaskDefinition,
     assemble,
     files_sha256,
     multi_hot,
     split_of,
+    zeroshot_concepts,
 )
 from marecg.read.datasets import cpsc2018
 from marecg.read.record import Candidate
@@ -109,4 +110,4 @@ def _recordings(root: Path, found: list[Candidate]) -> Recordings:
     )
 
 
-CPSC2018 = TaskDefinition("cpsc2018", data="cpsc2018", build=cpsc2018_task, build_from_splits=cpsc2018_task)
+CPSC2018 = TaskDefinition("cpsc2018", data="cpsc2018", build=cpsc2018_task, takes=("splits",))

@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 from marecg.base.errors import CorpusError
 from marecg.corpus.audit import patient_of, ptbxl_patients, published_as
 from marecg.ecg.signal import resample
-from marecg.evaluate.tasks.definition import Folds, TaskDefinition, zeroshot_concepts
 from marecg.evaluate.tasks.label_tables import described, read_split_tables
 from marecg.evaluate.tasks.task import (
     FS,
+    Folds,
     LabelTable,
     Recordings,
     Task,
+    TaskDefinition,
     assemble,
     files_sha256,
     multi_hot,
+    zeroshot_concepts,
 )
 from marecg.read.datasets import ptbxl
 from marecg.read.datasets.ptbxl import Entry, Statement
@@ -90,10 +92,6 @@ def ptbxl_task(
     return task
 
 
-def _on_folds(name: str, root: Path, folds: Folds) -> Task:
-    return ptbxl_task(name, root, folds=folds)
-
-
 def _by_rule(name: str, root: Path, entries: list[Entry], folds: Folds) -> LabelTable:
     class_of = {
         statement.name: found.strip("_")
@@ -138,12 +136,5 @@ def _missing(root: Path, entries: list[Entry]) -> tuple[str, ...]:
 
 
 PTBXL_TASKS = tuple(
-    TaskDefinition(
-        name,
-        "ptbxl",
-        partial(ptbxl_task, name),
-        partial(ptbxl_task, name),
-        partial(_on_folds, name),
-    )
-    for name in CLASS_OF
+    TaskDefinition(name, "ptbxl", partial(ptbxl_task, name), ("splits", "folds")) for name in CLASS_OF
 )

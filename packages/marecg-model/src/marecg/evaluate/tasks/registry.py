@@ -8,9 +8,9 @@ from marecg.base.errors import UsageError
 from marecg.base.plugins import named
 from marecg.evaluate.tasks.corpus import CORPUS
 from marecg.evaluate.tasks.cpsc2018 import CPSC2018
-from marecg.evaluate.tasks.definition import TaskDefinition
 from marecg.evaluate.tasks.label_tables import labels_task
 from marecg.evaluate.tasks.ptbxl import PTBXL_TASKS
+from marecg.evaluate.tasks.task import TaskDefinition
 from marecg.storage.copies import ensure_local
 
 PUBLISHED = {task.name: task for task in (*PTBXL_TASKS, CPSC2018)}
@@ -24,7 +24,7 @@ ALL = "all"
 def task_named(name: str) -> TaskDefinition:
     """The task of that name, `FILE.py:NAME`, or a table of labels. Raises `UsageError` where it is none."""
     if name.endswith(".csv"):
-        return TaskDefinition(Path(name).stem, data=CORPUS.data, build=partial(labels_task, Path(name)))
+        return TaskDefinition(Path(name).stem, CORPUS.data, partial(labels_task, Path(name)))
     return named(name, TASKS, TaskDefinition, "task")
 
 

@@ -1,16 +1,20 @@
-"""What a probe is asked: recordings, and a table of labels with an official split.
+"""What a probe is asked: recordings, a table of labels with an official split, and what makes a task of them.
 
 Shapes: R recordings, M labelled records, K classes, C leads, L samples.
 """
 
+import csv
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from marecg.base.errors import UsageError
 
 FS = 500
 """Samples per second of every recording that a task hands out."""
@@ -194,3 +198,93 @@ def split_of(record: str) -> str:
     """
     share = int.from_bytes(hashlib.sha256(record.encode()).digest()[:8]) / 2**64
     return TRAIN if share < 0.6 else VAL if share < 0.8 else TEST
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Fold numbers by what they are for, in the order of `SPLITS`; a fold that is in none takes no part.
+
+    Example:
+        >>> folds = Folds.of("1-5,6,7-8")
+        >>> [folds.part(number) for number in (5, 6, 8, 9)]
+        ['train', 'val', 'test', '']
+        >>> str(Folds.of("5-8+1,2,3-4"))
+        'train 5–8+1, val 2, test 3–4'
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    text: str
+
+    @classmethod
+    def of(cls, text: str) -> "Folds":
+        """Read `TRAIN,VAL,TEST`, each a fold, folds in a row, or rows joined by `+`. Raises `UsageError`."""
+        parts = tuple(_numbers(part) for part in text.split(","))
+        numbers = [number for part in parts for number in part]
+        if len(parts) != 3 or not all(parts) or len(set(numbers)) != len(numbers):
+            problem = f"folds {text!r}: not three parts that have nothing in common"
+            raise UsageError(problem, remedy="Write TRAIN,VAL,TEST, such as 1-5,6,7-8 or 5-8+1,2,3-4")
+        return cls(parts, text)
+
+    def part(self, number: int) -> str:
+        """Which of `SPLITS` a fold belongs to; empty where to none."""
+        return next((name for name, part in zip(SPLITS, self.parts, strict=True) if number in part), "")
+
+    def __str__(self) -> str:
+        parts = "".join(self.text.split()).replace("-", "–").split(",")
+        return ", ".join(f"{name} {part}" for name, part in zip(SPLITS, parts, strict=True))
+
+
+def _numbers(part: str) -> tuple[int, ...]:
+    """The folds of a part; none where it isn't one."""
+    runs = [re.fullmatch(r"(\d+)(?:-(\d+))?", run.strip()) for run in part.split("+")]
+    if not all(runs):
+        return ()
+    return tuple(number for run in runs if run for number in range(int(run[1]), int(run[2] or run[1]) + 1))
+
+
+@dataclass(frozen=True)
+class TaskDefinition:
+    """A task that can be asked.
+
+    Attributes:
+        name: by which `marecg probe --task` knows it, and its reports are called.
+        data: the data set whose folder it reads, and shares with other tasks (`--root DATA=PATH`).
+        build: makes the task from that folder. Raises `CorpusError` where it isn't there or can't be read.
+        takes: what `build` takes beside it by name: `splits`, a folder of MERL's split tables, with
+            `by_position`, whether labels are read as MERL's loader does; or `folds` of the user's choice.
+    """
+
+    name: str
+    data: str
+    build: Callable[..., Task]
+    takes: tuple[str, ...] = ()
+
+    def open(
+        self, root: Path, splits: Path | None = None, *, by_position: bool = False, folds: Folds | None = None
+    ) -> Task:
+        """Build the task from its folder, by its own labels and folds or by those that are given.
+
+        Raises:
+            UsageError: it has no split tables, or no folds, or is given both.
+            CorpusError: the data isn't there or can't be understood.
+        """
+        if folds is not None:
+            if "folds" not in self.takes or splits is not None:
+                problem = f"the folds of the task {self.name} can't be chosen"
+                problem += " beside splits" * (splits is not None)
+                raise UsageError(problem, remedy="Leave out --set folds")
+            return self.build(root, folds=folds)
+        if splits is None:
+            return self.build(root)
+        if "splits" not in self.takes:
+            problem = f"there are no split tables for the task {self.name}"
+            raise UsageError(problem, remedy="Leave out --set splits")
+        return self.build(root, splits=splits, by_position=by_position)
+
+
+@cache
+def zeroshot_concepts(task: str) -> dict[str, tuple[str, ...]]:
+    """The concepts (abbreviations) that stand for each class of a published task, by class."""
+    with Path(__file__).with_name("zeroshot.tsv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file, delimiter="\t") if row["task"] == task]
+    return {row["class"]: tuple(row["concepts"].split()) for row in rows}
