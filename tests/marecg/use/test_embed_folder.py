@@ -1,7 +1,10 @@
 """Embedding into a folder of parts: whatever happens on the way, the bytes are those of one quiet process."""
 
 import json
-from dataclasses import replace
+import os
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,18 +15,33 @@ from tests.marecg.corpus.test_killers import OutOfMemory
 from tests.marecg.told import Told
 from tests.marecg.use.parted import run, same_files
 
-from marecg.base.errors import CorpusError, UsageError
+from marecg.base.errors import CorpusError, Reason, RecordError, UsageError
+from marecg.corpus.killers import KILLED
 from marecg.corpus.prepared import Corpus
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.read.discovery import EMBEDDINGS
 from marecg.read.inputs import find_inputs
-from marecg.read.record import Candidate
+from marecg.read.record import Candidate, Record
+from marecg.read.stretch import WHOLE, Stretch
 from marecg.use import embed_records as module
 from marecg.use import inputs, processes
 from marecg.use.embed import embed
 from marecg.use.embed_records import Shard
 from marecg.use.embedding_store import ABOUT
+
+
+@dataclass(frozen=True)
+class OutOfMemoryOnce(OutOfMemory):
+    """Gets the first process killed that reads with it, and no other."""
+
+    mark: Path
+
+    def read(self, candidate: Candidate, stretch: Stretch = WHOLE) -> Record:
+        if self.mark.exists():
+            raise RecordError(Reason.unreadable, "is read now")
+        self.mark.touch()
+        return super().read(candidate, stretch)
 
 
 def test_parts_hold_each_record_with_what_is_known_of_it(place):
@@ -85,7 +103,7 @@ def test_what_was_finished_is_kept_and_what_was_not_is_made_again(place, tmp_pat
     flipped[60] ^= 1
     (out / "part-00003.parquet").write_bytes(flipped)
     made: list[int] = []
-    monkeypatch.setattr(module, "make_part", lambda *given: made.append(given[3]) or make_part(*given))
+    monkeypatch.setattr(module, "make_part", lambda *given: made.append(given[2]) or make_part(*given))
     done = run(place, out)
     assert made == [1, 2, 3]
     assert (done.records, len(done.failed)) == (9, 1)
@@ -118,12 +136,48 @@ def test_two_processes_write_the_bytes_of_one(place, tmp_path):
     same_files(tmp_path / "out", place / "quiet")
 
 
-@pytest.mark.usefixtures("forked_workers")
-def test_a_worker_that_is_killed_is_one_error(place, tmp_path, monkeypatch):
+def read_by(reader: OutOfMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have two records of one part read by it."""
+
     def find_deadly(*given: Any) -> dict[str, Candidate]:
-        return {name: replace(each, reader=OutOfMemory()) for name, each in find_inputs(*given).items()}
+        return {
+            name: replace(each, reader=reader) if each.file.stem in {"S00004", "S00006"} else each
+            for name, each in find_inputs(*given).items()
+        }
 
     monkeypatch.setattr(inputs, "find_inputs", find_deadly)
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_records_that_get_a_worker_killed_are_named_and_the_rest_is_embedded(place, tmp_path, monkeypatch):
+    read_by(OutOfMemory(), monkeypatch)
+    done = run(place, tmp_path / "out", jobs=2)
+    assert (done.records, len(done.failed)) == (7, 3)
+    for name in ("S00004", "S00006"):
+        assert done.failed[f"wfdb/{name}"].endswith(f"{name}.hea: {KILLED.problem}")
+    quiet = pq.read_table(place / "quiet")["id"].to_pylist()
+    assert pq.read_table(tmp_path / "out")["id"].to_pylist() == [
+        each for each in quiet if each not in done.failed
+    ]
+    assert len(list((tmp_path / "out").iterdir())) == 5
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_a_record_that_gets_this_process_killed_is_left_out_when_the_command_is_given_again(
+    place, tmp_path, monkeypatch
+):
+    read_by(OutOfMemory(), monkeypatch)
+    if not (pid := os.fork()):
+        run(place, tmp_path / "out", jobs=1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    done = run(place, tmp_path / "out", jobs=1)
+    assert (done.records, len(done.failed)) == (7, 3)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "what was noted is removed"
+
+
+@pytest.mark.usefixtures("forked_workers")
+def test_a_worker_that_is_killed_by_no_record_is_an_error(place, tmp_path, monkeypatch):
+    read_by(OutOfMemoryOnce(tmp_path / "once"), monkeypatch)
     with pytest.raises(CorpusError, match=r"a worker process was killed.*fewer --jobs"):
         run(place, tmp_path / "out", jobs=2)
 
@@ -137,9 +191,9 @@ def test_who_makes_a_part_beside_another_may_come_second(place, tmp_path, monkey
         yield from named
         run(place, out)  # another process, which tidies up when all parts are there
 
-    def slower(store: Any, batch_size: int, model: Any, number: int, named: Any) -> Any:
+    def slower(work: Any, model: Any, number: int, named: Any) -> Any:
         monkeypatch.undo()
-        return make_part(store, batch_size, model, number, beside(named))
+        return make_part(work, model, number, beside(named))
 
     monkeypatch.setattr(module, "make_part", slower)
     assert run(place, out).records == 9

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,11 @@ from marecg.corpus import index
 from marecg.corpus.account import CodeAccount, PreparationReport, Quarantined, read_report, report
 from marecg.corpus.codes import of_statements, with_codes
 from marecg.corpus.index import read_json, write_json
-from marecg.corpus.killers import killers, without
+from marecg.corpus.killers import killers, without, without_killers
 from marecg.corpus.plan import Plan
 from marecg.corpus.prepare_record import PreparedRecords
 from marecg.corpus.shards import ShardWriter, prepare_into
-from marecg.corpus.workers import WorkerKilledError, workers
+from marecg.corpus.workers import workers
 from marecg.read.array_layout import Layout
 from marecg.read.discovery import find
 from marecg.read.parts import in_parts
@@ -111,8 +112,9 @@ def prepare(
                 logger.warning("%s is complete already: nothing was done", out)
             else:
                 try:
+                    suspects = partial(killers, plan.candidates, plan.building, config)
                     with progress("records") as tell:
-                        plan = _written(plan, jobs, cluster, tell)
+                        plan = without_killers(partial(_written, plan, jobs, cluster, tell), suspects)
                 finally:
                     plan.tidy()
                 _complete(plan, codes if isinstance(codes, CodeMapping) else account)
@@ -120,23 +122,12 @@ def prepare(
             return read_report(plan.out)
 
 
-def _written(plan: Plan, jobs: int, cluster: str | None, tell: Tell) -> Plan:
-    """Write the missing shards; the plan that reads no record which gets its process killed.
-
-    Raises `WorkerKilledError` where a process was killed, and no record does that on its own.
-    """
-    places = killers(plan.candidates, plan.building, plan.config)  # of a former call
-    while True:
-        plan = replace(plan, candidates=without(plan.candidates, places))
-        try:
-            with workers(len(plan.candidates), jobs, cluster, where=plan.out):
-                _write_shards(plan, tell, in_place=cluster is None)
-        except WorkerKilledError:
-            places = killers(plan.candidates, plan.building, plan.config)
-            if not places:
-                raise
-        else:
-            return plan
+def _written(plan: Plan, jobs: int, cluster: str | None, tell: Tell, places: set[str]) -> Plan:
+    """Write the missing shards; the plan whose records at some places aren't read."""
+    plan = replace(plan, candidates=without(plan.candidates, places))
+    with workers(len(plan.candidates), jobs, cluster, where=plan.out):
+        _write_shards(plan, tell, in_place=cluster is None)
+    return plan
 
 
 def _write_shards(plan: Plan, tell: Tell, *, in_place: bool) -> None:

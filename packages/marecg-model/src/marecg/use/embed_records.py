@@ -7,15 +7,19 @@ in a hidden folder beside it.
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ecg_ontology import replacing
+from marecg.base.config import ModelConfig
 from marecg.base.errors import UsageError
 from marecg.base.progress import Progress, Tell, shown
 from marecg.corpus.index import keep_private
+from marecg.corpus.killers import kills, noted, without_killers
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.pretrained import weights_sha256
 from marecg.model.readout import Readout
@@ -26,7 +30,7 @@ from marecg.use.embedding_files import FORMATS, schema, write
 from marecg.use.embedding_store import EmbeddingStore
 from marecg.use.inputs import Inputs, Named, Source
 from marecg.use.processes import counted, device_here, elsewhere, processes
-from marecg.use.recordings import Embedded, embedded
+from marecg.use.recordings import Embedded, embedded, guarded, read_only
 
 PART = 1024
 """Records per part: 3 MB of h_rhythm at the paper's width, 50 MB of the wide readout."""
@@ -37,7 +41,12 @@ FORMAT = 3
 
 @dataclass(frozen=True)
 class Shard:
-    """Which parts are this process': every `of`-th, the `number`-th of them first."""
+    """Which parts are this process': every `of`-th, the `number`-th of them first.
+
+    Example:
+        >>> [list(Shard.named(name).of_parts(5)) for name in ("1/2", "2/2")]
+        [[0, 2, 4], [1, 3]]
+    """
 
     number: int = 1
     of: int = 1
@@ -49,6 +58,25 @@ class Shard:
         if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
             raise UsageError(f"{text} isn't a shard", remedy="Give i/n, such as 1/8 to 8/8")
         return cls(int(number), int(of))
+
+    def of_parts(self, parts: int) -> range:
+        """The numbers of the parts."""
+        return range(self.number - 1, parts, self.of)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every part is made by, besides the model; it is sent to other processes.
+
+    Attributes:
+        notes: the folder where a process notes the number of the record that it is at, if anywhere.
+        killers: the numbers of the records that get whoever reads them killed.
+    """
+
+    store: EmbeddingStore
+    batch_size: int
+    notes: str = ""
+    killers: frozenset[int] = frozenset()
 
 
 def is_folder(out: str | Path) -> bool:
@@ -77,6 +105,9 @@ def embed_records(
 
     Parquet has the columns `embedding_files.ABOUT`, `rhythm`, and `wide` and `patch` where asked for; for
     `.npz` see `gather_npz`. A record that can't be read is left out and named.
+
+    A record that gets the process killed is left out, too: by the processes beside this one at once, by this
+    one when the same command is given again.
 
     Args:
         run: a run or a model, as for `MarEcg.from_pretrained`.
@@ -126,10 +157,14 @@ def embed_records(
 
     def fill(where: str | Path) -> Embedded:
         """Make the parts that a folder lacks."""
-        store = EmbeddingStore(str(where), about)
-        make = partial(make_part, store, batch_size)
-        with progress("records") as tell:
-            return _fill(store, make, records, shard or Shard(), str(run), model, jobs, cluster, tell)
+        share, store = shard or Shard(), EmbeddingStore(str(where), about)
+        with progress("records") as tell, _noting(out, share) as notes:
+
+            def make(killers: set[int]) -> Embedded:
+                work = Work(store, batch_size, "" if cluster else str(notes), frozenset(killers))
+                return _fill(work, records, share, str(run), model, jobs, cluster, tell)
+
+            return without_killers(make, partial(_killers, notes, records, model.config))
 
     if folder:
         return fill(out)
@@ -154,9 +189,30 @@ def _refuse_for_file(out: Path, *options: object) -> None:
         raise UsageError(problem, remedy="End --out in / to write one")
 
 
+def _killers(notes: Path, records: Inputs, config: ModelConfig) -> set[int]:
+    """The numbers of those records, among the ones that are noted in a folder; the notes are removed."""
+    numbers = {int(name) for name in noted(notes) if name and int(name) < len(records)}
+    return {each for each in numbers if kills(read_only, records.part(each, each + 1), config)}
+
+
+@contextmanager
+def _noting(out: str | Path, shard: Shard) -> Iterator[Path]:
+    """A folder beside an output that only a killed process leaves behind; elsewhere where that can't be."""
+    with TemporaryDirectory(prefix="marecg-") as instead:
+        folder = Path(instead)
+        if not is_remote(out):
+            beside = Path(out).with_name(f".{Path(out).name}-notes-{shard.number}-{shard.of}")
+            with suppress(OSError):
+                beside.mkdir(exist_ok=True)
+                folder = beside
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _fill(
-    store: EmbeddingStore,
-    make: Callable[..., Embedded],
+    work: Work,
     records: Inputs,
     shard: Shard,
     run: str,
@@ -165,8 +221,9 @@ def _fill(
     cluster: str | None,
     tell: Tell,
 ) -> Embedded:
+    store = work.store
     store.begin()
-    numbers = range(shard.number - 1, len(store), shard.of)
+    numbers = shard.of_parts(len(store))
     count = sum(last - first for first, last in map(store.span, numbers))
     total, missing = Embedded(), []
     for number in numbers:
@@ -179,9 +236,11 @@ def _fill(
     def tell_more(more: int = 0) -> None:
         tell(total.records + len(total.failed) + more, count)
 
+    make: Callable[..., Embedded] = partial(make_part, work)
     tasks = ((number, records.part(*store.span(number))) for number in missing)
-    workers = min(processes(model, len(records), jobs), len(missing))
-    if cluster is None and workers <= 1:
+    # of a part with one killer there may be another: this process doesn't read it
+    workers = max(min(processes(model, len(records), jobs), len(missing)), 2 if work.killers else 1)
+    if cluster is None and workers == 1:
         made: Iterator[Embedded] = (
             make(model, number, [counted(chain(*sources), tell_more)]) for number, sources in tasks
         )
@@ -196,20 +255,23 @@ def _fill(
 
 
 def make_part(
-    store: EmbeddingStore,
-    batch_size: int,
-    model: MarEcg,
-    number: int,
-    sources: Iterable[Source | Iterable[Named]],
+    work: Work, model: MarEcg, number: int, sources: Iterable[Source | Iterable[Named]]
 ) -> Embedded:
     """Embed a part's records and write its file."""
-    readout, patches, done = store.about["readout"], bool(store.about["patches"]), Embedded()
-    constants = {name: str(store.about[name]) for name in ("weights_sha256", "ontology_sha256")}
-    with store.writing(number) as temporary:
-        whole = chain.from_iterable(sources)
-        rows = embedded(model, whole, done, batch_size, readout=readout, patches=patches)
+    about, done = work.store.about, Embedded()
+    patches = bool(about["patches"])
+    columns = schema(model.config, about["readout"], patches=patches)
+    constants = {name: str(about[name]) for name in ("weights_sha256", "ontology_sha256")}
+    with work.store.writing(number) as temporary:
+        rows = embedded(
+            model,
+            guarded(chain.from_iterable(sources), work.store.span(number)[0], work.killers, work.notes),
+            done,
+            work.batch_size,
+            readout=about["readout"],
+            patches=patches,
+        )
         full = ((row | constants, vectors) for row, vectors in rows)
-        columns = schema(model.config, readout, patches=patches)
-        write(temporary, columns, full, lambda: store.metadata(done))
+        write(temporary, columns, full, lambda: work.store.metadata(done))
         keep_private(temporary)
     return done

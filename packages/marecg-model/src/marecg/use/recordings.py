@@ -4,18 +4,25 @@ Shapes: K leads, L samples.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from marecg.base.errors import InputError, UsageError
+from marecg.base.config import ModelConfig
+from marecg.base.errors import InputError, RecordError, UsageError
+from marecg.corpus.killers import KILLED
+from marecg.corpus.shards import notes
 from marecg.ecg.signal import amplitude_doubt
 from marecg.ecg.windows import Recording
 from marecg.model.mar_ecg import MarEcg
 from marecg.model.readout import Readout
-from marecg.read.record import as_text
+from marecg.read.record import Record, as_text
 from marecg.use.embed import WideEmbeddings, encode
-from marecg.use.inputs import Named
+from marecg.use.inputs import Named, Source
 from marecg.use.long_signal import read_recording
 
 
@@ -82,3 +89,22 @@ def recordings(
         row = {"record": record.id, "source": record.source, "patient": record.patient, "start": record.start}
         waiting.append({"id": name, **row, "codes": list(record.codes)})
         yield whole
+
+
+def guarded(records: Iterable[Named], first: int, killers: Collection[int], folder: str) -> Iterator[Named]:
+    """Records, each noted in a folder, if there is one, by its number; the killers among them aren't read."""
+    with notes(Path(folder)) if folder else nullcontext(lambda _: None) as note:
+        for number, (name, place, read) in enumerate(records, first):
+            note(str(number))
+            yield name, place, partial(_refuse, place) if number in killers else read
+
+
+def _refuse(place: str, **_: object) -> Record:
+    raise RecordError(*KILLED, where=place)
+
+
+def read_only(sources: Iterable[Source], config: ModelConfig) -> None:
+    """Read records as `recordings` does, and do nothing else."""
+    for _, _, read in chain.from_iterable(sources):
+        with suppress(InputError, UsageError):
+            read_recording(read, config)
