@@ -51,7 +51,7 @@ def test_a_code_is_added_with_all_that_was_said_of_it(monkeypatch):
         "add-code icd10:I48.0 label AF --author Me --comment why --predicate skos:broadMatch --table icd10 "
         "--date 2026-01-31"
     )
-    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revise.revised_files")["decisions"]
+    (decision,) = reached(monkeypatch, ecgonto, line, "ecg_ontology.revise.apply_decisions")["decisions"]
     assert decision == Decision(
         decision="add",
         table="icd10",

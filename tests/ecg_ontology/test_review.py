@@ -9,13 +9,13 @@ import pytest
 
 import ecg_ontology
 from ecg_ontology import EcgError
-from ecg_ontology.building import write_files
 from ecg_ontology.concepts import Regime
 from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.matching import NewCode, candidate_rows, read_new_codes
 from ecg_ontology.review import review_rows, write_review
-from ecg_ontology.revise import read_decisions, revised_files
+from ecg_ontology.revise import apply_decisions, read_decisions
 from ecg_ontology.routing_file import Decision
+from ecg_ontology.sources import read_source
 
 SIGNED = {"reviewer": "A. Reviewer", "date": "2026-01-31"}
 AF = ("base", "164889003", "AF")
@@ -27,13 +27,12 @@ def apply(folder):
 
     def run(decisions, ending=".tsv", profile="paper"):
         sheet = folder.parent / f"review{ending}"
-        rows = review_rows(ecg_ontology.load(folder))
+        rows = review_rows(read_source(folder))
         for key, cells in decisions.items():
             [row] = [row for row in rows if (row["table"], row["code"], row["node"]) == key]
             row |= {**SIGNED, **cells}
         write_review(sheet, rows)
-        files = revised_files(folder, read_decisions(sheet, folder))
-        write_files(files)
+        apply_decisions(folder, sheet)
         return ecg_ontology.load(folder, profile)
 
     return run
@@ -44,7 +43,7 @@ def rows_of(onto, code, table="base"):
 
 
 def test_the_sheet_has_every_mapping_of_every_table_with_its_counts(onto):
-    rows = review_rows(onto, CorpusCodes(name="", counts={"164889003": 7}))
+    rows = review_rows(onto.draft, CorpusCodes(name="", counts={"164889003": 7}))
     assert len(rows) == len(onto.draft.mappings)
     [af] = [row for row in rows if (row["table"], row["code"], row["node"]) == AF]
     assert (af["predicate"], af["records"], af["decision"]) == ("skos:exactMatch", "7", "")
@@ -125,7 +124,7 @@ def test_decisions_that_leave_the_ontology_unsound_are_refused_as_a_whole(apply,
 def test_an_error_that_was_there_before_does_not_stop_a_review(folder):
     text = (folder / "cardiac.ttl").read_text(encoding="utf-8")
     (folder / "cardiac.ttl").write_text(text.replace('    skos:notation "AFL" ;\n', ""), encoding="utf-8")
-    files = revised_files(folder, [decide("icd10:I48.0", "AF")])
+    files, _ = apply_decisions(folder, [decide("icd10:I48.0", "AF")])
     assert list(files) == [folder / "routing.sssom.tsv"]
 
 
@@ -135,7 +134,7 @@ def decide(code, node, **cells):
 
 
 def test_a_new_code_on_a_leaf_brings_its_root_and_its_regime(folder):
-    write_files(revised_files(folder, [decide("icd10:I48.0", "AF")]))
+    apply_decisions(folder, [decide("icd10:I48.0", "AF")])
     onto = ecg_ontology.load(folder)
     assert [onto.nodes[i].abbr for i in onto.route("icd10:I48.0").nodes] == ["AF", "Rhythm"]
     leaf, root = rows_of(onto, "icd10:I48.0")
@@ -146,7 +145,7 @@ def test_a_new_code_on_a_leaf_brings_its_root_and_its_regime(folder):
 
 def test_a_second_leaf_makes_the_code_a_localised_one_with_leaves_first(folder):
     decisions = [decide("icd10:X1", "AntMI"), decide("icd10:X1", "AMI")]
-    write_files(revised_files(folder, decisions))
+    apply_decisions(folder, decisions)
     onto = ecg_ontology.load(folder)
     assert [onto.nodes[i].abbr for i in onto.route("icd10:X1").nodes] == ["AntMI", "AMI", "Ischemic"]
     assert {row.regime for row in rows_of(onto, "icd10:X1")} == {Regime.localised}
@@ -154,26 +153,24 @@ def test_a_second_leaf_makes_the_code_a_localised_one_with_leaves_first(folder):
 
 def test_an_unrouted_code_needs_its_reason(folder):
     with pytest.raises(EcgError, match="CCG-E307"):
-        revised_files(folder, [decide("icd10:X1", "")])
-    files = revised_files(folder, [decide("icd10:X1", "", comment="no ECG finding")])
-    write_files(files)
+        apply_decisions(folder, [decide("icd10:X1", "")])
+    apply_decisions(folder, [decide("icd10:X1", "", comment="no ECG finding")])
     assert ecg_ontology.load(folder).route("icd10:X1").status == "unrouted"
 
 
 def test_a_new_vocabulary_begins_a_table_of_its_own(folder):
-    files = revised_files(folder, [decide("icd10:I48.0", "AF", table="icd10")])
+    files, _ = apply_decisions(folder, [decide("icd10:I48.0", "AF", table="icd10")])
     assert [path.name for path in files] == ["routing.icd10.sssom.tsv"]
-    write_files(files)
     assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)
 
 
 def test_a_malformed_new_code_is_refused(folder):
     with pytest.raises(EcgError, match="CCG-E301"):
-        revised_files(folder, [decide("164889030", "AF")])
+        apply_decisions(folder, [decide("164889030", "AF")])
 
 
 def test_a_workbook_keeps_codes_as_text_and_labels_that_look_like_formulas(onto, tmp_path):
-    rows = review_rows(onto)[:2]
+    rows = review_rows(onto.draft)[:2]
     rows[0]["comment"] = "=1+1"
     write_review(tmp_path / "a.xlsx", rows)
     sheet = openpyxl.load_workbook(tmp_path / "a.xlsx").worksheets[0]
@@ -184,7 +181,7 @@ def test_a_workbook_keeps_codes_as_text_and_labels_that_look_like_formulas(onto,
 
 
 def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
-    rows = review_rows(ecg_ontology.load(folder))
+    rows = review_rows(read_source(folder))
     row = next(row for row in rows if (row["table"], row["code"], row["node"]) == AF)
     row |= {"decision": "Keep ", **SIGNED}
     sheet = folder.parent / "saved.csv"
@@ -192,13 +189,13 @@ def test_a_sheet_saved_by_a_spreadsheet_program_reads_the_same(folder):
         writer = csv.DictWriter(file, list(row), delimiter=";")
         writer.writeheader()
         writer.writerows(rows)
-    [decision] = read_decisions(sheet, folder)
+    [decision] = read_decisions(sheet, read_source(folder))
     assert (decision.decision, decision.code, decision.date) == ("keep", "164889003", "2026-01-31")
     book = openpyxl.Workbook()
     book.active.append(list(row))
     book.active.append([int(text) if text == "164889003" else text for text in row.values()])
     book.save(folder.parent / "numbers.xlsx")
-    assert read_decisions(folder.parent / "numbers.xlsx", folder)[0].code == "164889003"
+    assert read_decisions(folder.parent / "numbers.xlsx", read_source(folder))[0].code == "164889003"
 
 
 @pytest.mark.parametrize(
@@ -209,13 +206,13 @@ def test_a_file_that_is_no_review_sheet_is_refused_in_one_line(folder, content, 
     path = folder.parent / f"bad{ending}"
     path.write_bytes(content)
     with pytest.raises(EcgError) as caught:
-        read_decisions(path, folder)
+        read_decisions(path, read_source(folder))
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
 
 def test_a_sheet_that_may_hold_decisions_is_never_replaced(onto, tmp_path):
-    sheet = write_review(tmp_path / "r.tsv", review_rows(onto))
+    sheet = write_review(tmp_path / "r.tsv", review_rows(onto.draft))
     before = sheet.read_bytes()
     with pytest.raises(EcgError, match="is there already"):
         write_review(sheet, [])
@@ -252,7 +249,7 @@ def test_accepted_candidates_go_the_way_of_every_decision(onto, folder):
     rows = candidate_rows(onto, new, "base")
     rows[0] |= {"decision": "add", **SIGNED}
     sheet = write_review(Path(folder.parent) / "c.xlsx", rows)
-    decisions = read_decisions(sheet, folder)
+    decisions = read_decisions(sheet, read_source(folder))
     assert [(decision.code, decision.node) for decision in decisions] == [("icd10:I48.0", "AF")]
-    write_files(revised_files(folder, decisions))
+    apply_decisions(folder, decisions)
     assert ecg_ontology.load(folder).route("icd10:I48.0").leaves == (5,)

@@ -6,7 +6,7 @@ import pytest
 import ecg_ontology
 from ecg_ontology import InputError, SourceError
 from ecg_ontology.checks import findings
-from ecg_ontology.revise import revised_files
+from ecg_ontology.revise import apply_decisions
 from ecg_ontology.routing_file import Decision
 
 PREDICATES = ("exactMatch", "closeMatch", "relatedMatch", "narrowMatch", "broadMatch")
@@ -46,13 +46,13 @@ def test_a_subtype_s_name_may_go_to_the_wider_leaf_by_broad_match_alone(onto):
 @pytest.mark.parametrize("predicate", ["", *(f"skos:{each}" for each in PREDICATES)])
 def test_no_decision_adds_a_code_under_another_s_name(folder, predicate):
     with pytest.raises(SourceError, match=r"names AFL.*CCG-E312"):
-        revised_files(folder, [decision(predicate=predicate)])
+        apply_decisions(folder, [decision(predicate=predicate)])
 
 
 @pytest.mark.parametrize("kind", ["add", "keep", "change", "remove"])
 def test_what_the_paper_prints_is_not_decided(folder, kind):
     with pytest.raises(InputError, match="what the paper prints"):
-        revised_files(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
+        apply_decisions(folder, [decision(decision=kind, table="paper", code="698252002", node="Rhythm")])
 
 
 @pytest.mark.parametrize(

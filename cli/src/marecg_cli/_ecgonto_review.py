@@ -134,7 +134,7 @@ def review(
         _write(sources, apply)
     if out is not None:
         counts = None if corpus is None else ecg_ontology.read_corpus(corpus)
-        rows = review_rows(ecg_ontology.load(ontology), counts)
+        rows = review_rows(ecg_ontology.load(ontology).draft, counts)
         result(str(write_review(out, rows)))
         message(f"{len(rows)} mappings")
 

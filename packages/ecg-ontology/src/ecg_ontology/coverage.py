@@ -22,7 +22,6 @@ class RecordUse(FrozenModel):
     """What the records of a corpus carry.
 
     Attributes:
-        records: their number.
         without_leaf: those whose codes reach no leaf.
         normal_primary: those whose c* is a yielding leaf (normal sinus rhythm) beside a pathology.
         codes_per_record: number of records by number of codes (appendix, Table pretrain-code-histogram).

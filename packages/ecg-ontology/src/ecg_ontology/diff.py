@@ -29,13 +29,9 @@ class MovedPair(FrozenModel):
 
 
 class ChangedCode(FrozenModel):
-    """A code whose supervision changed, for a record that carries it alone.
+    """A code whose supervision changed, for a record that carries it alone: before and after, "" for no c*.
 
-    Attributes:
-        code: the code.
-        y: leaves before and after.
-        primary: c* before and after; "" for none.
-        total_variation: half the sum of absolute differences of the two soft targets, 0 … 1.
+    `total_variation` is half the sum of absolute differences of the two soft targets, 0 … 1.
     """
 
     code: str
@@ -158,13 +154,7 @@ def _moved_pairs(old: Ontology, new: Ontology) -> tuple[MovedPair, ...]:
 
 
 class _Supervised:
-    """y, c* and soft targets of records under two ontologies, and how far the targets lie apart.
-
-    Attributes:
-        y: leaf multi-hot under each, [B, N].
-        primary: c* under each; `None` for a record without a leaf.
-        total_variation: half the sum of absolute differences of the targets, float64[B].
-    """
+    """y [B, N] and c* of records under each of two ontologies, and how far their targets lie apart, [B]."""
 
     def __init__(
         self,

@@ -137,18 +137,14 @@ LOCK_LINE = r"node\t[0-9]{1,9}\t[^\t]+\t[^\t]*\t[^\t]+|edge\t\w+\t[0-9]+\t[0-9]+
 
 
 class Lock(FrozenModel):
-    """What a version froze.
+    """What a version froze, as ``enumeration.lock`` states it.
 
     Attributes:
-        version: the version that froze it.
-        sha256: the hash written above the lines: that of the node and edge lines.
-        lines: node and edge lines.
+        sha256: that of the node and edge `lines`.
         yields: indices of the concepts that yield under the rule ``most-specific``.
         official: number of codes of the official map.
-        hashes: hash of everything else that has a meaning, by name: texts, official map, each routing table.
-        items: what these hashes are of, line by line; a bundle, which has a hash of its own, leaves them out.
+        hashes: that of each group of `items`, line by line; a bundle leaves the items out.
         seal: hash of all of this but the items.
-        place: its file.
     """
 
     version: str

@@ -31,13 +31,9 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "W": " "}
 def read_obo(path: Path) -> Draft:
     """Read an OBO file: terms become concepts, ``is_a`` the hierarchy, terms without a parent the families.
 
-    Other relations count where they are named as a `Kind` is; the rest aren't edges of a concept graph.
-    Obsolete terms are left out. Indices follow the order of the file, families first, unless they are stated.
-    Definitions and exact synonyms are the concept's; comments, cross-references, alternative identifiers and
-    synonyms of another scope are kept as statements.
-
-    Raises:
-        SourceError: it can't be read, isn't an OBO file, holds no term, or one twice.
+    Other relations count where they are named as a `Kind` is. Obsolete terms are left out. Indices follow the
+    order of the file, families first, unless they are stated. Comments, cross-references, alternative
+    identifiers and synonyms that aren't exact are kept as statements. Raises `SourceError`.
     """
     refuse_pipe(path)
     head, stanzas = _stanzas(path)

@@ -50,7 +50,6 @@ class Release:
 
     Attributes:
         active: whether the concept is active, for each code that the release has.
-        terms: its active terms.
         replacements: what it names in the place of an inactive code, such as ``replaced by 3424008``.
         parents: IS_A above the codes, child → parents; {} where the release has none (a Global Patient Set).
     """
@@ -66,13 +65,10 @@ class Release:
 
 
 def read_release(path: str | Path, codes: Collection[str]) -> Release:
-    """Read what a release says about `codes`.
+    """Read what a release says about `codes`. Raises `InputError` where it isn't one.
 
     It is an RF2 zip or folder (Snapshot is preferred to Full), or a Global Patient Set file: tab-separated,
     with columns for concept id, terms and status.
-
-    Raises:
-        InputError: the path is not there or isn't such a release.
     """
     path = Path(path)
     identifiers = frozenset(codes)

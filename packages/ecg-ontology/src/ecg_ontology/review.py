@@ -8,7 +8,6 @@ from ecg_ontology.corpora import CorpusCodes
 from ecg_ontology.drafts import Draft, DraftConcept, RoutingRow
 from ecg_ontology.enumeration import sha256_of
 from ecg_ontology.errors import UsageError
-from ecg_ontology.ontology import Ontology
 from ecg_ontology.sheets import write_sheet
 
 _MAPPING = ("table", "code", "label", "predicate", "node", "node_label", "regime", "justification", "comment")
@@ -17,18 +16,13 @@ COLUMNS = (*_MAPPING, "author", "dated", "records", "state", "decision", "review
 DECISIONS = ("keep", "change", "remove", "add")
 
 
-def review_rows(onto: Ontology, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
+def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
     """Return a review sheet of all routing tables: one row per code and node, the reviewer's columns empty.
 
     Args:
-        onto: the ontology; rows of every profile are listed, with the table that they stand in.
+        draft: the ontology's; rows of every profile are listed, with the table that they stand in.
         corpus: where given, ``records`` says how many of its records carry the code.
     """
-    return sheet_rows(onto.draft, corpus)
-
-
-def sheet_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return every mapping as a row of the sheet; an unrouted code has no node."""
     return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 
 

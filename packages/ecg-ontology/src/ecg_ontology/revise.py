@@ -2,7 +2,6 @@
 
 import datetime
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,8 +14,7 @@ from ecg_ontology.checks.enumeration import NO_LOCK
 from ecg_ontology.concepts import Finding, Severity
 from ecg_ontology.drafts import BASE_TABLE, Draft, RoutingRow
 from ecg_ontology.errors import InputError, SourceError, UsageError
-from ecg_ontology.loading import read_draft
-from ecg_ontology.review import DECISIONS, sheet_rows
+from ecg_ontology.review import DECISIONS, review_rows
 from ecg_ontology.routing import canonical_code, malformation
 from ecg_ontology.routing_file import Decision, RoutingFile
 from ecg_ontology.sheets import read_sheet
@@ -28,23 +26,19 @@ _COMPARED = ("label", "predicate", "node_label", "regime", "justification", "com
 _BROKEN = re.compile(r"[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 
 
-def read_decisions(sheet: str | Path, sources: str | Path | None = None) -> tuple[Decision, ...]:
+def read_decisions(sheet: str | Path, draft: Draft) -> tuple[Decision, ...]:
     """Read the decisions of a review sheet.
 
     Args:
         sheet: what `ecgonto review --out` wrote, with decisions.
-        sources: the ontology that it was made from, as for `ecg_ontology.load`.
+        draft: of the ontology that it was made from.
 
     Raises:
         InputError: the sheet can't be read, a decision is unknown or unsigned, or a row was edited without.
     """
-    return _decisions(Path(sheet), read_draft(sources))
-
-
-def _decisions(sheet: Path, draft: Draft) -> tuple[Decision, ...]:
-    stated = {(row["table"], row["code"], row["node"]): row for row in sheet_rows(draft)}
+    stated = {(row["table"], row["code"], row["node"]): row for row in review_rows(draft)}
     decisions: dict[tuple[str, str, str], Decision] = {}
-    for place, cells in read_sheet(sheet, _NEEDED):
+    for place, cells in read_sheet(Path(sheet), _NEEDED):
         cells["code"] = canonical_code(cells["code"])
         key = cells["table"], cells["code"], cells["node"]
         kind = cells["decision"].casefold()
@@ -108,60 +102,40 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Write what `revised_files` returns; another who edits the same tables at the same time waits.
+    """Write every routing table of a folder of sources that decisions change, or none.
+
+    Another who edits the same tables at the same time waits.
 
     Args:
-        sources: the folder of sources.
-        decisions: decisions, or the sheet that holds them.
+        sources: the folder.
+        decisions: what was decided, or the sheet that holds it.
 
     Returns:
-        What was written, and the decisions.
-
-    Raises:
-        InputError, SourceError, UsageError: as for `revised_files`; nothing is written.
-        OutputError: a table can't be written.
-    """
-    sources = Path(sources)
-    _refuse_other_than_folder(sources)
-    with FileLock(sources / ".ecgonto.lock"):
-        draft = read_source(sources)
-        if isinstance(decisions, Path):
-            decisions = _decisions(decisions, draft)
-        files = revised_files(sources, decisions, draft)
-        write_files(files)
-    return files, decisions
-
-
-def revised_files(
-    sources: str | Path, decisions: Sequence[Decision], draft: Draft | None = None
-) -> dict[Path, str]:
-    """Return the text of every routing table of `sources` that the decisions change.
-
-    Args:
-        sources: the folder of sources.
-        decisions: what was decided.
-        draft: what the sources state, where they were read already.
+        The text of each table that was written, and the decisions.
 
     Raises:
         InputError: a decision is about a mapping that is not there, or is there already.
         SourceError: the decisions break a rule; the message names the first breach.
+        UsageError: the sources aren't a folder.
+        OutputError: a table can't be written.
     """
     sources = Path(sources)
-    _refuse_other_than_folder(sources)
-    draft = draft or read_source(sources)
-    tables: dict[str, RoutingFile] = {}
-    for decision in decisions:
-        if decision.table not in tables:
-            tables[decision.table] = RoutingFile(sources, decision.table, draft)
-        tables[decision.table].apply(decision)
-    _refuse_unsound(draft, tables)
-    return {table.path: table.text() for table in tables.values()}
-
-
-def _refuse_other_than_folder(sources: Path) -> None:
     if not sources.is_dir():
         remedy = "Name the folder of sources: a bundle holds no tables"
         raise UsageError("isn't a folder of sources", where=sources, remedy=remedy)
+    with FileLock(sources / ".ecgonto.lock"):
+        draft = read_source(sources)
+        if isinstance(decisions, Path):
+            decisions = read_decisions(decisions, draft)
+        tables: dict[str, RoutingFile] = {}
+        for decision in decisions:
+            if decision.table not in tables:
+                tables[decision.table] = RoutingFile(sources, decision.table, draft)
+            tables[decision.table].apply(decision)
+        _refuse_unsound(draft, tables)
+        files = {table.path: table.text() for table in tables.values()}
+        write_files(files)
+    return files, decisions
 
 
 def decision_counts(decisions: Iterable[Decision]) -> str:
@@ -171,15 +145,10 @@ def decision_counts(decisions: Iterable[Decision]) -> str:
 
 
 def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
-    """See that the codes that were decided on break no rule that they kept before."""
-    codes = {code for table in tables.values() for code in table.changed} | draft.official.keys()
-    before = [row for row in draft.mappings if row.code in codes]
-    after = [row for row in before if row.table not in tables or row.code not in tables[row.table].changed]
-    with tempfile.TemporaryDirectory() as folder:
-        for name, table in tables.items():
-            copy = Path(folder) / table.path.name
-            copy.write_text(table.text(whole=False), encoding="utf-8")
-            after += read_sssom(copy, name, draft.concepts)
+    """See that the tables, as they are to be, break no rule that they keep now."""
+    after = [row for row in draft.mappings if row.table not in tables]
+    for name, table in tables.items():
+        after += read_sssom(table.path, name, draft.concepts, table.text())
     after.sort(key=lambda row: row.table != BASE_TABLE)
 
     def errors(rows: Sequence[RoutingRow]) -> list[Finding]:
@@ -187,7 +156,7 @@ def _refuse_unsound(draft: Draft, tables: Mapping[str, RoutingFile]) -> None:
         return [f for f in findings(stated) if f.severity is Severity.error and f.id != NO_LOCK]
 
     if new := errors(after):
-        old = {(finding.id, finding.message) for finding in errors(before)}
+        old = {(finding.id, finding.message) for finding in errors(draft.mappings)}
         new = [finding for finding in new if (finding.id, finding.message) not in old]
     if new:
         problem = f"with these decisions {new[0].message} [{new[0].id}]: nothing was written"

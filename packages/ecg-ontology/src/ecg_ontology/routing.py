@@ -94,13 +94,9 @@ def code_text(code: object) -> str:
 
 
 class RoutingTable:
-    """The routing table π of one profile.
+    """The routing table π of one profile, whose own table replaces rows of the others.
 
-    Args:
-        mappings: the rows of all tables.
-        nodes: the concepts; rows name them by IRI.
-        profile: the table of that name replaces rows of the others: ``paper`` keeps codes as the paper prints
-            them, ``curated`` holds what the curators decided.
+    ``paper`` keeps codes as the paper prints them, ``curated`` holds what the curators decided.
     """
 
     def __init__(self, mappings: Iterable[RoutingRow], nodes: Sequence[Concept], profile: Profile) -> None:

@@ -60,15 +60,9 @@ class Decision(FrozenModel):
 
 
 class RoutingFile:
-    """The file of one routing table: its metadata, its columns and its rows, as they stand.
+    """The file of one routing table: its metadata, its columns and its rows, as they stand; new, it is empty.
 
-    Args:
-        sources: the folder of sources.
-        table: the table's name; a file that is not there yet begins empty.
-        draft: what the sources state.
-
-    Raises:
-        InputError: no table can have this name.
+    Raises `InputError` where no table can have this name.
     """
 
     def __init__(self, sources: Path, table: str, draft: Draft) -> None:
@@ -99,12 +93,9 @@ class RoutingFile:
         self._families = draft.families
 
     def apply(self, decision: Decision) -> None:
-        """Carry out one decision.
+        """Carry out one decision. Raises `InputError` where it doesn't fit the mapping that is there.
 
         A new mapping to a leaf brings the leaf's root, and the regime of the code follows from its nodes.
-
-        Raises:
-            InputError: it is about a mapping that isn't there, or is there already, or under another label.
         """
         concept = self._concept(decision)
         of_code = self._rows.setdefault(decision.code, [])
@@ -180,8 +171,8 @@ class RoutingFile:
             row["other"] = f"regime: {regime}"
         self.changed.add(code)
 
-    def text(self, *, whole: bool = True) -> str:
-        """The text of the file, a changed code where its first row stood; not `whole`: those alone."""
+    def text(self) -> str:
+        """The text of the file, a changed code where its first row stood."""
         out = io.StringIO()
         out.write("".join(f"{line}\n" for line in self._head))
         writer = csv.DictWriter(out, self._columns, restval="", delimiter="\t", lineterminator="\n")
@@ -189,8 +180,7 @@ class RoutingFile:
         due = dict.fromkeys(self._rows)
         for code, row in self._order:
             if code not in self.changed:
-                if whole:
-                    writer.writerow(row)
+                writer.writerow(row)
             elif code in due:
                 writer.writerows(self._rows[code])
             due.pop(code, None)

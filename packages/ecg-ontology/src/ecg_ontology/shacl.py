@@ -11,15 +11,7 @@ from ecg_ontology.turtle import turtle_text
 
 
 def shacl_report(source: str | Path | None = None) -> tuple[bool, str]:
-    """Return whether `source` conforms to its shapes, and the validation report in Turtle.
-
-    Args:
-        source: as for `ecg_ontology.load`.
-
-    Raises:
-        SourceError: the source can't be read.
-        UsageError: pySHACL isn't installed.
-    """
+    """Return whether a source, as for `load`, conforms to its shapes, and the validation report in Turtle."""
     pyshacl = optional("pyshacl", "SHACL needs pySHACL", 'pip install "ecg-ontology[shacl]"')
     draft = read_draft(source)
     path = None if source is None else Path(source)

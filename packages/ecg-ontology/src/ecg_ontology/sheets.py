@@ -25,16 +25,9 @@ def write_sheet(
     rows: Sequence[Mapping[str, str]],
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Write a table as text or as a workbook, by the file's ending.
+    """Write a table as text or as a workbook, which offers the `choices` for a column's cells as a list.
 
-    Args:
-        path: where it goes.
-        columns: the header.
-        rows: a text for each column; missing ones are empty.
-        choices: what a cell of a column may hold; a workbook offers it as a list.
-
-    Raises:
-        UsageError: the ending isn't a table's, or openpyxl is not installed.
+    Raises `UsageError` where the ending isn't a table's, or openpyxl is not installed.
     """
     _refuse_other_endings(path)
     with replacing(path) as temporary:
@@ -50,10 +43,7 @@ def write_sheet(
 
 
 def read_sheet(path: Path, needed: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Read a table that people filled in: what `write_sheet` wrote, perhaps saved by a spreadsheet program.
-
-    Returns:
-        For each row that is not empty its place, ``file:line``, and its cells as stripped text by column.
+    """Return place (``file:line``) and stripped cells by column of each row of a table that people filled in.
 
     Raises:
         UsageError: the ending isn't a table's, or openpyxl is not installed.

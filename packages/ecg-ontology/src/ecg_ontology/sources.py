@@ -23,16 +23,13 @@ _GRAPHS = (*RDF_FORMATS, ".obo")
 
 
 def read_source(source: Path) -> Draft:
-    """Read whatever `source` is: a folder of sources, one file of a graph (without routing), or a bundle.
+    """Read a folder of sources, a file of a graph (without routing), or a bundle, else `SourceError`.
 
     A folder holds one graph (``.ttl``, ``.owl``, ``.rdf``, ``.nt`` or ``.obo``), and where there are any:
     ``routing.sssom.tsv`` (the base table), ``routing.paper.sssom.tsv`` and ``routing.curated.sssom.tsv``
     (rows that replace others in the profile of that name), further vocabularies as
     ``routing.<name>.sssom.tsv``, codes that never supervise as ``crosswalk.<name>.sssom.tsv``,
     ``challenge.tsv`` (the official codes) and ``enumeration.lock``.
-
-    Raises:
-        SourceError: it is not there, not readable, or of no known form.
     """
     if source.is_dir():
         return _read_folder(source)

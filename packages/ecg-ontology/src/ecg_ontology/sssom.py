@@ -48,21 +48,16 @@ _REGIME = "regime: "
 _REGIMES = {regime.value: regime for regime in Regime}
 
 
-def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) -> tuple[RoutingRow, ...]:
-    """Read one routing table, as a curator or another SSSOM tool wrote it.
+def read_sssom(
+    path: Path, table: str, concepts: Iterable[DraftConcept] = (), text: str | None = None
+) -> tuple[RoutingRow, ...]:
+    """Read one routing table, or the text that is to be one. Raises `SourceError`, which names the line.
 
-    Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes.
-
-    Args:
-        path: the ``.sssom.tsv`` file.
-        table: the name that its rows get.
-        concepts: the nodes. One can be named by the ontology's short name (``lung:COPD`` for
-            ``https://example.org/lung#COPD``) where the file declares no prefixes.
-
-    Raises:
-        SourceError: it can't be read or isn't an SSSOM table of this form; the message names the line.
+    Only the columns that SSSOM requires must be there; a regime that is not stated follows from the nodes. A
+    node can be named by the ontology's short name (``lung:COPD`` for ``https://example.org/lung#COPD``) where
+    the file declares no prefixes.
     """
-    head, rows = _table(path)
+    head, rows = _table(path, read_text(path) if text is None else text)
     tiers = {concept.iri: concept.tier for concept in concepts}
     prefixes = {**BUILT_IN, **short_names(tiers), **curie_map(head)}
     nodes: dict[str, list[str | None]] = {}
@@ -94,12 +89,12 @@ def read_sssom(path: Path, table: str, concepts: Iterable[DraftConcept] = ()) ->
 
 
 def code_pairs(path: Path) -> list[tuple[str, str]]:
-    """The rows of a mapping between two vocabularies of codes: (subject, SNOMED CT identifier).
+    """The rows of a mapping to SNOMED CT: (subject, identifier).
 
-    Only rows whose object means the same, or is broader, and is of SNOMED CT; a narrower one would say more
-    than the code does, and a denied one the opposite.
+    Only objects that mean the same or are broader: a narrower one says more than the code, a denied one the
+    opposite.
     """
-    head, rows = _table(path)
+    head, rows = _table(path, read_text(path))
     prefixes = {**BUILT_IN, **curie_map(head)}
     pairs = []
     for row, _ in rows:
@@ -110,9 +105,9 @@ def code_pairs(path: Path) -> list[tuple[str, str]]:
     return pairs
 
 
-def _table(path: Path) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
+def _table(path: Path, text: str) -> tuple[list[str], list[tuple[dict[str, str], str]]]:
     """The metadata lines, and every row with its place."""
-    head, body = metadata_and_table(read_text(path))
+    head, body = metadata_and_table(text)
     reader = csv.reader(io.StringIO(body, newline=""), delimiter="\t", strict=True)
     rows: list[tuple[list[str], str]] = []
     number = len(head)

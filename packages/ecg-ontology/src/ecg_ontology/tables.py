@@ -21,8 +21,7 @@ def column_names(path: Path) -> list[str]:
 def rows(path: Path, columns: list[str]) -> Iterator[tuple[str, list[Any]]]:
     """Yield each row's place, such as ``line 3``, and its cells in these columns, text but for Parquet.
 
-    Raises:
-        InputError: the table can't be read, or a row has not as many cells as the header.
+    Raises `InputError` where the table can't be read, or a row has not as many cells as the header.
     """
     if path.suffix == ".parquet":
         for number, row in enumerate(_parquet_rows(path, columns), start=1):

@@ -70,12 +70,7 @@ def is_a_depths(n: int, relations: Sequence[Relation]) -> list[int]:
 def active_leaves(y: ArrayLike, nodes: Sequence[Concept]) -> NDArray[np.bool_]:
     """Return which leaves are active, bool[B, N].
 
-    Args:
-        y: leaf multi-hot, [B, N]: nothing but 0 and 1, and 0 in the columns of roots.
-        nodes: the N concepts.
-
-    Raises:
-        UsageError: `y` isn't such a matrix; the message names the first place.
+    Raises `UsageError` where `y` isn't [B, N], holds more than 0 and 1, or has a root active.
     """
     n = len(nodes)
     try:
@@ -117,18 +112,12 @@ def soft_targets(
     distances: NDArray[np.signedinteger],
     sigma: float,
 ) -> NDArray[np.float64]:
-    """Return the clamped soft target t, float64[B, N].
+    """Return the clamped soft target t, float64[B, N], of active leaves, c*, D_tree and σ > 0 in edges.
 
-    exp(-D[c*, ·]/σ), every active leaf raised to at least 1, each row divided by its sum. A record
-    without a leaf has a row of zeros: it leaves the loss.
+    exp(-D[c*, ·]/σ), every active leaf raised to at least 1, each row divided by its sum; ``inf`` gives the
+    uniform distribution. A record without a leaf has a row of zeros: it leaves the loss.
 
     Source: Eq. gscl-target; appendix, "Treatment of non-primary active leaves".
-
-    Args:
-        active_BN: from `active_leaves`, bool[B, N].
-        c_star: primary leaves, int64[B].
-        distances: D_tree, [N, N].
-        sigma: temperature in edges, > 0; ``inf`` gives the uniform distribution.
     """
     if isinstance(sigma, str | bytes) or not sigma > 0:
         raise UsageError(f"sigma is {sigma!r}", remedy="Give a temperature above 0")

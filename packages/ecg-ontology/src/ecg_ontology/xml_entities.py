@@ -17,12 +17,9 @@ class _RootReached(Exception):  # noqa: N818 — ends the parse, no error
 
 
 def refuse_nested_entities(path: Path) -> None:
-    """See that the entities declared in an XML file are plain short texts.
+    """See that the entities declared in an XML file are plain short texts. Raises `SourceError` where not.
 
     Six entities, each made of ten of the one before, become a million texts; one can name a file to fetch.
-
-    Raises:
-        SourceError: one is built of others, names a file, or is long.
     """
 
     def declared(

@@ -21,12 +21,8 @@ RULES: dict[str, Rule[Draft]] = {rule.id: rule for chapter in CHAPTERS for rule 
 def findings(draft: Draft, profile: Profile = "paper") -> tuple[Finding, ...]:
     """Return the findings of the whole catalogue, in its order; () when all is well.
 
-    Args:
-        draft: the ontology as stated.
-        profile: under ``curated`` the rows printed otherwise by the paper are not used, and not reported.
-
-    Raises:
-        UsageError: there is no such profile.
+    Under ``curated`` the rows printed otherwise by the paper are not used, and not reported. Raises
+    `UsageError` where there is no such profile.
     """
     refuse_unknown("routing profile", profile, PROFILES)
     rules = (rule for rule in RULES.values() if profile == "paper" or rule.id != PROFILE_DIFFERENCE)
