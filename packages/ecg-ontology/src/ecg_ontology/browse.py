@@ -49,12 +49,9 @@ _WORD = re.compile(r"\w+")
 
 
 def write_page(onto: Ontology, out: str | Path, language: str = "en") -> Path:
-    """Write the page.
+    """Write the page of an ontology, whose profile routes the codes, as an .html file; return its path.
 
-    Args:
-        onto: the ontology, with the profile that routes the codes.
-        out: an .html file.
-        language: of the labels; English where there is none.
+    Labels are in `language`, and English where there is none.
 
     Raises:
         UsageError: another file is there, which would be lost.

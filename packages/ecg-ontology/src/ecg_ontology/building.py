@@ -18,12 +18,7 @@ from ecg_ontology.sources import LOCK, graph_file, read_source
 
 
 def packaged_sources() -> Path:
-    """Return the folder of the packaged ontology's sources: the wheel's, or that of the checkout.
-
-    Example:
-        >>> (packaged_sources() / "cardiac.ttl").is_file()
-        True
-    """
+    """The folder of the packaged ontology's sources: the wheel's, or that of the checkout."""
     inside = Path(__file__).parent / "data" / "sources"
     return inside if inside.is_dir() else Path(__file__).parents[4] / "ontology"
 
@@ -37,12 +32,9 @@ def write_sources(folder: Path) -> Path:
 
 
 def built_files(sources: Path, bundle: Path, new_version: str = "") -> dict[Path, str]:
-    """Return the text of every file that is built from `sources`: bundle, lock, the graph of a new version.
+    """Return the texts of all that is built from a folder of sources: bundle, lock, a new version's graph.
 
-    Args:
-        sources: a folder of sources, where the lock lies too.
-        bundle: where the bundle goes.
-        new_version: what the sources become, and the lock with them. Without it a lock stays as it is.
+    Without `new_version` a lock stays as it is.
 
     Raises:
         SourceError: the sources can't be read, or `ecg_ontology.validate` finds an error in them.

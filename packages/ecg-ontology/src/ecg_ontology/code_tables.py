@@ -64,10 +64,7 @@ class CodeMapping:
 
     @classmethod
     def read(cls, path: str | Path) -> "CodeMapping":
-        """Return the mapping in a file.
-
-        Args:
-            path: a `.csv` with the columns `code` and `snomed`, or a `.sssom.tsv`.
+        """Return the mapping in a `.csv` with the columns `code` and `snomed`, or in a `.sssom.tsv`.
 
         Raises:
             InputError: it can't be read.
@@ -79,11 +76,7 @@ class CodeMapping:
         return cls(Path(path), targets)
 
     def of(self, code: str) -> tuple[str, ...]:
-        """Return the SNOMED CT identifiers that a code or text means, none if the table lacks it.
-
-        Args:
-            code: may differ in case and in points from what the table has.
-        """
+        """Return the SNOMED CT identifiers of a code or text, whatever its case and points."""
         return self.targets.get(code) or self.targets.get(_bare(code), ())
 
     @property
@@ -101,20 +94,17 @@ def read_code_table(
     mapping: str | Path | None = None,
     concepts: str | Path | None = None,
 ) -> CodeTable:
-    r"""Read a table of codes, `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
+    r"""Read each record's codes and patient from a `.csv` or `.tsv` (comma, semicolon or tab) or `.parquet`.
 
     Args:
         path: the table.
         id_column: names the record.
         code_column: one code a row, or in Parquet a list of them; without it `code` or `codes`.
-        patient_column: names the patient; without it no patient is known from the table.
+        patient_column: names the patient, if any does.
         vocabulary: `snomed`, `icd10`, `omop` (concept ids) or `scp`.
         mapping: from these codes, or any texts, to SNOMED CT: a `.csv` with the columns `code` and `snomed`,
             or a `.sssom.tsv`.
         concepts: OMOP's CONCEPT table, for concept ids.
-
-    Returns:
-        The codes of each record, and its patient where the table says one.
 
     Raises:
         InputError: a file can't be read, a row names no record, or a record has two patients.

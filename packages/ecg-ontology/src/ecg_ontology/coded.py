@@ -50,13 +50,7 @@ class CodedRecords:
 
     @classmethod
     def of(cls, records: Sequence[Sequence[str | int]]) -> "CodedRecords":
-        """Factorise lists of codes; the vocabulary has them in the order of their first appearance.
-
-        Args:
-            records: the codes of each record.
-
-        Returns:
-            The same records as numbers of codes.
+        """Factorise the codes of each record; the vocabulary has them in the order of their first appearance.
 
         Raises:
             UsageError: a record isn't a list, or a code neither text nor a whole number.

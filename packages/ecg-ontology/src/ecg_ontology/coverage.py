@@ -56,15 +56,7 @@ class Coverage(FrozenModel):
 
 
 def coverage_of(onto: Ontology, corpus: CorpusCodes, rule: Rule = "max-index") -> Coverage:
-    """Measure what the codes of `corpus` hit and miss.
-
-    Args:
-        onto: the ontology, with the profile that is used.
-        corpus: from `ecg_ontology.read_corpus`.
-        rule: how c* is chosen.
-
-    Returns:
-        Counts of codes, statuses, concepts and records.
+    """Measure what the codes of a corpus hit and miss, under the ontology's profile and a rule for c*.
 
     Example:
         >>> import ecg_ontology

@@ -89,14 +89,7 @@ def compare(
     sigma: float = 1.0,
     rule: Rule = "max-index",
 ) -> Difference:
-    """Return what `new` changes.
-
-    Args:
-        old: the ontology before.
-        new: the ontology after.
-        corpus: records whose targets are compared too.
-        sigma: temperature of the soft targets, in edges.
-        rule: how c* is chosen.
+    """Return what `new` changes in `old`, and in the targets of a corpus, with σ in edges and a rule for c*.
 
     Example:
         >>> import ecg_ontology

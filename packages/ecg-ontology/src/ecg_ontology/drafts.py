@@ -87,7 +87,6 @@ class RoutingRow(FrozenModel):
 
     Attributes:
         code: SNOMED CT identifier, or ``vocabulary:code``.
-        label: the code's label.
         predicate: SKOS relation from the code to the node, as a CURIE.
         node: IRI of the node, or `None` when no node can carry the code.
         regime: the appendix's regime of the code.
@@ -96,8 +95,7 @@ class RoutingRow(FrozenModel):
         reason: why, where the labels alone don't say it.
         source: who decided: the paper's table or the curation.
         justification: how the mapping was made, as a CURIE of the vocabulary SEMAPV.
-        author: who reviewed the row last.
-        date: when, ``YYYY-MM-DD``.
+        author: who reviewed the row last, at `date` (``YYYY-MM-DD``).
         table: the table's name: ``base``, a profile (``paper``, ``curated``), or a further vocabulary.
         place: file and line.
     """

@@ -43,9 +43,6 @@ Positions = dict[int, tuple[float, float]]
 def family_colours(onto: Ontology) -> tuple[str, ...]:
     """Return the colour of each concept's family, as in every picture of the graph.
 
-    Args:
-        onto: the ontology.
-
     Example:
         >>> import ecg_ontology
         >>> onto = ecg_ontology.load()
@@ -87,12 +84,7 @@ def graph_figure(
 
 
 def draw_graph(onto: Ontology, out: str | Path, why: Explanation | None = None) -> Path:
-    """Draw the graph; with an explanation, the soft target on it: a node's area is its mass.
-
-    Args:
-        onto: the ontology.
-        out: .svg, .png or .pdf.
-        why: from `ecg_ontology.explain_codes`.
+    """Draw the graph as .svg, .png or .pdf; with an explanation a node's area is its mass in the target.
 
     Raises:
         UsageError: the ending isn't a picture's, or matplotlib is not installed.

@@ -43,10 +43,7 @@ class Diagnoses:
 
 
 def header_lines(text: str) -> list[str]:
-    r"""Return the lines of a header, stripped, without blank ones; only a line feed or a return ends one.
-
-    Args:
-        text: of a WFDB header.
+    r"""Return the lines of a WFDB header, stripped, without blank ones; a line feed or a return ends one.
 
     Example:
         >>> header_lines("a 12 500 5000\r\n\n  #Dx: 164889003 ")
@@ -56,10 +53,7 @@ def header_lines(text: str) -> list[str]:
 
 
 def header_comments(text: str) -> dict[str, str]:
-    r"""Return the comments ``# key: value`` of a header by lower-case key; of several, the first.
-
-    Args:
-        text: of a WFDB header.
+    r"""Return the comments ``# key: value`` of a WFDB header by lower-case key; of several, the first.
 
     Example:
         >>> header_comments("a 12 500 5000\n# Dx : 164889003\n#Sex: Female")
@@ -74,13 +68,7 @@ def header_comments(text: str) -> dict[str, str]:
 
 
 def diagnoses(text: str) -> Diagnoses:
-    """Parse the value of a ``#Dx`` comment. Codes that no map has are kept: routing is the ontology's answer.
-
-    Args:
-        text: what stands after ``#Dx:``.
-
-    Returns:
-        The codes in their order, and notes on what was read otherwise than written.
+    """Parse what stands after ``#Dx:``. Codes that no map has are kept: routing is the ontology's answer.
 
     Example:
         >>> diagnoses("427084000,,STE").codes

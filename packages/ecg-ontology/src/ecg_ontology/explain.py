@@ -48,16 +48,13 @@ class Explanation(FrozenModel):
 def explain_codes(
     onto: Ontology, codes: Sequence[str], sigma: float = 1.0, rule: Rule = "max-index"
 ) -> Explanation:
-    """Explain the supervision of a record with these codes.
+    """Explain the supervision of a record with these codes: routes, the leaf of each rule, the target.
 
     Args:
         onto: the ontology.
         codes: those of one record.
         sigma: temperature in edges, > 0.
         rule: how c* is chosen.
-
-    Returns:
-        The route of each code, the leaf that each rule chooses, and the soft target.
 
     Raises:
         UsageError: `sigma` is not positive, or there is no such rule.

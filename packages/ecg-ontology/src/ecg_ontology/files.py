@@ -25,9 +25,6 @@ def replacing(target: str | Path) -> Iterator[Path]:
     When the block fails, `target` is as it was and the temporary path is gone. After a power cut it is the
     old one or the new one: what was written is on the disk before it gets its name.
 
-    Args:
-        target: the file or folder to be written.
-
     Raises:
         OutputError: the disk is full, or the place can't be written, or is a device or a pipe.
         UsageError: it is an address.
@@ -156,10 +153,7 @@ def write_text(target: str | Path, text: str) -> None:
 def refuse_others(out: Path, ours: Callable[[str], object], mark: str = "") -> None:
     """See that a folder to be replaced is new, or holds nothing but files whose names are `ours`.
 
-    Args:
-        out: the folder.
-        ours: whether a file is called as those are that this program writes there.
-        mark: a file without which none of them is; others may call theirs the same.
+    With a `mark`, a file without which none of them is: others may call theirs the same.
 
     Raises:
         UsageError: it is a file, or holds others, which would be lost.
@@ -193,11 +187,6 @@ def refuse_address(
 ) -> None:
     """See that a path was not meant as an address, of which folders called s3: and so on would be made.
 
-    Args:
-        path: what is to be written, or read.
-        problem: what is wrong with an address there.
-        remedy: what to do about it.
-
     Raises:
         UsageError: it begins as an address with one slash does, and no file or folder is called so.
 
@@ -214,13 +203,8 @@ def refuse_pipe(
 ) -> None:
     """See that a path is a file, or nothing: a pipe would be waited for.
 
-    Args:
-        path: what is to be read.
-        remedy: what to do where it isn't a file.
-        error: what is raised then, by default `SourceError`.
-
     Raises:
-        InputError: it is a pipe, a device, a folder, or a link to nothing.
+        InputError: it is a pipe, a device, a folder, or a link to nothing; as the `error` given.
 
     Example:
         >>> refuse_pipe(Path("not-there.parquet"))

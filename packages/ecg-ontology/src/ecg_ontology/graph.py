@@ -69,12 +69,7 @@ class ConceptGraph:
         return _frozen(_distances(self.adjacency))
 
     def path(self, source: int, target: int) -> list[int]:
-        """Return one shortest path with both ends, of several that of the smallest indices; [] without any.
-
-        Args:
-            source: index of the concept where it begins.
-            target: index of the one where it ends.
-        """
+        """Return one shortest path with both ends, of several that of the smallest indices, else []."""
         if not nx.has_path(self.networkx, source, target):
             return []
         return min(nx.all_shortest_paths(self.networkx, source, target))

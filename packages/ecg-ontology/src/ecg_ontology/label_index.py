@@ -58,23 +58,13 @@ def is_denied(label: str) -> bool:
 
 
 def parts_of(label: str) -> list[str]:
-    """Return the parts of a label that may each be a finding; [] where it has one.
-
-    Example:
-        >>> parts_of("AF with LBBB")
-        ['AF', 'LBBB']
-    """
+    """The parts of a label that may each be a finding, as of "AF with LBBB"; [] where it has one."""
     parts = [part for part in _BETWEEN.split(label) if part.strip()]
     return parts if len(parts) > 1 else []
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text that tell findings apart, in one form each.
-
-    Example:
-        >>> sorted(words_of("1st degree atrioventricular block"))
-        ['av', 'block', 'first', 'grade']
-    """
+    """The words of a text that tell findings apart, in one form each: "1st" is "first"."""
     words: set[str] = set()
     for word in fold(_HAN.sub(lambda han: f" {han[0]} ", text)).split():
         if _HAN.fullmatch(word):

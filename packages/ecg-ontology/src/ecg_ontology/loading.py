@@ -21,9 +21,6 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
         profile: ``paper`` (default) keeps four codes as the paper prints them; ``curated`` mends them and
             holds the curators' decisions on doubted codes.
 
-    Returns:
-        The ontology, in that profile.
-
     Raises:
         SourceError: the source can't be read or does not describe a concept graph.
         UsageError: there is no such profile.
@@ -39,18 +36,9 @@ def load(source: str | Path | None = None, profile: Profile = "paper") -> Ontolo
 
 
 def validate(source: str | Path | None = None, profile: Profile = "paper") -> tuple[Finding, ...]:
-    """Check an ontology against the findings catalogue, without building it.
+    """Return the findings of the catalogue on an ontology, without building it; () where there is none.
 
-    Args:
-        source: as for `load`.
-        profile: as for `load`; under ``curated`` the paper's deviating rows aren't findings.
-
-    Returns:
-        The findings; () where there is none.
-
-    Raises:
-        SourceError: the source can't be read at all.
-        UsageError: there is no such profile.
+    Arguments and errors are those of `load`. Under ``curated`` the paper's deviating rows aren't findings.
 
     Example:
         >>> import ecg_ontology
@@ -80,9 +68,6 @@ def read_draft(source: str | Path | None) -> Draft:
 
 def errata(source: str | Path | None = None) -> tuple[Erratum, ...]:
     """Return where the paper contradicts itself or its sources, what was decided, and the test that holds it.
-
-    Args:
-        source: as for `load`.
 
     Example:
         >>> import ecg_ontology

@@ -136,9 +136,6 @@ class Ontology(Vocabulary):
 
         A run folder keeps it as ``ontology.json``, so a refused checkpoint can show the difference.
 
-        Args:
-            path: the file, replaced if it is a bundle.
-
         Raises:
             OutputError: the file can't be written.
             UsageError: something else than a bundle is there.
@@ -172,10 +169,7 @@ class Ontology(Vocabulary):
         return dict(self.draft.official)
 
     def route(self, code: str | int) -> Route:
-        """Return π of one code. Unknown and malformed codes get an answer, not an exception.
-
-        Args:
-            code: a SNOMED CT code, or one of another vocabulary with its prefix (``scp:NORM``).
+        """Return π of one code, SNOMED CT or with a prefix (``scp:NORM``). An unknown one gets an answer.
 
         Raises:
             UsageError: `code` is neither text nor a whole number.
@@ -183,31 +177,20 @@ class Ontology(Vocabulary):
         return self._routing.route(code)
 
     def routes(self, codes: Iterable[str | int]) -> tuple[Route, ...]:
-        """Return π of each code.
-
-        Args:
-            codes: as for `route`.
-        """
+        """Return π of each code, as `route`."""
         return tuple(self.route(code) for code in codes)
 
     def status_counts(self, codes: Iterable[str | int]) -> dict[Status, int]:
-        """Return how many of `codes` have each status.
-
-        Args:
-            codes: as for `route`; each counts as often as it is there.
-        """
+        """Return how many of `codes` have each status; each counts as often as it is there."""
         statuses = [self.route(code).status for code in codes]
         return {status: statuses.count(status) for status in Status}
 
     # --- targets
 
     def leaf_multi_hot(self, records: "Sequence[Sequence[str | int]] | CodedRecords") -> "NDArray[np.uint8]":
-        """Return y, uint8[B, N], for records given as lists of codes, or factorised already.
+        """Return y, uint8[B, N], for B records given as lists of codes, or factorised already.
 
         Root columns are always 0 (appendix, "Parent-node filtering"). Codes that reach no leaf add nothing.
-
-        Args:
-            records: the codes of each of B records.
 
         Raises:
             UsageError: a record isn't a list of codes.

@@ -31,12 +31,7 @@ _KEPT = ("official", "abbreviations", "misstatements", "shapes", "unread")
 def shuffled(onto: Ontology, seed: int) -> Ontology:
     """Let the leaves exchange their places: the same graph, and so the same D, over other concepts.
 
-    Args:
-        onto: the real one.
-        seed: of the permutation.
-
-    Raises:
-        UsageError: this seed leaves the graph as it is, as it must where there is one leaf.
+    Raises `UsageError` where this seed leaves the graph as it is, as it must where there is one leaf.
     """
     draft = onto.draft
     leaves = [concept.iri for concept in draft.concepts if concept.tier is Tier.leaf]
@@ -49,24 +44,14 @@ def shuffled(onto: Ontology, seed: int) -> Ontology:
 
 
 def flat(onto: Ontology) -> Ontology:
-    """Leave every leaf its family and nothing else: no subtypes, siblings, manifestations, no ring.
-
-    Raises:
-        UsageError: the graph is flat already.
-    """
+    """Leave every leaf its family and nothing else. Raises `UsageError` where the graph is flat already."""
     return without(onto, [kind for kind in Kind if kind is not Kind.family], name="flat")
 
 
 def without(onto: Ontology, kinds: Collection[Kind], *, name: str = "") -> Ontology:
-    """Drop all edges of some kinds.
+    """Drop all edges of some kinds, any but `family`, without which a leaf has no root.
 
-    Args:
-        onto: the real one.
-        kinds: any but `family`, without which a leaf has no root.
-        name: of the new IRI's last part, if not that of the kinds.
-
-    Raises:
-        UsageError: the graph has no such edge, or a kind is `family`.
+    The new IRI ends in `name`, else in the kinds. Raises `UsageError` where the graph has no such edge.
     """
     draft = onto.draft
     names = " and ".join(kind.value for kind in kinds)

@@ -62,10 +62,8 @@ def fails(findings: Sequence[Finding], at: Severity = Severity.error) -> bool:
 def sarif(findings: Sequence[Finding], source: str | Path | None = None) -> str:
     """Return the findings as SARIF 2.1.0, with the rules that they break.
 
-    Args:
-        findings: of `ecg_ontology.validate` and its like.
-        source: the folder or file that was checked. Files are named from the working directory on, as a code
-            host expects from a run at the root of its repository; those outside of it by their full path.
+    Files of the `source` that was checked are named from the working directory on, as a code host expects
+    from a run at the root of its repository; those outside of it by their full path.
     """
     rules = [
         {
@@ -152,9 +150,7 @@ def tsv(findings: Sequence[Finding]) -> str:
 def github(findings: Sequence[Finding], source: str | Path | None = None) -> str:
     """Return the findings as workflow commands, which stand beside the lines of a pull request.
 
-    Args:
-        findings: of `ecg_ontology.validate` and its like.
-        source: the folder or file that was checked; it leads to the files from the working directory.
+    `source`, which was checked, leads to the files from the working directory.
     """
     return "\n".join(_command(finding, source) for finding in findings)
 

@@ -17,11 +17,9 @@ DECISIONS = ("keep", "change", "remove", "add")
 
 
 def review_rows(draft: Draft, corpus: CorpusCodes | None = None) -> list[dict[str, str]]:
-    """Return a review sheet of all routing tables: one row per code and node, the reviewer's columns empty.
+    """Return a review sheet of every profile's tables: a row per code and node, nothing decided.
 
-    Args:
-        draft: the ontology's; rows of every profile are listed, with the table that they stand in.
-        corpus: where given, ``records`` says how many of its records carry the code.
+    With a corpus, ``records`` says how many of its records carry the code.
     """
     return [_sheet_row(row, draft.by_iri.get(row.node or ""), corpus) for row in draft.mappings]
 
@@ -47,7 +45,7 @@ def _sheet_row(row: RoutingRow, concept: DraftConcept | None, corpus: CorpusCode
 
 
 def write_review(out: str | Path, rows: Sequence[Mapping[str, str]]) -> Path:
-    """Write a review sheet, by its ending: .tsv, .csv, or .xlsx, which offers the decisions as a list.
+    """Write a review sheet as .tsv, .csv, or .xlsx, which offers the decisions as a list.
 
     Raises:
         UsageError: the file is there already, its ending isn't a table's, or openpyxl is not installed.

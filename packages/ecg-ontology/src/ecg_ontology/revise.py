@@ -102,16 +102,9 @@ def decision_of(cells: Mapping[str, str], place: str) -> Decision:
 def apply_decisions(
     sources: str | Path, decisions: Sequence[Decision] | Path
 ) -> tuple[dict[Path, str], Sequence[Decision]]:
-    """Write every routing table of a folder of sources that decisions change, or none.
+    """Write every table that decisions, or a sheet of them, change; return their texts and the decisions.
 
     Another who edits the same tables at the same time waits.
-
-    Args:
-        sources: the folder.
-        decisions: what was decided, or the sheet that holds it.
-
-    Returns:
-        The text of each table that was written, and the decisions.
 
     Raises:
         InputError: a decision is about a mapping that is not there, or is there already.

@@ -105,14 +105,9 @@ def _words(text: str) -> set[str]:
 
 
 def review_release(onto: Ontology, path: str | Path) -> tuple[Finding, ...]:
-    """Check the routing of `onto`, in its profile, against the release at `path`.
+    """Check the routing of `onto`, in its profile, against an RF2 zip or folder, or a Global Patient Set.
 
-    Args:
-        onto: the ontology.
-        path: an RF2 zip or folder, or a Global Patient Set file. You need your own licence for it.
-
-    Raises:
-        InputError: the path is not there or isn't a release.
+    You need your own licence for it. Raises `InputError` where the path isn't a release.
     """
     codes = [code for code in onto.codes if code.isdecimal()]
     return tuple(SNOMED.findings(Reviewed(onto, read_release(path, codes))))

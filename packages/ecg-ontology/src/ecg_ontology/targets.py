@@ -20,12 +20,7 @@ NO_LEAF = -1
 
 
 def multi_hot(records: CodedRecords, leaves: Sequence[Sequence[int]], n: int) -> NDArray[np.uint8]:
-    """Return y (eq. y-multihot), uint8[B, N], from the leaves that each code of the vocabulary reaches.
-
-    Example:
-        >>> multi_hot(CodedRecords.of([["b"], [], ["a", "b"]]), [[1], [0, 2]], 3).tolist()
-        [[0, 1, 0], [0, 0, 0], [1, 1, 1]]
-    """
+    """Return y (eq. y-multihot), uint8[B, N], from the leaves that each code of the vocabulary reaches."""
     words = -(-n // 64)
     reached_VN = np.zeros((len(leaves) + 1, 64 * words), dtype=np.uint8)  # the last code reaches nothing
     for row, reached in zip(reached_VN[:-1], leaves, strict=True):

@@ -77,11 +77,7 @@ class Vocabulary:
         return enumeration.sha256_of(self.enumeration)
 
     def difference(self, other: "Vocabulary") -> tuple[str, ...]:
-        """Return what `other` changes in this enumeration; () when both have the same sha256.
-
-        Args:
-            other: the enumeration to compare with.
-        """
+        """Return what `other` changes in this enumeration; () when both have the same sha256."""
         return enumeration.enumeration_difference(self.enumeration, other.enumeration)
 
     # --- the graph
@@ -133,9 +129,6 @@ class Vocabulary:
     def node(self, name: int | str) -> Concept:
         """Return the concept with this index or abbreviation ("25", 25 and "AntMI" are one).
 
-        Args:
-            name: index or abbreviation.
-
         Raises:
             UnknownConceptError: there is none.
         """
@@ -157,11 +150,8 @@ class Vocabulary:
     def neighbours(self, name: int | str) -> tuple[tuple[Concept, str], ...]:
         """Return the concepts beside one, each with what it is to it; joined in two ways, it is there twice.
 
-        Args:
-            name: index or abbreviation.
-
         Raises:
-            UnknownConceptError: there is no such concept.
+            UnknownConceptError: no concept has this index or abbreviation.
         """
         return self._beside.get(self.node(name).index, ())
 
@@ -176,19 +166,12 @@ class Vocabulary:
         return {index: tuple(neighbours) for index, neighbours in beside.items()}
 
     def ancestors(self, name: int | str) -> tuple[Concept, ...]:
-        """Return what a concept is a kind of, over subtypes and families, the nearest first.
-
-        Args:
-            name: as for `node`.
-        """
+        """Return what a concept is a kind of, over subtypes and families, the nearest first."""
         return tuple(self.nodes[index] for index in above(self.relations, self.node(name).index))
 
     def descendants(self, name: int | str) -> tuple[Concept, ...]:
         """Return what is a kind of a concept, over families and subtypes, the nearest first.
 
         A manifestation isn't a kind: ST elevation shows ischaemia, and isn't a descendant of it.
-
-        Args:
-            name: as for `node`.
         """
         return tuple(self.nodes[index] for index in below(self.relations, self.node(name).index))

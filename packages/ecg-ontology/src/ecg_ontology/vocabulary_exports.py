@@ -100,12 +100,6 @@ def ecl(onto: Ontology, concept: Concept) -> str:
     """Return the SNOMED CT codes that reach a concept as an expression of ECL, for a terminology server.
 
     What means the same stands with its descendants, anything else alone. "" where no code reaches it.
-
-    Example:
-        >>> import ecg_ontology
-        >>> onto = ecg_ontology.load()
-        >>> ecl(onto, onto.node("STach"))
-        '<< 427084000 |sinus tachycardia|'
     """
     same = {row.code for row in onto.rows if row.node == concept.iri and row.predicate == "skos:exactMatch"}
     reaching = [route for route in onto.routes(onto.codes) if concept.index in (route.leaves or route.nodes)]

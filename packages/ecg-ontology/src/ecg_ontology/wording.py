@@ -36,12 +36,7 @@ def _plain(text: str) -> str:
 
 
 def nearest(text: str, names: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` of `names` that are spelt like `text`, the nearest first.
-
-    Example:
-        >>> nearest("atrial fibrilation", ["Atrial flutter", "Atrial fibrillation"])[0]
-        'Atrial fibrillation'
-    """
+    """Return up to `n` of `names` that are spelt like `text`, the nearest first."""
     by_fold: dict[str, str] = {}
     for name in names:
         by_fold.setdefault(fold(name), name)
